@@ -1,0 +1,48 @@
+# Every target sets up what it needs: on a fresh machine, Python (3.10 or later), pip and make are enough.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := runs/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(VENV)/.ready ## make the virtual environment with everything in it
+
+# constraints.txt pins the versions that were tested; pyproject.toml says what is allowed.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo]'
+	touch $@
+
+demo: setup $(DEMO)/br/model/manifest.json ## prepare MEDLINE, train, evaluate, explain, write a report
+	$(BIN)/seq2set evaluate $(DEMO)/br --report $(DEMO)/report --force --show 3
+
+$(DEMO)/medline/corpus.json: | $(VENV)/.ready
+	$(BIN)/seq2set data prepare medline --out $(DEMO)/medline
+
+$(DEMO)/br/model/manifest.json: | $(DEMO)/medline/corpus.json
+	$(BIN)/seq2set train --model br --data $(DEMO)/medline --out $(DEMO)/br --resume
+
+test: setup ## run all tests with coverage
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --cov --cov-report term
+
+lint: setup ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup ## put the style right
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## measure speed as ratios
+	@for name in features metrics; do $(BIN)/seq2set bench $$name; done
+
+clean: ## remove the virtual environment, caches and the demo
+	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -1,0 +1,74 @@
+"""The run folder: settings, history, checkpoints and the model of one training."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seq2set.config import Config, changes, load_config, write_toml
+from seq2set.errors import ConfigError, InputError
+from seq2set.files import output_errors, refuse_occupied
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where everything of one run lies."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The settings, as TOML."""
+        return self.path / "config.toml"
+
+    @property
+    def history(self) -> Path:
+        """What happened, one JSON object a line."""
+        return self.path / "history.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """What a stopped run goes on from."""
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """The finished model."""
+        return self.path / "model"
+
+    @classmethod
+    def start(cls, path: Path, config: Config, *, resume: bool = False) -> RunFolder:
+        """Begin a run in an empty folder, or go on with one whose settings are the same."""
+        run = cls(path)
+        if resume and run.config.is_file():
+            run._refuse_changes(config)
+            return run
+        if path.is_dir() and run.config.is_file():
+            raise InputError(
+                f"{path} holds a run already; pass --resume to go on with it, or name another folder"
+            )
+        refuse_occupied(path)
+        with output_errors(path):
+            run.checkpoints.mkdir(parents=True, exist_ok=True)
+        write_toml(config, run.config)
+        return run
+
+    def log(self, record: dict[str, Any]) -> None:
+        """Add a line to the history."""
+        with output_errors(self.history), self.history.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the history so far; a last line cut off by a crash is passed over."""
+        if not self.history.is_file():
+            return []
+        lines = self.history.read_text(encoding="utf-8").split("\n")
+        return [json.loads(line) for line in lines[:-1]]
+
+    def _refuse_changes(self, config: Config) -> None:
+        changed = changes(load_config(self.config), config)
+        if changed:
+            faults = [f"{self.path} was begun with other settings: {change}" for change in changed]
+            raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])

@@ -1,0 +1,111 @@
+r"""Texts into words: normalising and tokenising, without state.
+
+What is a word here was chosen so that corpora which come tokenised (AAPD, RCV1) keep their tokens, and raw
+text is cut in the same places:
+
+- letters, marks, digits and underscores; hyphens and ampersands inside (`state-of-the-art`, `R&D`), and
+  points and commas between digits (`3.5`, `1,000`), belong to the word;
+- an apostrophe with one or two letters after it is a token of its own: `dog's` and `dog 's` are the same two;
+- a backslash goes with the mark it escapes: `\(` is one token;
+- every other mark is a token, a run of the same mark is one (`...`, two quotes, a ruled line);
+- white space and control characters separate words; invisible format characters (soft hyphens, joiners, byte
+  order marks) are removed, but a zero-width space separates.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+UnicodeForm = Literal["NFC", "NFKC", "none"]
+"""The normal forms that a text can be brought to; `none` leaves it as it is."""
+
+UNKNOWN = "[unk]"
+"""The token of words outside the vocabulary; no text yields it, since brackets are tokens themselves."""
+
+_LETTER = r"[\p{L}\p{M}\p{N}_]"
+_INNER = r"(?:[-\u2010&]|(?<=\p{N})[.,](?=\p{N}))"
+_MARK = r"[^\s\p{Cc}\p{Cf}]"
+# The regular expression engine gives up after ten million steps inside one match: a word of bounded
+# many parts keeps `1.1.1.1...` over ten megabytes from getting there.
+_TOKEN = "|".join(
+    [
+        rf"{_LETTER}++(?:{_INNER}{_LETTER}++){{0,31}}",
+        rf"['’]\p{{L}}{{1,2}}(?!{_LETTER})",
+        rf"\\(?!{_LETTER}){_MARK}",
+        rf"({_MARK})\1*+",
+    ]
+)
+_INVISIBLE = r"[\p{Cf}&&[^\u200B]]"
+_COMPOSED = {"NFC": normalizers.NFC, "NFKC": normalizers.NFKC}
+_DECOMPOSED = {"NFC": normalizers.NFD, "NFKC": normalizers.NFKD, "none": normalizers.NFD}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Span(NamedTuple):
+    """Where a word stands in a text: from `start` up to, not including, `end`, in characters."""
+
+    start: int
+    end: int
+
+
+def count_words(text: str) -> int:
+    """Count the words between white space, the unit in which the paper measures documents."""
+    return len(text.split())
+
+
+def normalise(text: str, *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool) -> str:
+    """Return the text as the tokeniser of the same options sees it."""
+    sequence = _normaliser(lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents)
+    return str(sequence.normalize_str(without_surrogates(text)))
+
+
+def new_tokenizer(
+    words: Mapping[str, int], *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool
+) -> Tokenizer:
+    """Build a tokeniser that gives each of `words` its number, and all others that of `UNKNOWN`."""
+    tokenizer = Tokenizer(models.WordLevel(dict(words), unk_token=UNKNOWN))
+    tokenizer.normalizer = _normaliser(
+        lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_TOKEN), behavior="removed", invert=True)
+    return tokenizer
+
+
+def without_surrogates(text: str) -> str:
+    """Put U+FFFD for halves of surrogate pairs, which JSON may hold but UTF-8 has no form for."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def whole_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[Span]:
+    """Widen the tokeniser's spans over the characters that composing joined to a word.
+
+    The alignment of `e` + U+0301 to `é` covers the `e` only. What stands between two words and is no
+    separator was swallowed by the first of them.
+    """
+    limits = [*(start for start, _ in offsets), len(text)][1:]
+    return [
+        Span(start, _swallowed(text, end, limit)) for (start, end), limit in zip(offsets, limits, strict=True)
+    ]
+
+
+def _swallowed(text: str, end: int, limit: int) -> int:
+    while end < limit and not text[end].isspace() and unicodedata.category(text[end]) not in ("Cc", "Cf"):
+        end += 1
+    return end
+
+
+def _normaliser(*, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool) -> normalizers.Normalizer:
+    steps: list[normalizers.Normalizer] = [normalizers.Replace(Regex(_INVISIBLE), "")]
+    if strip_accents:
+        # Accents come off decomposed letters only; composing again keeps Hangul syllables whole.
+        steps += [_DECOMPOSED[unicode_form](), normalizers.StripAccents(), normalizers.NFC()]
+    elif unicode_form != "none":
+        steps.append(_COMPOSED[unicode_form]())
+    if lowercase:
+        steps.append(normalizers.Lowercase())
+    return normalizers.Sequence(steps)

@@ -1,0 +1,1 @@
+"""The linear baselines; nothing here imports torch."""

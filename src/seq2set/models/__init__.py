@@ -1,0 +1,1 @@
+"""One file a model of the paper, and the registry that finds them by name."""

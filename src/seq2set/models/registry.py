@@ -1,0 +1,51 @@
+"""Which code stands behind a model's name; loaded when it is asked for, so that names cost nothing."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from seq2set.errors import UnknownNameError
+from seq2set.tagger import Tagger
+
+
+class Entry(NamedTuple):
+    """Where a model and its training live, as `module:name`."""
+
+    title: str
+    tagger: str
+    training: str
+
+
+ENTRIES = {
+    "br": Entry(
+        "Binary relevance: one linear classifier a label on TF-IDF features",
+        "seq2set.baselines.br:BinaryRelevance",
+        "seq2set.baselines.br_training:train_br",
+    ),
+}
+
+
+def find_entry(name: str) -> Entry:
+    """Return a model's entry, or say which names there are."""
+    if name not in ENTRIES:
+        raise UnknownNameError("model", name, ENTRIES)
+    return ENTRIES[name]
+
+
+def tagger_class(name: str) -> type[Tagger]:
+    """Return the class that restores a saved model of this name."""
+    found: type[Tagger] = _load(find_entry(name).tagger)
+    return found
+
+
+def training_of(name: str) -> Callable[..., Tagger]:
+    """Return the function that trains a model of this name."""
+    found: Callable[..., Tagger] = _load(find_entry(name).training)
+    return found
+
+
+def _load(place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,90 @@
+"""What a model says of a text, and how much of it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2set.errors import InputError
+
+Scores = npt.NDArray[np.float32]
+
+
+class Evidence(NamedTuple):
+    """A word that a label rests on: its place in the text and its share of the reasons."""
+
+    word: str
+    start: int
+    end: int
+    weight: float
+
+
+class Suggestion(NamedTuple):
+    """One label that a model gives, with its score and, where asked for, its evidence."""
+
+    label: str
+    score: float
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Inference(NamedTuple):
+    """A model's answer for a batch of texts: N documents, L labels."""
+
+    scores: Scores  # (N, L), each in [0, 1]
+    chosen: list[npt.NDArray[np.intp]]
+    """Each text's labels, in the order in which the model gives them."""
+    evidence: list[list[tuple[Evidence, ...]]] | None = None
+    """For each chosen label the words it rests on, where asked for."""
+
+    def suggestions(self, names: Sequence[str]) -> list[tuple[Suggestion, ...]]:
+        """Spell the chosen labels out."""
+        return [self._spelled(row, names) for row in range(len(self.chosen))]
+
+    def _spelled(self, row: int, names: Sequence[str]) -> tuple[Suggestion, ...]:
+        labels = self.chosen[row]
+        reasons = self.evidence[row] if self.evidence else [()] * len(labels)
+        return tuple(
+            Suggestion(names[label], float(self.scores[row, label]), words)
+            for label, words in zip(labels, reasons, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a prediction is wanted; what is left open is as the model was trained."""
+
+    threshold: float | None = None
+    """The score from which on a label is given."""
+    max_labels: int | None = None
+    """At most so many labels, the best ones."""
+    min_labels: int = 0
+    """At least so many labels, even below the threshold."""
+    explain: bool = False
+    """Whether to say which words each label rests on."""
+    words_a_label: int = 8
+    """How many words to name for each label."""
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise InputError(f"threshold is {self.threshold}; it must lie in [0, 1]")
+        if self.min_labels < 0:
+            raise InputError(f"min_labels is {self.min_labels}; it must be >= 0")
+        if self.max_labels is not None and self.max_labels < max(self.min_labels, 1):
+            raise InputError(
+                f"max_labels is {self.max_labels}; it must be >= {max(self.min_labels, 1)}, "
+                "and not below min_labels"
+            )
+
+
+def decide(scores: Scores, threshold: float, request: Request) -> list[npt.NDArray[np.intp]]:
+    """Choose each document's labels from its scores (N, L), the best first."""
+    threshold = threshold if request.threshold is None else request.threshold
+    order = np.argsort(-scores, axis=1, kind="stable")
+    given = (scores >= np.float32(threshold)).sum(axis=1)
+    most = scores.shape[1] if request.max_labels is None else request.max_labels
+    numbers = np.clip(given, min(request.min_labels, scores.shape[1]), most)
+    return [row[:number] for row, number in zip(order, numbers, strict=True)]

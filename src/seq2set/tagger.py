@@ -1,0 +1,65 @@
+"""The contract that every model keeps, whatever it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2set.config import Config
+from seq2set.predictions import Inference, Request
+from seq2set.vocabulary import Labels, Words
+
+Tensors = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A model taken apart into what can be written to files and read back without running code."""
+
+    config: Config
+    words: Words
+    labels: Labels
+    tensors: Tensors
+    facts: Mapping[str, Any]
+    """Numbers that training found, such as the tuned threshold; plain JSON."""
+
+
+class Tagger(Protocol):
+    """A trained model: texts in, scored labels out."""
+
+    @property
+    def labels(self) -> Labels:
+        """The labels it can give."""
+
+    @property
+    def threshold(self) -> float:
+        """The score from which on it gives a label, unless a request says otherwise."""
+
+    def infer(self, texts: Sequence[str], request: Request) -> Inference:
+        """Score and choose labels for each text."""
+
+    def parts(self) -> Parts:
+        """Take the model apart for saving."""
+
+    @classmethod
+    def restore(cls, parts: Parts) -> Tagger:
+        """Put a model together again."""
+
+
+class Examples:
+    """Texts with their label sets, as a model learns from them."""
+
+    def __init__(self, texts: Sequence[str], labels: Sequence[Sequence[str]]):
+        assert len(texts) == len(labels)
+        self.texts, self.labels = list(texts), [tuple(one) for one in labels]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def pick(self, index: npt.NDArray[np.intp]) -> Examples:
+        """Return the examples at the given places."""
+        return Examples([self.texts[i] for i in index], [self.labels[i] for i in index])

@@ -1,0 +1,1 @@
+"""Documents: readers by format, known sources, splits, statistics and checks."""

@@ -1,0 +1,60 @@
+"""All checks on one corpus, in one reading of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from seq2set.corpora.checks.check import Check, Row
+from seq2set.corpora.checks.contents import Contents
+from seq2set.corpora.checks.damage import Damage
+from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
+from seq2set.corpora.checks.finding import LEVELS, Finding
+from seq2set.corpora.checks.labels import Labels
+from seq2set.corpora.checks.near_duplicates import BATCH, NearDuplicates
+from seq2set.corpora.checks.splits import EmptySplits
+from seq2set.corpora.document import SPLITS
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.errors import InputError
+
+LEAST_SIMILARITY = 0.5
+"""Below this, texts on one subject would be called near-duplicates, and the search would take long."""
+
+
+def check_corpus(
+    corpus: PreparedCorpus,
+    *,
+    min_label_documents: int = 5,
+    near_duplicate: float = 0.9,
+    progress: Callable[[int], None] | None = None,
+) -> list[Finding]:
+    """Find what would spoil a training run, the gravest first.
+
+    A label is rare below `min_label_documents` documents in train. Two texts are near-duplicates when
+    the Jaccard similarity of their runs of three words is `near_duplicate` or more.
+    `progress` is called with the number of documents read since its last call.
+    """
+    if min_label_documents < 1:
+        raise InputError(f"min_label_documents is {min_label_documents}; it must be >= 1")
+    if not LEAST_SIMILARITY <= near_duplicate <= 1:
+        raise InputError(f"near_duplicate is {near_duplicate:g}; it must lie in [{LEAST_SIMILARITY}, 1]")
+    checks = _checks(corpus, min_label_documents, near_duplicate)
+    for row in _rows(corpus, progress):
+        for check in checks:
+            check.see(row)
+    findings = [finding for check in checks for finding in check.findings()]
+    return sorted(findings, key=lambda finding: LEVELS.index(finding.level))
+
+
+def _checks(corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float) -> list[Check]:
+    exact = ExactDuplicates()
+    near = NearDuplicates(corpus, exact, near_duplicate)
+    return [EmptySplits(), exact, near, Contents(), Labels(min_label_documents), Damage()]
+
+
+def _rows(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> Iterator[Row]:
+    for split in SPLITS:
+        for batch in corpus.split(split).iter_batches(BATCH):
+            for document in batch:
+                yield Row(split, document, document.text.casefold().split())
+            if progress:
+                progress(len(batch))

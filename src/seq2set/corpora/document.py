@@ -1,0 +1,19 @@
+"""One document, as every reader gives it and every consumer takes it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Document(NamedTuple):
+    """A text with its labels; `split` and `group` where the source names them."""
+
+    id: str
+    text: str
+    labels: tuple[str, ...]
+    split: str | None = None
+    group: str | None = None
+
+
+SPLITS = ("train", "valid", "test")
+"""The names of the three parts of a corpus, in the order in which they are read and written."""

@@ -1,0 +1,157 @@
+"""The prepared corpus: a folder with one Parquet file a split, and `corpus.json`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seq2set.corpora.document import SPLITS, Document
+from seq2set.corpora.readers.parquet import open_parquet
+from seq2set.errors import CorpusError, UnknownNameError
+from seq2set.files import sha256_of
+
+FACTS = "corpus.json"
+"""The file that says what a prepared corpus is."""
+
+FORMAT = 1
+"""The version of the folder's layout."""
+
+SCHEMA = pa.schema([("id", pa.string()), ("text", pa.string()), ("labels", pa.list_(pa.string()))])
+"""The columns of each split's file."""
+
+
+def split_file(name: str) -> str:
+    """Return the name of a split's file."""
+    return f"{name}.parquet"
+
+
+class Split:
+    """One part of a prepared corpus: whole columns at once, or documents in batches."""
+
+    def __init__(self, path: Path, name: str):
+        self.path, self.name = path, name
+        with open_parquet(path) as file:
+            self._rows: int = file.metadata.num_rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def ids(self) -> list[str]:
+        """Return the ids of all documents."""
+        return self._column("id")
+
+    def texts(self) -> list[str]:
+        """Return the texts of all documents."""
+        return self._column("text")
+
+    def labels(self) -> list[list[str]]:
+        """Return the labels of all documents."""
+        return self._column("labels")
+
+    def iter_batches(self, size: int) -> Iterator[list[Document]]:
+        """Give the documents in batches of `size`, the last one smaller, without reading all at once."""
+        with open_parquet(self.path) as file:
+            for batch in file.iter_batches(size):
+                yield [
+                    Document(row["id"], row["text"], tuple(row["labels"]), self.name)
+                    for row in batch.to_pylist()
+                ]
+
+    def _column(self, name: str) -> list[Any]:
+        with open_parquet(self.path) as file:
+            values: list[Any] = file.read(columns=[name]).column(name).to_pylist()
+        return values
+
+
+class PreparedCorpus:
+    """A corpus that is ready to train and evaluate on."""
+
+    def __init__(self, folder: Path, facts: dict[str, Any]):
+        self.folder = folder
+        self.facts = facts
+        """What `corpus.json` holds."""
+
+    @classmethod
+    def open(cls, folder: Path) -> PreparedCorpus:
+        """Open a folder after checking that its files are there and have the recorded sizes and columns."""
+        corpus = cls(folder, _read_facts(folder))
+        for name in SPLITS:
+            corpus._check_file(split_file(name))
+        return corpus
+
+    @property
+    def name(self) -> str:
+        """The corpus's name."""
+        return str(self.facts["name"])
+
+    @property
+    def fingerprint(self) -> str:
+        """A short text that differs where the documents, or their split, differ."""
+        sums = "".join(self._recorded(split_file(name))["sha256"] for name in SPLITS)
+        return hashlib.sha256(sums.encode()).hexdigest()[:16]
+
+    def split(self, name: str) -> Split:
+        """Return a split by its name."""
+        if name not in SPLITS:
+            raise UnknownNameError("split", name, SPLITS)
+        return Split(self.folder / split_file(name), name)
+
+    def verify(self) -> None:
+        """Compare the checksum of every file with the recorded one, which reads all of them."""
+        for name in map(split_file, SPLITS):
+            if sha256_of(self.folder / name) != self._recorded(name)["sha256"]:
+                raise CorpusError(
+                    f"the file's SHA-256 is not the one in {FACTS}; prepare the corpus again",
+                    self.folder / name,
+                )
+
+    def _recorded(self, name: str) -> dict[str, Any]:
+        recorded: dict[str, Any] = self.facts["files"][name]
+        return recorded
+
+    def _check_file(self, name: str) -> None:
+        path = self.folder / name
+        recorded = self._recorded(name)["bytes"]
+        if not path.is_file():
+            raise CorpusError("the file of the prepared corpus is missing; prepare it again", path)
+        if path.stat().st_size != recorded:
+            raise CorpusError(
+                f"the file has {path.stat().st_size:,} bytes and {FACTS} says {recorded:,}; prepare it again",
+                path,
+            )
+        with open_parquet(path) as file:
+            if not file.schema_arrow.equals(SCHEMA):
+                seen = ", ".join(f"{field.name}: {field.type}" for field in file.schema_arrow)
+                raise CorpusError(
+                    f"the columns are {seen}; they must be id: string, text: string, labels: list<string>",
+                    path,
+                )
+
+
+def is_prepared(folder: Path) -> bool:
+    """Tell whether a folder says that it is a prepared corpus."""
+    return (folder / FACTS).is_file()
+
+
+def _read_facts(folder: Path) -> dict[str, Any]:
+    path = folder / FACTS
+    if not folder.is_dir():
+        raise CorpusError("the folder of the prepared corpus does not exist", folder)
+    if not path.is_file():
+        raise CorpusError(f"the folder has no {FACTS}; it is not a prepared corpus", folder)
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        complete = facts["format"] == FORMAT and isinstance(facts["name"], str)
+        for name in map(split_file, SPLITS):
+            complete &= facts["files"][name].keys() >= {"sha256", "bytes"}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CorpusError("the file is damaged or incomplete; prepare the corpus again", path) from error
+    if not complete:
+        raise CorpusError(f"the file is not of format {FORMAT}; prepare the corpus again", path)
+    result: dict[str, Any] = facts
+    return result

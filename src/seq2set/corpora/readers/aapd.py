@@ -1,0 +1,72 @@
+"""The AAPD layout: a folder with `text_train` and `label_train`, one document a line, and so on.
+
+Validation is `text_val` or `text_valid`; validation and test may be absent. Each file may be plain
+or compressed. Labels are separated by white space. Documents are called `train-1`, `train-2`, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from seq2set.corpora.document import Document
+from seq2set.corpora.readers.records import folded, tidied
+from seq2set.corpora.streams import COMPRESSIONS, numbered_lines
+from seq2set.errors import CorpusError
+
+_ENDINGS = {"train": ("train",), "valid": ("val", "valid"), "test": ("test",)}
+
+
+class SplitFiles(NamedTuple):
+    """The two files of one split."""
+
+    split: str
+    texts: Path
+    labels: Path
+
+
+def is_aapd(folder: Path) -> bool:
+    """Tell whether a folder has the AAPD layout."""
+    return _found(folder, "text", "train") is not None
+
+
+def aapd_files(folder: Path) -> list[SplitFiles]:
+    """List the files of a folder in the AAPD layout, in the order train, valid, test."""
+    files = []
+    for split in _ENDINGS:
+        texts, labels = _found(folder, "text", split), _found(folder, "label", split)
+        if texts and labels:
+            files.append(SplitFiles(split, texts, labels))
+        elif texts or labels or split == "train":
+            missing = "label" if texts else "text"
+            raise CorpusError(
+                f"the folder has no file {missing}_{_ENDINGS[split][0]} (plain, .gz, .xz or .zst)", folder
+            )
+    return files
+
+
+def read_aapd(folder: Path, encoding: str = "utf-8") -> Iterator[Document]:
+    """Give the documents of all splits one by one, each with its split."""
+    for files in aapd_files(folder):
+        yield from _split_documents(files, encoding)
+
+
+def _found(folder: Path, kind: str, split: str) -> Path | None:
+    names = (kind + "_" + ending + suffix for ending in _ENDINGS[split] for suffix in ("", *COMPRESSIONS))
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def _split_documents(files: SplitFiles, encoding: str) -> Iterator[Document]:
+    texts, labels = numbered_lines(files.texts, encoding), numbered_lines(files.labels, encoding)
+    for number, (text, line) in enumerate(zip_longest(texts, labels), start=1):
+        if text is None or line is None:
+            more = number + sum(1 for _ in (texts if line is None else labels))
+            counts = (number - 1, more) if text is None else (more, number - 1)
+            raise CorpusError(
+                f"{files.texts.name} has {counts[0]:,} lines and {files.labels.name} has {counts[1]:,}; "
+                "they must have as many",
+                files.texts.parent,
+            )
+        yield Document(f"{files.split}-{number}", tidied(text.text), folded(line.text.split()), files.split)

@@ -1,0 +1,47 @@
+"""Parquet: a document a row, read in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seq2set.corpora.document import Document
+from seq2set.corpora.readers.options import ReadOptions
+from seq2set.corpora.readers.records import Record, check_columns, document_from, wanted_columns
+from seq2set.corpora.streams import check_file
+from seq2set.errors import CorpusError
+
+_ROWS = 1024
+
+
+def read_parquet(path: Path, options: ReadOptions) -> Iterator[Document]:
+    """Give the documents of a Parquet file one by one; errors count rows as lines."""
+    number = 0
+    with open_parquet(path) as file:
+        names = file.schema_arrow.names
+        check_columns(names, options, path)
+        for batch in file.iter_batches(_ROWS, columns=wanted_columns(names, options)):
+            for values in batch.to_pylist():
+                number += 1
+                yield document_from(Record(values, number, number), options, path)
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """Open a Parquet file; damage met while reading names the file."""
+    check_file(path)
+    if path.stat().st_size == 0:
+        raise CorpusError("the file is empty", path)
+    try:
+        with pq.ParquetFile(path) as file:
+            yield file
+    except PermissionError as error:
+        raise CorpusError("the file cannot be read: permission is denied", path) from error
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise CorpusError(f"the file is damaged, or not a Parquet file: {reason}", path) from error

@@ -1,0 +1,104 @@
+"""From the named values of one row, object or line to a document: the rules all formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from seq2set.corpora.document import Document
+from seq2set.corpora.readers.options import DEFAULT_ID, DEFAULT_SEPARATOR, ReadOptions
+from seq2set.errors import CorpusError, nearest
+
+_SHOWN_COLUMNS = 20
+
+
+class Record(NamedTuple):
+    """Named values and where they stand: `number` counts documents, `line` counts lines, both from 1."""
+
+    values: Mapping[str, object]
+    number: int
+    line: int
+
+
+def document_from(record: Record, options: ReadOptions, path: Path) -> Document:
+    """Make a document of a record; a text that is null is empty, labels that are null are none."""
+    check_columns(record.values, options, path, record.line)
+    text = record.values[options.text]
+    if text is not None and not isinstance(text, str):
+        raise _wrong_type(options.text, text, "a text", path, record.line)
+    return Document(
+        id=_name(record, options.id, path) or str(record.number),
+        text=tidied(text or ""),
+        labels=_labels(record, options, path),
+        split=_name(record, options.split, path),
+        group=_name(record, options.group, path),
+    )
+
+
+def check_columns(present: Iterable[str], options: ReadOptions, path: Path, line: int | None = None) -> None:
+    """Refuse a named column that is not there, and list those that are."""
+    optional = () if options.id == DEFAULT_ID else (options.id,)
+    for name in (options.text, options.labels, *optional, options.group, options.split):
+        if name is not None and name not in present:
+            known = list(present)
+            listed = ", ".join(known[:_SHOWN_COLUMNS]) + (", ..." if len(known) > _SHOWN_COLUMNS else "")
+            raise CorpusError(
+                f"there is no column '{name}'{nearest(name, known)}; the columns are: {listed or 'none'}",
+                path,
+                line,
+            )
+
+
+def wanted_columns(present: Sequence[str], options: ReadOptions) -> list[str]:
+    """List the columns that need to be read, without repetition."""
+    named = (options.id, options.text, options.labels, options.group, options.split)
+    return [name for name in dict.fromkeys(named) if name is not None and name in present]
+
+
+def folded(labels: Iterable[str]) -> tuple[str, ...]:
+    """Strip white space, drop empty labels, and keep the first of those that repeat."""
+    stripped = (tidied(label).strip() for label in labels)
+    return tuple(dict.fromkeys(label for label in stripped if label))
+
+
+def tidied(text: str) -> str:
+    """Put a space where a NUL byte stands, which later readers of the text could not take."""
+    return text.replace("\0", " ")
+
+
+def _labels(record: Record, options: ReadOptions, path: Path) -> tuple[str, ...]:
+    value = None if options.labels is None else record.values[options.labels]
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return folded(value.split(options.separator or DEFAULT_SEPARATOR))
+    allowed = "a list of texts, or one text with a separator"
+    if not isinstance(value, list):
+        raise _wrong_type(str(options.labels), value, allowed, path, record.line)
+    wrong = next((item for item in value if not isinstance(item, str)), "")
+    if wrong != "":
+        raise _wrong_type(str(options.labels), [wrong], allowed, path, record.line)
+    return folded(value)
+
+
+def _name(record: Record, column: str | None, path: Path) -> str | None:
+    value = record.values.get(column) if column is not None else None
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise _wrong_type(str(column), value, "a text or a whole number", path, record.line)
+    return tidied(str(value)).strip()
+
+
+_TYPES = {bool: "true or false", int: "a whole number", float: "a number", dict: "an object", bytes: "bytes"}
+
+
+def _type_name(value: object) -> str:
+    if isinstance(value, list):
+        return f"a list with {_type_name(value[0])} in it" if value else "a list"
+    return "null" if value is None else _TYPES.get(type(value), type(value).__name__)
+
+
+def _wrong_type(column: str, value: object, allowed: str, path: Path, line: int) -> CorpusError:
+    return CorpusError(f"column '{column}' holds {_type_name(value)}; it must hold {allowed}", path, line)

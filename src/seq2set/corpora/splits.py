@@ -1,0 +1,159 @@
+"""Which document goes to training, validation and test.
+
+Four ways, all repeatable through their seed:
+
+- `given`: as the source says. Where it names no validation documents, they are carved out of train,
+  label-stratified, so that a rare label is not carved away; test documents are never carved, for a source
+  with a fixed test split is compared on that split.
+- `random`: any document anywhere.
+- `grouped`: documents of one group stay together; no part gets more documents than asked for.
+- `stratified`: each label is shared out as the documents are.
+
+A size is a number of documents when it is whole and a share when it is not; a share above 0 gives at
+least one document.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from seq2set.corpora.document import SPLITS
+from seq2set.corpora.stratification import stratify
+from seq2set.errors import InputError, UnknownNameError
+
+Method = Literal["given", "random", "grouped", "stratified"]
+METHODS: tuple[str, ...] = get_args(Method)
+"""The ways to split a corpus."""
+
+TRAIN, VALID, TEST = range(3)
+_ALIASES = {"training": TRAIN, "val": VALID, "validation": VALID, "dev": VALID, "testing": TEST}
+_INDICES = {name: index for index, name in enumerate(SPLITS)} | _ALIASES
+
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """How a corpus is split; `valid` and `test` are numbers of documents, or shares below 1."""
+
+    method: Method = "random"
+    valid: int | float = 0.1
+    test: int | float = 0.1
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UnknownNameError("split method", self.method, METHODS)
+        for name, size in (("valid", self.valid), ("test", self.test)):
+            _check_size(name, size)
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}; it must be 0 or more")
+        if isinstance(self.valid, float) and isinstance(self.test, float) and self.valid + self.test >= 1:
+            raise InputError(f"valid + test is {self.valid + self.test:g}; the shares must stay below 1")
+
+
+class Sizes(NamedTuple):
+    """Numbers of documents."""
+
+    valid: int
+    test: int
+
+
+def split_index(name: str) -> int | None:
+    """Return the index of a split by its name (`valid` may be `val`, `validation` or `dev`), or None."""
+    return _INDICES.get(name.strip().lower())
+
+
+def assign(
+    plan: SplitPlan,
+    labels: csr_matrix[Any],
+    *,
+    given: NDArray[np.int8] | None = None,
+    groups: NDArray[np.int64] | None = None,
+) -> NDArray[np.int8]:
+    """Return the index in `SPLITS` for each row of `labels` (documents x labels, ones and zeros).
+
+    `given` holds an index a document, and -1 where the source names none; `groups` holds a group a document.
+    """
+    generator = np.random.default_rng(plan.seed)
+    documents = labels.shape[0]
+    if plan.method == "given":
+        return _as_given(plan, labels, given, generator)
+    sizes = _sizes(documents, plan.valid, plan.test)
+    if plan.method == "grouped":
+        if groups is None:
+            raise InputError("split by 'grouped' needs groups; name the column that holds them")
+        return _grouped(groups, sizes, generator)
+    if plan.method == "stratified":
+        train = documents - sizes.valid - sizes.test
+        return stratify(labels, np.array([train, *sizes], dtype=np.int64), generator)
+    return _random(documents, sizes, generator)
+
+
+def _check_size(name: str, size: float) -> None:
+    allowed = "it must be a number of documents, or a share from 0 to below 1"
+    if isinstance(size, bool) or not isinstance(size, int | float):
+        raise InputError(f"{name} is {size!r}; {allowed}")
+    if not math.isfinite(size) or size < 0 or (isinstance(size, float) and size >= 1):
+        raise InputError(f"{name} is {size}; {allowed}")
+
+
+def _sizes(documents: int, valid: float, test: float) -> Sizes:
+    sizes = Sizes(_size(documents, valid), _size(documents, test))
+    if sum(sizes) >= documents:
+        raise InputError(
+            f"valid = {valid} and test = {test} want {sum(sizes):,} of {documents:,} documents; "
+            "at least one must be left to train on"
+        )
+    return sizes
+
+
+def _size(documents: int, asked: float) -> int:
+    if isinstance(asked, int):
+        return asked
+    return max(1, round(documents * asked)) if asked > 0 else 0
+
+
+def _random(documents: int, sizes: Sizes, generator: np.random.Generator) -> NDArray[np.int8]:
+    result = np.full(documents, TRAIN, dtype=np.int8)
+    order = generator.permutation(documents)
+    result[order[: sizes.test]] = TEST
+    result[order[sizes.test : sizes.test + sizes.valid]] = VALID
+    return result
+
+
+def _as_given(
+    plan: SplitPlan, labels: csr_matrix[Any], given: NDArray[np.int8] | None, generator: np.random.Generator
+) -> NDArray[np.int8]:
+    if given is None or (given < 0).any():
+        raise InputError("split as 'given' needs the split of every document; choose another split method")
+    result = given.astype(np.int8)
+    if plan.valid and not (result == VALID).any():
+        train = np.flatnonzero(result == TRAIN)
+        sizes = _sizes(len(train), plan.valid, 0)
+        wanted = np.array([len(train) - sizes.valid, sizes.valid], dtype=np.int64)
+        result[train] = stratify(labels[train], wanted, generator)
+    return result
+
+
+def _grouped(groups: NDArray[np.int64], sizes: Sizes, generator: np.random.Generator) -> NDArray[np.int8]:
+    _, of_document, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    part = np.full(len(counts), TRAIN, dtype=np.int8)
+    room = {TEST: sizes.test, VALID: sizes.valid}
+    for group in generator.permutation(len(counts)):
+        for split in room:
+            if counts[group] <= room[split]:
+                part[group] = split
+                room[split] -= int(counts[group])
+                break
+    for split, size in ((TEST, sizes.test), (VALID, sizes.valid)):
+        if size and room[split] == size:
+            raise InputError(
+                f"{SPLITS[split]} wants {size:,} documents, but no group left is that small "
+                f"(the smallest has {counts.min():,}); ask for more documents"
+            )
+    return part[of_document]

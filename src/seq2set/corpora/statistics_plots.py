@@ -1,0 +1,133 @@
+"""Corpus statistics as pictures.
+
+Colours are those of Okabe and Ito, and of a map from blue over white to red that people with any
+colour vision can read.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter, MaxNLocator
+
+from seq2set.corpora.showing import shortened
+from seq2set.corpora.statistics import CorpusStatistics
+from seq2set.files import written_aside
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
+_STYLE: dict[Any, Any] = {"font.family": "sans-serif", "font.size": 10, "text.parse_math": False}
+_MOST_BARS = 40
+_NAMED_LABELS = 5
+
+
+def draw(statistics: CorpusStatistics, folder: Path) -> list[Path]:
+    """Draw all pictures into `folder`, as PNG files, and return their paths."""
+    wide, square = (7.0, 4.2), (9.0, 8.4)
+    return [
+        _drawn(statistics, folder / "label-frequencies.png", wide, _label_frequencies),
+        _drawn(statistics, folder / "labels-per-document.png", wide, _cardinalities),
+        _drawn(statistics, folder / "words-per-document.png", wide, _lengths),
+        _drawn(statistics, folder / "label-correlations.png", square, _correlations),
+    ]
+
+
+def _drawn(
+    statistics: CorpusStatistics,
+    path: Path,
+    size: tuple[float, float],
+    picture: Callable[[CorpusStatistics, Axes], None],
+) -> Path:
+    with rc_context(_STYLE), warnings.catch_warnings(), written_aside(path) as aside:
+        # Labels in scripts that the font lacks are drawn as boxes, which is no reason to warn.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure = Figure(figsize=size, layout="constrained", dpi=120)
+        axes = figure.add_subplot()
+        axes.spines[["top", "right"]].set_visible(False)
+        picture(statistics, axes)
+        figure.savefig(aside, format="png")
+    return path
+
+
+def _label_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
+    totals = [row.total for row in statistics.label_frequencies]
+    ranks = range(1, len(totals) + 1)
+    named = statistics.label_frequencies[:_NAMED_LABELS]
+    axes.plot(ranks, totals, color=BLUE, marker="o", markersize=3, linewidth=1)
+    # Beside their points, the names of labels of like frequency would cover one another; this corner is free.
+    names = [f"{rank}  {shortened(row.label, 50)}" for rank, row in enumerate(named, 1)]
+    axes.text(0.02, 0.03, "\n".join(names), color=GREY, fontsize=8, transform=axes.transAxes)
+    scale = "log" if totals else "linear"
+    axes.set(xscale=scale, yscale=scale, xlabel="rank of the label", ylabel="documents with the label")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:,.0f}")
+        axis.set_minor_formatter(LogFormatter())
+    axes.set_title(f"{_title(statistics)}: label frequencies")
+    axes.grid(alpha=0.3)
+
+
+def _cardinalities(statistics: CorpusStatistics, axes: Axes) -> None:
+    shown = [row for row in statistics.cardinalities if row.labels <= _MOST_BARS]
+    axes.bar([row.labels for row in shown], [row.documents for row in shown], color=BLUE, width=0.8)
+    axes.axvline(statistics.labels_per_document, color=ORANGE, linestyle="--", label=_mean_label(statistics))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _count_documents(axes)
+    more = sum(row.documents for row in statistics.cardinalities if row.labels > _MOST_BARS)
+    axes.set_xlabel(f"labels a document{_not_shown(more)}")
+    axes.set_title(f"{_title(statistics)}: labels a document")
+    axes.legend(frameon=False)
+
+
+def _lengths(statistics: CorpusStatistics, axes: Axes) -> None:
+    lengths = statistics.lengths
+    axes.stairs(lengths.documents, lengths.edges, fill=True, color=BLUE)
+    median = lengths.quantiles["median"]
+    axes.axvline(median, color=ORANGE, linestyle="--", label=f"median {median:,.0f}")
+    _count_documents(axes)
+    axes.set_xlabel(f"words a document{_not_shown(lengths.longer)}")
+    axes.set_title(f"{_title(statistics)}: words a document")
+    axes.legend(frameon=False)
+
+
+def _correlations(statistics: CorpusStatistics, axes: Axes) -> None:
+    axes.set_title(f"{_title(statistics)}: correlation (phi) of the most frequent labels")
+    names = [shortened(label, 30) for label in statistics.correlation_map.labels]
+    if not names:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, "too few documents a label to compare labels", ha="center", color=GREY)
+        return
+    values = np.array(statistics.correlation_map.phi)
+    np.fill_diagonal(values, np.nan)
+    # The scale leaves out the few strongest pairs: on a scale up to 1 most corpora would look all white.
+    most = float(np.nanquantile(np.abs(values), 0.98)) if len(names) > 1 else 0.0
+    most = most or 1.0
+    axes.set_facecolor("#DDDDDD")
+    image = axes.imshow(values, cmap="RdBu_r", vmin=-most, vmax=most)
+    axes.spines[:].set_visible(False)
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.figure.colorbar(image, ax=axes, shrink=0.6, extend="both", label="phi")
+
+
+def _count_documents(axes: Axes) -> None:
+    axes.set_ylabel("documents")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+
+
+def _title(statistics: CorpusStatistics) -> str:
+    return shortened(statistics.name, 30)
+
+
+def _mean_label(statistics: CorpusStatistics) -> str:
+    return f"mean {statistics.labels_per_document:.2f}"
+
+
+def _not_shown(documents: int) -> str:
+    return f" ({documents:,} documents with more are not shown)" if documents else ""

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2set.corpora.document import Document
+from seq2set.corpora.readers.jsonl import read_objects
+from seq2set.corpora.reading import ReadOptions, read_documents
+from seq2set.errors import CorpusError
+
+
+def read(path: Path, *objects: Any, **options: str) -> list[Document]:
+    path.write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
+    return list(read_documents(path, ReadOptions(**options)))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.json"])
+def test_objects_become_documents(tmp_path: Path, name: str) -> None:
+    objects = [
+        {"id": "a", "text": "one", "labels": ["x", " y ", "x", ""]},
+        {"id": 7, "text": None, "labels": None},
+    ]
+    assert read(tmp_path / name, *objects) == [Document("a", "one", ("x", "y")), Document("7", "", ())]
+
+
+def test_labels_may_be_one_text(tmp_path: Path) -> None:
+    values = {"text": "t", "labels": "x;y|z"}
+    assert read(tmp_path / "a.jsonl", values)[0].labels == ("x", "y|z")
+    assert read(tmp_path / "a.jsonl", values, separator="|")[0].labels == ("x;y", "z")
+
+
+def test_a_label_in_a_list_is_never_split(tmp_path: Path) -> None:
+    assert read(tmp_path / "a.jsonl", {"text": "t", "labels": ["x;y"]})[0].labels == ("x;y",)
+
+
+def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "t", "labels": []}\n\n  \n{"text": "u", "labels": []}\nnot json\n')
+    documents = read_documents(path)
+    assert [next(documents).id, next(documents).id] == ["1", "2"]
+    with pytest.raises(
+        CorpusError, match=re.escape(f"{path}, line 5: the line is not JSON (Expecting value)")
+    ):
+        next(documents)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "t"', "the line is not JSON"),
+        ("[" * 200_000, "the line is not JSON (too deep or too large)"),
+        ("1" * 5000, "the line is not JSON (too deep or too large)"),
+        ('["t", "x"]', "the line holds a JSON list; one object a line is wanted"),
+    ],
+)
+def test_lines_that_are_no_objects_are_refused(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "t", "labels": []}\n' + line)
+    with pytest.raises(CorpusError, match="line 2: " + re.escape(message)):
+        list(read_documents(tmp_path / "a.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "seen"),
+    [
+        (3, "a whole number"),
+        (0.5, "a number"),
+        (True, "true or false"),
+        ({"x": 1}, "an object"),
+        (["x", 3], "a list with a whole number in it"),
+        (["x", None], "a list with null in it"),
+        ([["x"]], "a list with a list with str in it in it"),
+        ([[]], "a list with a list in it"),
+    ],
+)
+def test_labels_of_another_type_are_refused(tmp_path: Path, labels: Any, seen: str) -> None:
+    message = (
+        f"line 2: column 'labels' holds {seen}; it must hold a list of texts, or one text with a separator"
+    )
+    with pytest.raises(CorpusError, match=re.escape(message)):
+        read(tmp_path / "a.jsonl", {"text": "t", "labels": []}, {"text": "t", "labels": labels})
+
+
+def test_texts_and_ids_of_another_type_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        CorpusError, match="line 1: column 'text' holds a list with str in it; it must hold a text"
+    ):
+        read(tmp_path / "a.jsonl", {"text": ["t"], "labels": []})
+    with pytest.raises(
+        CorpusError, match="column 'id' holds true or false; it must hold a text or a whole number"
+    ):
+        read(tmp_path / "a.jsonl", {"id": True, "text": "t", "labels": []})
+
+
+def test_a_key_missing_in_one_line_names_the_line(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="line 2: there is no column 'text', did you mean 'txt'"):
+        read(tmp_path / "a.jsonl", {"text": "t", "labels": []}, {"txt": "t", "labels": []})
+
+
+def test_hard_texts_pass(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    many = json.dumps([f"l{number}" for number in range(100_000)])
+    path.write_text(
+        f'{{"text": "a\0b\\u0000c\ttab", "labels": {many}}}\n{{"text": " \\n ", "labels": "\\u0000"}}'
+    )
+    first, second = read_documents(path)
+    assert first.text == "a b c\ttab"
+    assert len(first.labels) == 100_000
+    assert second == Document("2", " \n ", ())
+
+
+def test_objects_are_read_whatever_their_keys(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('\n{"doc_token": ["a"]}\n')
+    (record,) = read_objects(tmp_path / "a.jsonl")
+    assert (record.values, record.number, record.line) == ({"doc_token": ["a"]}, 1, 2)

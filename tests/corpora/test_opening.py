@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2set.corpora import known
+from seq2set.corpora.cache import cached_corpus
+from seq2set.corpora.document import Document
+from seq2set.corpora.opening import cache_folder, open_corpus
+from seq2set.corpora.preparing import prepare
+from seq2set.corpora.reading import ReadOptions
+from seq2set.corpora.sources.options import SourceOptions
+from seq2set.corpora.sources.registry import Reading, Source
+from seq2set.corpora.splits import SplitPlan
+from seq2set.errors import CorpusError, InputError, UnknownNameError
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "corpora"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "My table.v2.csv"
+    rows = (f"{i},text {i},a;b,{'test' if i % 5 == 0 else 'train'}\n" for i in range(20))
+    path.write_text("id,text,labels,part\n" + "".join(rows))
+    return path
+
+
+def test_a_file_is_prepared_once_and_opened_from_the_cache(table: Path, cache: Path) -> None:
+    first = open_corpus(str(table))
+    assert (first.name, first.facts["source"]) == ("My-table", "My table.v2.csv")
+    assert first.folder.parent == cache
+    assert [len(first.split(name)) for name in ("train", "valid", "test")] == [16, 2, 2]
+    assert first.facts["split"] == {"method": "random", "seed": 1, "valid": 0.1, "test": 0.1}
+    stamp = (first.folder / "corpus.json").stat().st_mtime_ns
+    second = open_corpus(str(table))
+    assert (second.folder, (second.folder / "corpus.json").stat().st_mtime_ns) == (first.folder, stamp)
+
+
+def test_whatever_changes_the_documents_changes_the_place(table: Path) -> None:
+    places = {
+        open_corpus(str(table)).folder,
+        open_corpus(str(table), ReadOptions(separator=",")).folder,
+        open_corpus(str(table), plan=SplitPlan("random", seed=2)).folder,
+        open_corpus(str(table), max_words=None).folder,
+    }
+    table.write_text(table.read_text().replace("text 3", "another"))
+    places.add(open_corpus(str(table)).folder)
+    assert len(places) == 5
+
+
+def test_a_split_column_that_is_named_is_taken_as_given(table: Path) -> None:
+    corpus = open_corpus(str(table), ReadOptions(split="part"))
+    assert corpus.split("test").ids() == ["0", "5", "10", "15"]
+    # 0.1 of 16 training documents is 2 after rounding.
+    assert len(corpus.split("valid")) == 2
+
+
+def test_a_folder_in_the_aapd_layout_is_taken_as_given(tmp_path: Path) -> None:
+    for kind, word in (("text", "t"), ("label", "x")):
+        for split in ("train", "val", "test"):
+            (tmp_path / f"{kind}_{split}").write_text(f"{word}\n" * 3)
+    corpus = open_corpus(str(tmp_path))
+    assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [3, 3, 3]
+    (tmp_path / "label_test").write_text("y\n" * 3)
+    assert open_corpus(str(tmp_path)).split("test").labels() == [["y"]] * 3
+
+
+def test_a_damaged_copy_is_made_again(table: Path) -> None:
+    corpus = open_corpus(str(table))
+    (corpus.folder / "train.parquet").unlink()
+    assert len(open_corpus(str(table)).split("train")) == 16
+
+
+def test_a_file_that_cannot_be_used_leaves_nothing_in_the_cache(table: Path, cache: Path) -> None:
+    with pytest.raises(CorpusError, match="there is no column 'body'"):
+        open_corpus(str(table), ReadOptions(text="body"))
+    assert list(cache.iterdir()) == []
+
+
+def test_a_prepared_folder_is_opened_as_it_is(tmp_path: Path) -> None:
+    documents = [Document("a", "t", ("x",), "train")]
+    plan = SplitPlan("given", valid=0)
+    prepare(documents, tmp_path / "c", name="c", source="", licence="", plan=plan)
+    assert open_corpus(str(tmp_path / "c")).folder == tmp_path / "c"
+
+
+def test_what_is_no_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="the folder is neither a prepared corpus nor in the AAPD layout"):
+        open_corpus(str(tmp_path))
+    for name in ("absent.csv", "absent/folder"):
+        with pytest.raises(CorpusError, match=f"{name}: the file does not exist"):
+            open_corpus(str(tmp_path / name))
+    with pytest.raises(UnknownNameError, match="corpus 'reuter' is not known, did you mean 'reuters'"):
+        open_corpus("reuter")
+
+
+def test_no_permission_is_one_sentence(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "no")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(CorpusError, match="the file cannot be read: permission is denied"):
+        open_corpus(str(table))
+
+
+def test_the_cache_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cache_folder() == tmp_path / "cache"
+    monkeypatch.delenv("SEQ2SET_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg" / "seq2set"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "seq2set"
+
+
+def fake_source(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """Put a small source in the place of `medline`, because the real ones need their data."""
+
+    def documents(path: Path | None, notes: dict[str, object]) -> Iterator[Document]:
+        for index in range(20):
+            yield Document(str(index), f"{path} " * (index + 1), ("x", f"l{index // 10}"))
+        notes["read"] = 20
+
+    def read(path: Path | None, options: SourceOptions) -> Reading:
+        notes: dict[str, object] = {}
+        return Reading(documents(path, notes), options.plan(SplitPlan("random", 4, 2)), notes)
+
+    facts = {"obtained": "from nowhere", "licence": "free", "needs_path": False, "max_words": 18} | changes
+    plan = SplitPlan("random", 4, 2)
+    source = Source(name="medline", title="A fake", read=read, plan=plan, min_label_documents=9, **facts)
+    monkeypatch.setattr(known, "find_source", lambda name: source)
+
+
+def test_a_known_source_is_prepared_into_the_cache_and_opened_from_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake_source(monkeypatch)
+    corpus = open_corpus("medline")
+    assert corpus.folder == cached_corpus("medline")
+    # 18 of 20 documents have up to 18 words, of which 4 and 2 are held out; "l1" is left in 8 and goes.
+    assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [12, 4, 2]
+    assert corpus.facts["counts"]["labels"] == 2
+    assert (corpus.facts["source"], corpus.facts["licence"]) == ("from nowhere", "free")
+    assert corpus.facts["notes"] == {"read": 20}
+    monkeypatch.setattr(known, "find_source", None)
+    assert open_corpus("medline").fingerprint == corpus.fingerprint
+
+
+def test_a_source_is_prepared_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_source(monkeypatch)
+    path, out = Path("here"), tmp_path / "out"
+    corpus = known.prepare_source("medline", path, out, max_words=None, options=SourceOptions(test=5))
+    assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [11, 4, 5]
+    assert corpus.split("train").texts()[0].startswith("here ")
+    plan = SplitPlan("stratified", 1, 1)
+    again = known.prepare_source("medline", path, out, plan=plan, max_words=10, force=True)
+    assert [len(again.split(name)) for name in ("train", "valid", "test")] == [8, 1, 1]
+
+
+def test_a_source_that_must_be_brought_along_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_source(monkeypatch, needs_path=True)
+    with pytest.raises(
+        InputError, match="'medline' must be brought along: seq2set data prepare medline --from PATH"
+    ):
+        open_corpus("medline")
+
+
+def test_an_unknown_source_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="corpus 'medlin' is not known, did you mean 'medline'"):
+        known.prepare_source("medlin")

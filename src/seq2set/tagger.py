@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
+from seq2set.corpora.document import Document
 from seq2set.predictions import Inference, Request
 from seq2set.vocabulary import Labels, Words
 
@@ -53,13 +55,24 @@ class Tagger(Protocol):
 class Examples:
     """Texts with their label sets, as a model learns from them."""
 
-    def __init__(self, texts: Sequence[str], labels: Sequence[Sequence[str]]):
-        assert len(texts) == len(labels)
-        self.texts, self.labels = list(texts), [tuple(one) for one in labels]
+    def __init__(self, texts: Sequence[str], label_sets: Sequence[Sequence[str]]):
+        assert len(texts) == len(label_sets)
+        self.texts, self.label_sets = list(texts), [tuple(one) for one in label_sets]
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def pick(self, index: npt.NDArray[np.intp]) -> Examples:
         """Return the examples at the given places."""
-        return Examples([self.texts[i] for i in index], [self.labels[i] for i in index])
+        return Examples([self.texts[i] for i in index], [self.label_sets[i] for i in index])
+
+    def labels(self) -> list[tuple[str, ...]]:
+        """Return the label sets of all examples."""
+        return self.label_sets
+
+    def iter_batches(self, size: int) -> Iterator[list[Document]]:
+        """Give the examples as documents in batches, numbered from 1."""
+        pairs = zip(self.texts, self.label_sets, strict=True)
+        documents = (Document(str(number), *pair) for number, pair in enumerate(pairs, start=1))
+        while batch := list(islice(documents, size)):
+            yield batch

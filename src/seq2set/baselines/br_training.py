@@ -71,7 +71,7 @@ def train_br(
 def _prepare(config: Config, train: Examples, valid: Examples, progress: Progress) -> Prepared:
     text = config.text
     with progress.stage("features", 4) as advance:
-        labels = Labels.build(train.labels)
+        labels = Labels.build(train.label_sets)
         words = Words.build(
             train.texts,
             size=text.vocabulary_size,
@@ -92,9 +92,9 @@ def _prepare(config: Config, train: Examples, valid: Examples, progress: Progres
         features,
         labels,
         train_matrix,
-        labels.indicator(train.labels),
+        labels.indicator(train.label_sets),
         valid_matrix,
-        labels.indicator(valid.labels),
+        labels.indicator(valid.label_sets),
     )
 
 

@@ -1,0 +1,134 @@
+"""The model folder: safe to copy anywhere and to open, because nothing in it is code.
+
+::
+
+    model.safetensors   the numbers
+    config.json         the settings, and what training found
+    tokenizer.json      the words
+    labels.json         the labels with their training frequencies
+    README.md           the model card
+    manifest.json       format version, SHA-256 and size of every other file
+
+Everything that is read was checked against the manifest first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+import seq2set
+from seq2set.config import validated
+from seq2set.errors import ConfigError, ModelFolderError, UnknownNameError
+from seq2set.files import folder_written_aside, sha256_of, write_json, write_text
+from seq2set.models.registry import tagger_class
+from seq2set.tagger import Parts, Tagger
+from seq2set.vocabulary import Labels, Words
+
+FORMAT = 1
+"""Raised when a folder written from now on could not be read by earlier versions."""
+
+MANIFEST = "manifest.json"
+TENSORS, CONFIG, TOKENIZER, LABELS = "model.safetensors", "config.json", "tokenizer.json", "labels.json"
+CARD = "README.md"
+
+
+def save_model(
+    tagger: Tagger, folder: Path, *, card: str, about: Mapping[str, Any], force: bool = False
+) -> None:
+    """Write a model folder, whole or not at all; `about` holds facts on its training (plain JSON)."""
+    parts = tagger.parts()
+    with folder_written_aside(folder, force=force) as aside:
+        save_file({key: np.ascontiguousarray(value) for key, value in parts.tensors.items()}, aside / TENSORS)
+        settings = parts.config.model_dump(mode="json")
+        write_json(aside / CONFIG, {"settings": settings, "facts": dict(parts.facts), "about": dict(about)})
+        write_text(aside / TOKENIZER, parts.words.to_json())
+        write_json(aside / LABELS, parts.labels.to_dict())
+        write_text(aside / CARD, card)
+        write_json(aside / MANIFEST, _manifest(aside))
+
+
+def load_model(folder: Path) -> Tagger:
+    """Check a model folder against its manifest, and put the model together."""
+    folder = model_folder(folder)
+    verify(folder)
+    try:
+        saved = _read_json(folder / CONFIG)
+        parts = Parts(
+            config=validated(saved["settings"], place=str(folder / CONFIG)),
+            words=Words.from_json((folder / TOKENIZER).read_text(encoding="utf-8")),
+            labels=Labels.from_dict(_read_json(folder / LABELS)),
+            tensors=load_file(folder / TENSORS),
+            facts=saved["facts"],
+        )
+        return tagger_class(parts.config.model).restore(parts)
+    except (KeyError, TypeError, ValueError, SafetensorError, ConfigError, UnknownNameError) as error:
+        # The checksums are right, so the folder was written like this: by other software, or by hand.
+        raise ModelFolderError(f"{folder} does not hold a model that can be opened: {error}") from error
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return what training recorded about a model: data, metrics, sizes."""
+    about: dict[str, Any] = _read_json(model_folder(folder) / CONFIG)["about"]
+    return about
+
+
+def model_folder(path: Path) -> Path:
+    """Return the model folder for a run or a model folder."""
+    for candidate in (path, path / "model"):
+        if (candidate / MANIFEST).is_file():
+            return candidate
+    if not path.exists():
+        raise ModelFolderError(f"{path} does not exist; a run or a model folder is wanted")
+    hint = " (the run has not finished: pass --resume to train)" if (path / "config.toml").is_file() else ""
+    raise ModelFolderError(f"{path} holds no model: there is no {MANIFEST} in it{hint}")
+
+
+def verify(folder: Path) -> None:
+    """Refuse a folder whose files are not, byte for byte, those that were saved."""
+    manifest = _read_json(folder / MANIFEST)
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(version, int):
+        raise ModelFolderError(f"{folder / MANIFEST} is not a manifest of a model folder")
+    if version > FORMAT:
+        raise ModelFolderError(
+            f"{folder} has format version {version}, and this version of seq2set ({seq2set.__version__}) "
+            f"reads up to {FORMAT}; upgrade seq2set to open it"
+        )
+    files = manifest.get("files")
+    if not isinstance(files, dict) or not {TENSORS, CONFIG, TOKENIZER, LABELS} <= files.keys():
+        raise ModelFolderError(f"{folder / MANIFEST} does not list all files of a model")
+    for name, recorded in files.items():
+        _verify_file(folder, name, recorded)
+
+
+def _verify_file(folder: Path, name: str, recorded: Any) -> None:
+    if Path(name).name != name:
+        raise ModelFolderError(f"{folder / MANIFEST} lists '{name}', which lies outside the folder")
+    if not (folder / name).is_file():
+        raise ModelFolderError(f"{folder / name} is missing; copy the model folder again")
+    if not isinstance(recorded, dict) or sha256_of(folder / name) != recorded.get("sha256"):
+        raise ModelFolderError(
+            f"{folder / name} is damaged: its SHA-256 is not the one in {MANIFEST}; copy the folder again"
+        )
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    files = {
+        path.name: {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+        for path in sorted(folder.iterdir())
+    }
+    return {"format": FORMAT, "seq2set": seq2set.__version__, "files": files}
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelFolderError(f"{path} cannot be read: {error}") from error

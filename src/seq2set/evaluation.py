@@ -1,0 +1,201 @@
+"""A model against a split: counts, metrics, ranking quality and speed.
+
+Shapes: N documents, L labels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from seq2set.corpora.document import Document
+from seq2set.metrics import Counts, LabelMetrics, RankingCounts
+from seq2set.predictions import Inference, Request
+from seq2set.progress import Progress, Silent
+from seq2set.tagger import Tagger
+from seq2set.vocabulary import Labels
+
+BATCH = 512
+CURVE = np.linspace(0.01, 0.99, 99)
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Micro precision, recall and F1 at one threshold."""
+
+    threshold: float
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model reached on a split."""
+
+    documents: int
+    labels: int
+    threshold: float
+    metrics: dict[str, float]
+    ranking: dict[str, float]
+    per_label: list[LabelMetrics]
+    curve: list[CurvePoint]
+    predicted_cardinality: dict[int, int]
+    actual_cardinality: dict[int, int]
+    unseen_labels: int
+    """How many of the split's labels the model never saw in training."""
+    seconds: float
+
+    @property
+    def documents_a_second(self) -> float:
+        """How many documents were predicted in a second."""
+        return self.documents / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """An evaluation with the names of what was measured."""
+
+    model: str
+    data: str
+    split: str
+    result: Evaluation
+    about: dict[str, Any]
+    """What the model folder says of the model's training."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that `evaluate --json` prints."""
+        result = self.result
+        return {
+            "model": self.model,
+            "data": self.data,
+            "split": self.split,
+            "documents": result.documents,
+            "labels": result.labels,
+            **result.metrics,
+            **result.ranking,
+            "threshold": result.threshold,
+            "unseen_labels": result.unseen_labels,
+            "documents_a_second": round(result.documents_a_second, 1),
+        }
+
+
+class Labelled(Protocol):
+    """Documents with their true labels: a split of a corpus, or anything that can be gone through like one."""
+
+    def __len__(self) -> int:
+        """Say how many documents there are."""
+
+    def labels(self) -> Sequence[Sequence[str]]:
+        """Return the labels of all documents."""
+
+    def iter_batches(self, size: int) -> Iterator[list[Document]]:
+        """Give the documents in batches."""
+
+
+def evaluate_tagger(
+    tagger: Tagger, split: Labelled, request: Request | None = None, progress: Progress | None = None
+) -> Evaluation:
+    """Predict a whole split in batches and add up the counts.
+
+    Labels that the model never saw in training count like any other: nobody can give them, so they are
+    misses, and they have rows of their own in the per-label table.
+    """
+    tally = _Tally(tagger, _with_unseen(tagger.labels, split), request or Request())
+    with (progress or Silent()).stage("predict", len(split)) as advance:
+        for documents in split.iter_batches(BATCH):
+            tally.add(documents)
+            advance(len(documents))
+    return tally.result()
+
+
+def _with_unseen(labels: Labels, split: Labelled) -> Labels:
+    unseen = sorted({name for one in split.labels() for name in one} - set(labels.names))
+    return Labels((*labels.names, *unseen), (*labels.frequencies, *(0 for _ in unseen)))
+
+
+class Timed(NamedTuple):
+    """An answer and the seconds it took."""
+
+    answer: Inference
+    seconds: float
+
+
+class _Tally:
+    """Counts that add up batch by batch."""
+
+    def __init__(self, tagger: Tagger, labels: Labels, request: Request):
+        self.tagger, self.labels, self.request = tagger, labels, request
+        self.counts: list[Counts] = []
+        self.ranking: list[RankingCounts] = []
+        self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
+        self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
+        self.seconds = 0.0
+
+    def add(self, documents: Sequence[Document]) -> None:
+        texts = [document.text for document in documents]
+        answer, seconds = timed(lambda: self.tagger.infer(texts, self.request))
+        actual = self.labels.indicator([document.labels for document in documents])
+        unseen = len(self.labels.names) - answer.scores.shape[1]
+        scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
+        self.counts.append(Counts.of(indicator(answer.chosen, len(self.labels.names)), actual))
+        self.ranking.append(RankingCounts.of(scores, actual))
+        self._add_curve(scores, actual)
+        self.sizes[0].update(len(one) for one in answer.chosen)
+        self.sizes[1].update(np.diff(actual.indptr).tolist())
+        self.seconds += seconds
+
+    def _add_curve(self, scores: npt.NDArray[np.float32], actual: csr_matrix) -> None:
+        right = np.sort(scores[actual.toarray().astype(bool)])
+        everything = np.sort(scores, axis=None)
+        levels = CURVE.astype(np.float32)
+        self.curve[:, 0] += len(right) - np.searchsorted(right, levels)
+        self.curve[:, 1] += len(everything) - np.searchsorted(everything, levels)
+
+    def result(self) -> Evaluation:
+        request, names = self.request, self.labels.names
+        counts, ranking = reduce(add, self.counts), reduce(add, self.ranking)
+        return Evaluation(
+            documents=counts.documents,
+            labels=len(names),
+            threshold=self.tagger.threshold if request.threshold is None else request.threshold,
+            metrics=counts.metrics(),
+            ranking=ranking.metrics(),
+            per_label=counts.per_label(names),
+            curve=_points(self.curve, counts.actual_total),
+            predicted_cardinality=dict(sorted(self.sizes[0].items())),
+            actual_cardinality=dict(sorted(self.sizes[1].items())),
+            unseen_labels=len(names) - len(self.tagger.labels.names),
+            seconds=self.seconds,
+        )
+
+
+def indicator(chosen: Sequence[npt.NDArray[np.intp]], labels: int) -> csr_matrix:
+    """Turn each document's chosen labels into a row of zeros and ones."""
+    ends = np.cumsum([0] + [len(one) for one in chosen])
+    columns = np.concatenate([np.empty(0, np.intp), *chosen])
+    return csr_matrix((np.ones(len(columns), np.uint8), columns, ends), shape=(len(chosen), labels))
+
+
+def timed(work: Callable[[], Inference]) -> Timed:
+    """Do `work` and measure how long it takes."""
+    began = time.perf_counter()
+    return Timed(work(), time.perf_counter() - began)
+
+
+def _points(curve: npt.NDArray[np.int64], actual: int) -> list[CurvePoint]:
+    right, predicted = curve[:, 0], curve[:, 1]
+    precision = right / np.maximum(predicted, 1)
+    recall = right / max(actual, 1)
+    f1 = 2 * right / np.maximum(predicted + actual, 1)
+    rows = zip(CURVE, precision, recall, f1, strict=True)
+    return [CurvePoint(*(float(value) for value in row)) for row in rows]

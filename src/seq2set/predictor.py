@@ -1,0 +1,73 @@
+"""Texts in, label sets out: a saved model, opened for use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seq2set.bundle import load_model, model_folder, read_about
+from seq2set.predictions import Request, Suggestion
+from seq2set.tagger import Tagger
+
+BATCH = 512
+"""Documents handled at a time when streaming: enough to keep the cores busy, little memory."""
+
+
+class TextItem(NamedTuple):
+    """A text with its identifier."""
+
+    id: str
+    text: str
+
+
+class Prediction(NamedTuple):
+    """What a model says of one text."""
+
+    id: str
+    text: str
+    suggestions: tuple[Suggestion, ...]
+
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """Return the prediction as plain JSON, in the form that `predict --json` prints."""
+        return {"id": self.id, "labels": [_suggestion_dict(one, explain) for one in self.suggestions]}
+
+
+class Predictor:
+    """A model opened for use."""
+
+    def __init__(self, tagger: Tagger, about: dict[str, Any]):
+        self.tagger, self.about = tagger, about
+
+    @classmethod
+    def open(cls, path: Path) -> Predictor:
+        """Open a run or a model folder."""
+        folder = model_folder(path)
+        return cls(load_model(folder), read_about(folder))
+
+    def predict(self, texts: Sequence[str], request: Request | None = None) -> list[tuple[Suggestion, ...]]:
+        """Return each text's labels, in the order in which the model gives them."""
+        if not texts:
+            return []
+        return self.tagger.infer(texts, request or Request()).suggestions(self.tagger.labels.names)
+
+    def stream(
+        self, items: Iterable[TextItem], request: Request | None = None, *, batch: int = BATCH
+    ) -> Iterator[Prediction]:
+        """Predict one batch at a time, so that any number of texts fits into memory."""
+        source = iter(items)
+        while block := list(islice(source, batch)):
+            answers = self.predict([item.text for item in block], request)
+            for item, answer in zip(block, answers, strict=True):
+                yield Prediction(item.id, item.text, answer)
+
+
+def _suggestion_dict(suggestion: Suggestion, explain: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = {"label": suggestion.label, "score": round(suggestion.score, 6)}
+    if explain:
+        plain["evidence"] = [
+            {"word": word.word, "start": word.start, "end": word.end, "weight": round(word.weight, 6)}
+            for word in suggestion.evidence
+        ]
+    return plain

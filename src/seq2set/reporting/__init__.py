@@ -1,0 +1,1 @@
+"""Evaluations for people: a page with tables and plots."""

@@ -1,0 +1,80 @@
+"""A report as one HTML file that needs nothing else: no network, no server, no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from seq2set.evaluation import Report
+from seq2set.files import folder_written_aside, write_json, write_text
+from seq2set.metrics import LabelMetrics
+from seq2set.reporting.plots import cardinality_bars, frequency_scatter, threshold_curve
+
+TILES = (
+    ("micro_f1", "micro-F1", "higher is better"),
+    ("micro_precision", "precision", "share of given labels that are right"),
+    ("micro_recall", "recall", "share of true labels that are given"),
+    ("hamming_loss", "hamming loss", "lower is better"),
+    ("macro_f1", "macro-F1", "every label counts the same"),
+    ("example_f1", "example F1", "every document counts the same"),
+    ("subset_accuracy", "subset accuracy", "documents with exactly the true set"),
+)
+
+
+def write_report(report: Report, folder: Path, *, force: bool = False) -> Path:
+    """Write `index.html` and `report.json` into `folder`, and return the page's path."""
+    with folder_written_aside(folder, force=force) as aside:
+        write_text(aside / "index.html", report_page(report))
+        per_label = [label._asdict() for label in report.result.per_label]
+        write_json(aside / "report.json", report.summary() | {"per_label": per_label})
+    return folder / "index.html"
+
+
+def report_page(report: Report) -> str:
+    """Return the page as text."""
+    result = report.result
+    template = resources.files("seq2set.reporting").joinpath("page.html").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        title=escape(f"{report.model} on {report.data}"),
+        split=escape(report.split),
+        documents=f"{result.documents:,}",
+        labels=f"{result.labels:,}",
+        speed=f"{result.documents_a_second:,.0f}",
+        tiles="\n".join(_tile(name, value, hint) for name, value, hint in _tile_values(report)),
+        curve=threshold_curve(result),
+        scatter=frequency_scatter(result),
+        cardinality=cardinality_bars(result),
+        ranking="\n".join(
+            f"<tr><td>{escape(k)}</td><td>{v:.4f}</td></tr>" for k, v in result.ranking.items()
+        ),
+        rows="\n".join(map(_label_row, result.per_label)),
+        about="\n".join(_about_rows(report)),
+    )
+
+
+def _tile_values(report: Report) -> Iterable[tuple[str, str, str]]:
+    for key, name, hint in TILES:
+        yield name, f"{report.result.metrics[key]:.4f}", hint
+
+
+def _tile(name: str, value: str, hint: str) -> str:
+    return f'<div class="tile"><b>{value}</b><span>{escape(name)}</span><small>{escape(hint)}</small></div>'
+
+
+def _label_row(label: LabelMetrics) -> str:
+    numbers = "".join(f"<td>{value:.3f}</td>" for value in (label.precision, label.recall, label.f1))
+    return (
+        f"<tr><td>{escape(label.label)}</td>{numbers}"
+        f"<td>{label.support}</td><td>{label.predicted}</td>"
+        f'<td class="bar"><i style="width:{100 * label.f1:.0f}%"></i></td></tr>'
+    )
+
+
+def _about_rows(report: Report) -> Iterable[str]:
+    for section, facts in report.about.items():
+        for key, value in facts.items():
+            shown = f"{value:.4f}" if isinstance(value, float) else str(value)
+            yield f"<tr><td>{escape(section)}</td><td>{escape(str(key))}</td><td>{escape(shown)}</td></tr>"

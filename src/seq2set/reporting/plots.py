@@ -1,0 +1,86 @@
+"""The plots of a report, each as SVG text that stands inside the page.
+
+Colours are those of Okabe and Ito, which people with any colour vision can tell apart; lines also
+differ in dash and bars in place.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from seq2set.evaluation import Evaluation
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "svg.hashsalt": "seq2set",
+}
+
+
+def threshold_curve(result: Evaluation) -> str:
+    """Precision, recall and F1 over the threshold, with the model's own marked."""
+
+    def draw(axes: Axes) -> None:
+        x = [point.threshold for point in result.curve]
+        axes.plot(x, [point.precision for point in result.curve], color=BLUE, ls="--", label="precision")
+        axes.plot(x, [point.recall for point in result.curve], color=GREEN, ls=":", label="recall")
+        axes.plot(x, [point.f1 for point in result.curve], color=ORANGE, label="micro-F1")
+        axes.axvline(result.threshold, color=GREY, lw=1)
+        axes.text(result.threshold, 1.02, f" threshold {result.threshold:.2f}", color=GREY, fontsize=9)
+        axes.set(xlabel="threshold", ylim=(0, 1), xlim=(0, 1))
+        axes.legend(frameon=False, loc="lower left")
+
+    return _svg(draw)
+
+
+def frequency_scatter(result: Evaluation) -> str:
+    """Each label's F1 against how often it stands in the split."""
+
+    def draw(axes: Axes) -> None:
+        shown = [label for label in result.per_label if label.support]
+        axes.scatter(
+            [label.support for label in shown], [label.f1 for label in shown], s=16, color=BLUE, alpha=0.6
+        )
+        axes.set(
+            xscale="log", xlabel="documents with the label", ylabel="F1 of the label", ylim=(-0.03, 1.03)
+        )
+
+    return _svg(draw)
+
+
+def cardinality_bars(result: Evaluation) -> str:
+    """How many labels documents have, and how many the model gives them."""
+
+    def draw(axes: Axes) -> None:
+        most = max([*result.actual_cardinality, *result.predicted_cardinality, 1])
+        places = range(min(most, 20) + 1)
+        actual = [result.actual_cardinality.get(n, 0) for n in places]
+        predicted = [result.predicted_cardinality.get(n, 0) for n in places]
+        axes.bar([n - 0.2 for n in places], actual, 0.4, color=BLUE, label="true")
+        axes.bar([n + 0.2 for n in places], predicted, 0.4, color=ORANGE, hatch="//", label="predicted")
+        axes.set(xlabel="labels a document", ylabel="documents")
+        axes.legend(frameon=False)
+
+    return _svg(draw)
+
+
+def _svg(draw: Callable[[Axes], None]) -> str:
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+        axes = figure.add_subplot()
+        axes.spines[["top", "right"]].set_visible(False)
+        draw(axes)
+        stream = io.StringIO()
+        figure.savefig(
+            stream, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
+    text = stream.getvalue()
+    return text[text.index("<svg") :]  # the XML prologue has no place inside a page

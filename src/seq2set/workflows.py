@@ -1,0 +1,168 @@
+"""The main jobs, each one call: train, evaluate, and the pieces that they share."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seq2set.bundle import save_model
+from seq2set.cards import model_card
+from seq2set.config import Config, DataSettings
+from seq2set.corpora.opening import open_corpus
+from seq2set.corpora.prepared import PreparedCorpus, Split
+from seq2set.corpora.reading import ReadOptions
+from seq2set.corpora.splits import SplitPlan
+from seq2set.errors import CorpusError, InputError
+from seq2set.evaluation import Report, evaluate_tagger
+from seq2set.models.registry import training_of
+from seq2set.predictions import Request
+from seq2set.predictor import Prediction, Predictor, TextItem
+from seq2set.progress import Progress, Silent
+from seq2set.runs import RunFolder
+from seq2set.tagger import Examples, Tagger
+
+UNSPLIT = SplitPlan("random", valid=0, test=0)
+"""A plain file to measure on is taken whole."""
+
+CARVED_SHARE = 0.1
+"""The share of the training split that becomes validation where a corpus has none."""
+
+
+def train(config: Config, out: Path, *, resume: bool = False, progress: Progress | None = None) -> RunFolder:
+    """Train a model as the settings say and leave it in the run folder `out`."""
+    progress = progress or Silent()
+    corpus = corpus_of(config.data)
+    run = RunFolder.start(out, config, resume=resume)
+    if run.model.is_dir():
+        progress.note(f"{out} is finished already")
+        return run
+    began = time.perf_counter()
+    learn, tune = training_examples(corpus, config.seed, progress)
+    tagger = training_of(config.model)(config, learn, tune, run, progress)
+    seconds = time.perf_counter() - began
+    result = evaluate_tagger(tagger, tune, progress=progress)
+    about = {
+        "corpus": _corpus_facts(corpus, tagger, learn, tune),
+        "validation": result.metrics,
+        "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)},
+    }
+    card = model_card(config, about, tagger.parts().facts)
+    save_model(tagger, run.model, card=card, about=about)
+    return run
+
+
+def evaluate(
+    model: Path,
+    *,
+    data: str | None = None,
+    split: str = "test",
+    request: Request | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Open a model and measure it on a split of a corpus; by default the one it was trained on."""
+    predictor = Predictor.open(model)
+    settings = predictor.tagger.parts().config
+    measured = measurable(settings.data, data, split)
+    result = evaluate_tagger(predictor.tagger, measured.part, request, progress)
+    return Report(settings.model, measured.corpus, measured.split, result, predictor.about)
+
+
+class Shown(NamedTuple):
+    """A prediction beside the labels that the document really has."""
+
+    prediction: Prediction
+    actual: tuple[str, ...]
+
+
+def sample_predictions(
+    model: Path, *, data: str | None = None, split: str = "test", count: int = 3, seed: int = 1
+) -> list[Shown]:
+    """Predict a few documents of a split, drawn with a seed, with the words that each label rests on."""
+    predictor = Predictor.open(model)
+    part = measurable(predictor.tagger.parts().config.data, data, split).part
+    places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
+    everything = (document for batch in part.iter_batches(1024) for document in batch)
+    drawn = [document for place, document in enumerate(everything) if place in places]
+    items = [TextItem(document.id, document.text) for document in drawn]
+    answers = predictor.stream(items, Request(explain=True))
+    return [Shown(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)]
+
+
+class Measured(NamedTuple):
+    """The documents to measure on, and their names for the report."""
+
+    corpus: str
+    split: str
+    part: Split
+
+
+def measurable(trained_on: DataSettings, named: str | None, split: str) -> Measured:
+    """Open what is to be measured: a split of a corpus, or the whole of a plain file."""
+    if named and Path(named).is_file():
+        whole = open_corpus(named, _read_options(trained_on), UNSPLIT, max_words=None)
+        return Measured(whole.name, "all", whole.split("train"))
+    corpus = corpus_of(trained_on.model_copy(update={"corpus": named})) if named else _trained_on(trained_on)
+    part = corpus.split(split)
+    if not len(part):
+        raise CorpusError(f"the split '{split}' is empty; there is nothing to measure", corpus.folder)
+    return Measured(corpus.name, split, part)
+
+
+def _trained_on(data: DataSettings) -> PreparedCorpus:
+    try:
+        return corpus_of(data)
+    except InputError as error:
+        raise InputError(
+            f"the corpus of the training cannot be opened, name one with --data: {error}"
+        ) from error
+
+
+def corpus_of(data: DataSettings) -> PreparedCorpus:
+    """Open the corpus that the settings name."""
+    if not data.corpus:
+        raise InputError(
+            "no corpus is named; pass --data with a folder, a file or the name of a known corpus"
+        )
+    return open_corpus(data.corpus, _read_options(data))
+
+
+def _read_options(data: DataSettings) -> ReadOptions:
+    return ReadOptions(
+        text=data.text, labels=data.labels, id=data.id, separator=data.separator, encoding=data.encoding
+    )
+
+
+def training_examples(corpus: PreparedCorpus, seed: int, progress: Progress) -> tuple[Examples, Examples]:
+    """Return what to learn from and what to tune on; where there is no validation, some is carved."""
+    learn, tune = examples(corpus.split("train")), examples(corpus.split("valid"))
+    if not len(learn):
+        raise CorpusError("the training split is empty; there is nothing to learn from", corpus.folder)
+    if len(tune):
+        return learn, tune
+    order = np.random.default_rng(seed).permutation(len(learn))
+    size = max(1, round(CARVED_SHARE * len(learn)))
+    progress.note(
+        f"{corpus.name} has no validation split: {size} training documents are set aside for tuning"
+    )
+    return learn.pick(np.sort(order[size:])), learn.pick(np.sort(order[:size]))
+
+
+def examples(split: Split) -> Examples:
+    """Load a whole split into memory."""
+    return Examples(split.texts(), split.labels())
+
+
+def _corpus_facts(corpus: PreparedCorpus, tagger: Tagger, learn: Examples, tune: Examples) -> dict[str, Any]:
+    return {
+        "name": corpus.name,
+        "source": corpus.facts["source"],
+        "licence": corpus.facts["licence"],
+        "train": len(learn),
+        "valid": len(tune),
+        "labels": len(tagger.labels.names),
+        "labels_a_document": sum(tagger.labels.frequencies) / len(learn),
+        "fingerprint": corpus.fingerprint,
+    }

@@ -1,0 +1,59 @@
+"""A small corpus and a model trained on it, made once for all tests that only read them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from seq2set.config import build_config
+from seq2set.corpora.document import Document
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.preparing import prepare
+from seq2set.corpora.splits import SplitPlan
+from seq2set.runs import RunFolder
+from seq2set.workflows import train
+
+SIGNS = {
+    "grain": ("wheat", "harvest", "bushels"),
+    "oil": ("crude", "barrels", "refinery"),
+    "trade": ("tariff", "exports", "surplus"),
+    "money": ("bank", "rates", "currency"),
+}
+FILLER = ("the", "said", "a", "of", "market", "year", "in", "report", "to", "on")
+
+
+def small_documents(count: int = 160, seed: int = 3) -> list[Document]:
+    """Texts in which each label shows by words of its own; every tenth document has no label."""
+    draw = random.Random(seed)
+    documents = []
+    for number in range(count):
+        labels = () if number % 10 == 0 else tuple(draw.sample(sorted(SIGNS), draw.choice((1, 1, 2))))
+        words = draw.choices(FILLER, k=12) + [draw.choice(SIGNS[label]) for label in labels for _ in range(3)]
+        draw.shuffle(words)
+        documents.append(Document(f"d{number}", " ".join(words), labels))
+    return documents
+
+
+@pytest.fixture(autouse=True)
+def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep tests out of the user's cache."""
+    monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="session")
+def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
+    return prepare(
+        small_documents(),
+        tmp_path_factory.mktemp("corpora") / "small",
+        name="small",
+        source="made for tests",
+        licence="none",
+        plan=SplitPlan("random", 0.2, 0.2, 1),
+    )
+
+
+@pytest.fixture(scope="session")
+def br_run(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    settings = [f'data.corpus="{small_corpus.folder}"', "linear.c=[1, 10]"]
+    return train(build_config(model="br", assignments=settings), tmp_path_factory.mktemp("runs") / "br")

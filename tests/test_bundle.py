@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seq2set.bundle import load_model, model_folder, save_model
+from seq2set.errors import ModelFolderError, OutputError
+from seq2set.predictions import Request
+from seq2set.predictor import Predictor
+from seq2set.runs import RunFolder
+
+TEXTS = ["wheat harvest", "crude barrels at the bank", ""]
+
+
+@pytest.fixture
+def model(br_run: RunFolder, tmp_path: Path) -> Path:
+    """A copy of the model that a test may spoil."""
+    return Path(shutil.copytree(br_run.model, tmp_path / "elsewhere" / "model"))
+
+
+def test_the_folder_holds_what_it_says(br_run: RunFolder) -> None:
+    names = {path.name for path in br_run.model.iterdir()}
+    assert names == {
+        "model.safetensors",
+        "config.json",
+        "tokenizer.json",
+        "labels.json",
+        "README.md",
+        "manifest.json",
+    }
+
+
+def test_a_moved_model_predicts_identically(br_run: RunFolder, model: Path) -> None:
+    here, there = Predictor.open(br_run.path), Predictor.open(model)
+    request = Request(threshold=0.0, explain=True)
+    assert here.predict(TEXTS, request) == there.predict(TEXTS, request)
+
+
+def test_saved_and_loaded_parts_are_the_same(br_run: RunFolder, tmp_path: Path) -> None:
+    first = load_model(br_run.path)
+    save_model(first, tmp_path / "again", card="", about={})
+    second = load_model(tmp_path / "again")
+    assert first.parts().facts == second.parts().facts
+    for name, value in first.parts().tensors.items():
+        assert np.array_equal(value, second.parts().tensors[name])
+
+
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "config.json", "tokenizer.json", "labels.json", "README.md"]
+)
+def test_one_flipped_byte_is_refused(model: Path, name: str) -> None:
+    path = model / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(
+        ModelFolderError, match=rf"{name} is damaged: its SHA-256 is not the one in manifest.json"
+    ):
+        load_model(model)
+
+
+def test_a_missing_file_is_named(model: Path) -> None:
+    (model / "labels.json").unlink()
+    with pytest.raises(ModelFolderError, match=r"labels.json is missing; copy the model folder again"):
+        load_model(model)
+
+
+def test_a_newer_format_is_refused(model: Path) -> None:
+    manifest = json.loads((model / "manifest.json").read_text())
+    (model / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
+    with pytest.raises(ModelFolderError, match=r"has format version 99, .* reads up to 1; upgrade seq2set"):
+        load_model(model)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "is not a manifest of a model folder"),
+        ('{"format": "x"}', "is not a manifest of a model folder"),
+        ('{"format": 1}', "does not list all files of a model"),
+        ('{"format": 1, "files": {"../x": {}}}', "does not list all files of a model"),
+    ],
+)
+def test_a_manifest_that_is_none(model: Path, content: str, sentence: str) -> None:
+    (model / "manifest.json").write_text(content)
+    with pytest.raises(ModelFolderError, match=sentence):
+        load_model(model)
+
+
+def test_a_manifest_cannot_point_outside(model: Path) -> None:
+    manifest = json.loads((model / "manifest.json").read_text())
+    manifest["files"]["../secret"] = {"sha256": "0"}
+    (model / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ModelFolderError, match="lists '../secret', which lies outside the folder"):
+        load_model(model)
+
+
+def test_foreign_settings_are_refused_though_their_checksum_is_right(
+    br_run: RunFolder, tmp_path: Path
+) -> None:
+    tagger = load_model(br_run.path)
+    save_model(tagger, tmp_path / "m", card="", about={})
+    saved = json.loads((tmp_path / "m" / "config.json").read_text())
+    saved["settings"]["from_the_future"] = 1
+    (tmp_path / "m" / "config.json").write_text(json.dumps(saved))
+    manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
+    from seq2set.files import sha256_of
+
+    manifest["files"]["config.json"]["sha256"] = sha256_of(tmp_path / "m" / "config.json")
+    (tmp_path / "m" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(
+        ModelFolderError, match=r"does not hold a model that can be opened: .*from_the_future"
+    ):
+        load_model(tmp_path / "m")
+
+
+def test_what_is_no_model_folder(tmp_path: Path) -> None:
+    with pytest.raises(ModelFolderError, match="nowhere does not exist; a run or a model folder is wanted"):
+        model_folder(tmp_path / "nowhere")
+    with pytest.raises(ModelFolderError, match=r"holds no model: there is no manifest.json in it$"):
+        model_folder(tmp_path)
+    (tmp_path / "config.toml").touch()
+    with pytest.raises(ModelFolderError, match="the run has not finished: pass --resume to train"):
+        model_folder(tmp_path)
+
+
+def test_a_folder_in_use_is_not_overwritten(br_run: RunFolder) -> None:
+    with pytest.raises(OutputError, match="is not empty"):
+        save_model(load_model(br_run.path), br_run.model, card="", about={})
+
+
+def test_the_card_tells_what_matters(br_run: RunFolder) -> None:
+    card = (br_run.model / "README.md").read_text(encoding="utf-8")
+    for part in (
+        "# br on small",
+        "made for tests",
+        "micro-F1",
+        "## Limits",
+        "The test split was not looked at",
+    ):
+        assert part in card

@@ -1,0 +1,1 @@
+"""Speed as a ratio: both sides measured in the same run, one benchmark a file."""

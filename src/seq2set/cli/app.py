@@ -1,0 +1,75 @@
+"""The command `seq2set`: puts the verbs together; nothing heavy is imported until a verb runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+import seq2set
+from seq2set.cli import (
+    bench,
+    data_check,
+    data_list,
+    data_prepare,
+    data_stats,
+    evaluate,
+    predict,
+    train,
+)
+from seq2set.cli.console import say_error
+from seq2set.errors import Seq2SetError
+
+app = typer.Typer(
+    name="seq2set",
+    help="Assign sets of labels to texts.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+data = typer.Typer(name="data", help="Get, prepare, describe and check corpora.", no_args_is_help=True)
+app.add_typer(data)
+
+data.command("list")(data_list.list_corpora)
+data.command("prepare")(data_prepare.prepare)
+data.command("stats")(data_stats.stats)
+data.command("check")(data_check.check)
+app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
+app.command("predict")(predict.predict)
+app.command("bench")(bench.bench)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"seq2set {seq2set.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Assign sets of labels to texts."""
+    if debug:
+        os.environ["SEQ2SET_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Run the command line; errors become one sentence and an exit code."""
+    try:
+        app()
+    except Seq2SetError as error:
+        if os.environ.get("SEQ2SET_DEBUG"):
+            raise
+        say_error(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        say_error("stopped; nothing is lost that was saved, and a training goes on with --resume")
+        sys.exit(1)

@@ -1,0 +1,31 @@
+"""`seq2set bench`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Annotated
+
+import typer
+
+BENCHMARKS = ("features", "metrics")
+"""One module of `seq2set.benchmarks` each."""
+
+
+def bench(
+    name: Annotated[str, typer.Argument(help=f"Which benchmark: {', '.join(BENCHMARKS)}.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Measure speed as a ratio, both sides in the same run."""
+    from seq2set.errors import UnknownNameError
+
+    if name not in BENCHMARKS:
+        raise UnknownNameError("benchmark", name, BENCHMARKS)
+    result = importlib.import_module(f"seq2set.benchmarks.{name}").run()
+    if as_json:
+        typer.echo(json.dumps(result.to_dict()))
+    else:
+        typer.echo(
+            f"{result.name}: {result.ratio:.1f} times as fast as {result.opponent} "
+            f"({result.ours:.3f} s against {result.theirs:.3f} s; {result.shapes})"
+        )

@@ -1,0 +1,134 @@
+"""`seq2set data prepare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from seq2set.corpora.prepared import PreparedCorpus
+
+
+def prepare(
+    name: Annotated[
+        str, typer.Argument(help="A known corpus (see `data list`), or a name for your own files.")
+    ],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="The raw file or folder; known corpora say what they take.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write; the cache by default.")] = None,
+    text: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    labels: Annotated[str, typer.Option(help="The column that holds the labels.")] = "labels",
+    id_column: Annotated[str, typer.Option("--id", help="The column that holds the identifiers.")] = "id",
+    group: Annotated[
+        str | None, typer.Option(help="The column whose equal values stay in one split.")
+    ] = None,
+    split_column: Annotated[
+        str | None, typer.Option(help="The column that names each document's split.")
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="What stands between labels that are one text; ';' by default.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="The character encoding of text files; UTF-8, or the source's own.")
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="How to split: given, random, grouped or stratified; for rcv1 lyrl2004 or sgm."),
+    ] = None,
+    valid: Annotated[
+        str | None, typer.Option(help="Validation documents: a number, or a share such as 0.1.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(help="Test documents: a number, or a share such as 0.1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed of the split.")] = 1,
+    max_words: Annotated[
+        int | None,
+        typer.Option(
+            help="Remove longer documents; 0 keeps all. By default the paper's 500, or the source's."
+        ),
+    ] = None,
+    min_label_documents: Annotated[
+        int | None, typer.Option(help="Drop labels that fewer documents have.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is in the output folder.")] = False,
+) -> None:
+    """Turn raw files into a prepared corpus."""
+    from seq2set.cli.console import RichProgress
+    from seq2set.corpora.known import AS_SOURCE, prepare_source
+    from seq2set.corpora.own import natural_method, prepare_own
+    from seq2set.corpora.preparing import MAX_WORDS
+    from seq2set.corpora.reading import ReadOptions
+    from seq2set.corpora.sources.options import SourceOptions
+    from seq2set.corpora.sources.registry import SOURCES
+    from seq2set.corpora.splits import SplitPlan
+    from seq2set.errors import InputError, UnknownNameError
+
+    asked = SourceOptions(split, _size("valid", valid), _size("test", test), seed, encoding)
+    with RichProgress().stage(f"prepare {name}") as advance:
+        if name in SOURCES:
+            corpus = prepare_source(
+                name,
+                source,
+                out,
+                max_words=AS_SOURCE if max_words is None else (max_words or None),
+                min_label_documents=min_label_documents,
+                force=force,
+                progress=advance,
+                options=asked,
+            )
+        elif source is None:
+            known = UnknownNameError("corpus", name, SOURCES)
+            raise InputError(f"{known}; to prepare files of your own under this name, pass --from")
+        else:
+            options = ReadOptions(
+                text=text,
+                labels=labels,
+                id=id_column,
+                group=group,
+                split=split_column,
+                separator=separator,
+                encoding=encoding or "utf-8",
+            )
+            corpus = prepare_own(
+                name,
+                source,
+                out,
+                options=options,
+                plan=asked.plan(SplitPlan(natural_method(source, options, split))),
+                max_words=MAX_WORDS if max_words is None else (max_words or None),
+                min_label_documents=min_label_documents or 1,
+                force=force,
+                progress=advance,
+            )
+    _tell(corpus)
+
+
+def _size(name: str, text: str | None) -> int | float | None:
+    """Read a number of documents, or a share of them."""
+    from seq2set.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        return int(text) if text.strip().isdigit() else float(text)
+    except ValueError:
+        allowed = "it must be a number of documents, or a share from 0 to below 1"
+        raise InputError(f"{name} is '{text}'; {allowed}") from None
+
+
+def _tell(corpus: PreparedCorpus) -> None:
+    """Say what was made, and what a user should know about it."""
+    counts = corpus.facts["counts"]
+    sizes = ", ".join(f"{len(corpus.split(part)):,} {part}" for part in ("train", "valid", "test"))
+    typer.echo(f"{corpus.name}: {sizes} documents with {counts['labels']:,} labels, in {corpus.folder}")
+    removed = counts["documents_removed_for_length"]
+    if removed:
+        documents = "1 document" if removed == 1 else f"{removed:,} documents"
+        verb = "was" if removed == 1 else "were"
+        typer.echo(f"{documents} of more than {corpus.facts['max_words']} words {verb} removed")
+    for remark in corpus.facts.get("notes", {}).get("remarks", []):
+        typer.echo(remark)

@@ -1,0 +1,60 @@
+"""`seq2set evaluate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="RUN", help="A run or a model folder.")],
+    data: Annotated[
+        str | None, typer.Option(help="The corpus; by default the one it was trained on.")
+    ] = None,
+    split: Annotated[
+        str, typer.Option(help="train, valid or test; a plain file is measured whole.")
+    ] = "test",
+    threshold: Annotated[float | None, typer.Option(help="Override the model's threshold.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    show: Annotated[
+        int, typer.Option(help="Show so many documents with their labels and the words these rest on.")
+    ] = 0,
+    report: Annotated[Path | None, typer.Option(help="Write a page with tables and plots here.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is in the report folder.")] = False,
+) -> None:
+    """Measure a model on a split of a corpus."""
+    from seq2set.cli.console import RichProgress
+    from seq2set.files import refuse_occupied
+    from seq2set.predictions import Request
+    from seq2set.workflows import evaluate as measure
+
+    if report is not None:
+        refuse_occupied(report, force=force)
+    found = measure(
+        model, data=data, split=split, request=Request(threshold=threshold), progress=RichProgress()
+    )
+    if report is not None:
+        from seq2set.reporting.page import write_report
+
+        write_report(found, report, force=force)
+    if as_json:
+        typer.echo(json.dumps(found.summary()))
+    else:
+        from seq2set.cli.tables import print_evaluation
+
+        print_evaluation(found)
+    if show:
+        _show(model, data, split, show)
+    if report is not None:
+        typer.echo(f"the report is in {report / 'index.html'}", err=True)
+
+
+def _show(model: Path, data: str | None, split: str, count: int) -> None:
+    from seq2set.cli.tables import print_prediction
+    from seq2set.workflows import sample_predictions
+
+    for prediction, actual in sample_predictions(model, data=data, split=split, count=count):
+        print_prediction(prediction, actual)

@@ -1,0 +1,86 @@
+"""`seq2set predict`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from seq2set.predictor import Prediction, TextItem
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="RUN", help="A run or a model folder.")],
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TEXT]...", help="Texts; without any, lines of standard input."),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--input", help="A CSV, TSV, JSONL or Parquet file with a text column.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--output", help="Write JSON lines here.")] = None,
+    text_column: Annotated[
+        str, typer.Option("--text", help="The column of --input that holds the text.")
+    ] = "text",
+    id_column: Annotated[
+        str, typer.Option("--id", help="The column of --input that holds the identifiers.")
+    ] = "id",
+    encoding: Annotated[str, typer.Option(help="The character encoding of --input.")] = "utf-8",
+    threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
+    max_labels: Annotated[int | None, typer.Option(help="Give at most so many labels.")] = None,
+    min_labels: Annotated[int, typer.Option(help="Give at least so many labels.")] = 0,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Name the words that each label rests on.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+) -> None:
+    """Assign labels to texts."""
+    from seq2set.errors import InputError
+    from seq2set.predictions import Request
+    from seq2set.predictor import Predictor
+
+    if texts and source:
+        raise InputError("texts are given both as arguments and by --input; give one of the two")
+    request = Request(threshold, max_labels, min_labels, explain)
+    predictor = Predictor.open(model)
+    answers = predictor.stream(_items(texts, source, text_column, id_column, encoding), request)
+    if out is not None:
+        _write(answers, out, explain)
+    elif as_json:
+        for answer in answers:
+            typer.echo(json.dumps(answer.to_dict(explain=explain), ensure_ascii=False))
+    else:
+        from seq2set.cli.tables import print_prediction
+
+        for answer in answers:
+            print_prediction(answer)
+
+
+def _items(
+    texts: list[str] | None, source: Path | None, text_column: str, id_column: str, encoding: str
+) -> Iterator[TextItem]:
+    from seq2set.predictor import TextItem
+
+    if source is not None:
+        from seq2set.corpora.reading import ReadOptions, read_documents
+
+        options = ReadOptions(text=text_column, id=id_column, labels=None, encoding=encoding)
+        for document in read_documents(source, options):
+            yield TextItem(document.id, document.text)
+        return
+    lines = texts if texts else (line.rstrip("\n") for line in sys.stdin)
+    for number, text in enumerate(lines, start=1):
+        yield TextItem(str(number), text)
+
+
+def _write(answers: Iterator[Prediction], out: Path, explain: bool) -> None:
+    from seq2set.files import written_aside
+
+    with written_aside(out) as aside, aside.open("w", encoding="utf-8") as stream:
+        for answer in answers:
+            stream.write(json.dumps(answer.to_dict(explain=explain), ensure_ascii=False) + "\n")

@@ -1,0 +1,64 @@
+"""Results as tables for a terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from seq2set.evaluation import Report
+from seq2set.predictor import Prediction
+
+PAPER_COLUMNS = (
+    ("HL(-)", "hamming_loss", 4),
+    ("P(+)", "micro_precision", 3),
+    ("R(+)", "micro_recall", 3),
+    ("F1(+)", "micro_f1", 3),
+    ("macro-F1(+)", "macro_f1", 3),
+    ("subset(+)", "subset_accuracy", 3),
+)
+"""The columns of the paper's tables, and two more; (+) higher is better, (-) lower."""
+
+
+def print_evaluation(*reports: Report) -> None:
+    """Print a row a report in the form of the paper's tables."""
+    first = reports[0]
+    title = (
+        f"{first.data}, {first.split}: {first.result.documents:,} documents, {first.result.labels:,} labels"
+    )
+    table = Table("Models", title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    for head, _, _ in PAPER_COLUMNS:
+        table.add_column(head, justify="right")
+    table.add_column("docs/s", justify="right")
+    for report in reports:
+        values = [f"{report.result.metrics[key]:.{digits}f}" for _, key, digits in PAPER_COLUMNS]
+        table.add_row(report.model, *values, f"{report.result.documents_a_second:,.0f}")
+    Console().print(table)
+
+
+def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = None) -> None:
+    """Print a text, its labels and, where there is any, the evidence marked in the text."""
+    console = Console(highlight=False)
+    console.print(Text(prediction.id + " ", style="bold") + _marked(prediction))
+    if not prediction.suggestions:
+        console.print("  no label")
+    for suggestion in prediction.suggestions:
+        sign = "" if actual is None else "✓ " if suggestion.label in actual else "✗ "
+        words = ", ".join(word.word for word in suggestion.evidence)
+        reason = Text(f"  because of {words}", style="dim") if words else Text()
+        console.print(
+            Text(f"  {sign}{suggestion.label} ") + Text(f"{suggestion.score:.2f}", style="cyan") + reason
+        )
+    missed = [label for label in actual or () if label not in {one.label for one in prediction.suggestions}]
+    if missed:
+        console.print(Text(f"  missed: {', '.join(missed)}", style="yellow"))
+
+
+def _marked(prediction: Prediction, most: int = 600) -> Text:
+    text = Text(prediction.text[:most].replace("\n", " ") + ("…" if len(prediction.text) > most else ""))
+    for suggestion in prediction.suggestions:
+        for word in suggestion.evidence:
+            if word.end <= most:
+                text.stylize("bold underline", word.start, word.end)
+    return text

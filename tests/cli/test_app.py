@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seq2set as package
+
+HEAVY = ("torch", "sklearn", "pyarrow", "matplotlib", "numpy", "scipy", "tokenizers")
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["data", "prepare", "--help"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys, json\n"
+        f"sys.argv = ['seq2set', *{arguments!r}]\n"
+        "from seq2set.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    loaded = set(json.loads(python(code).stdout.splitlines()[-1]))
+    assert not loaded & set(HEAVY)
+
+
+def test_help_takes_less_than_half_a_second_of_cpu() -> None:
+    best = float("inf")
+    for _ in range(3):  # the best of three: another process can only make it slower
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "seq2set", "--help"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert best < 0.5
+
+
+def test_version(seq2set) -> None:
+    assert seq2set("--version").out == f"seq2set {package.__version__}\n"
+
+
+def test_completion_is_offered(seq2set) -> None:
+    assert "--install-completion" in seq2set("--help").out
+
+
+def test_an_unknown_verb_is_a_wrong_call(seq2set) -> None:
+    outcome = seq2set("trian")
+    assert outcome.code == 2
+    assert "trian" in outcome.err
+
+
+def test_errors_are_sentences_without_traceback(seq2set, tmp_path: Path) -> None:
+    outcome = seq2set("predict", tmp_path / "nowhere", "text")
+    assert outcome.code == 2
+    assert outcome.err == f"seq2set: {tmp_path}/nowhere does not exist; a run or a model folder is wanted\n"
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "seq2set", "--debug", "predict", str(tmp_path / "nowhere"), "text"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 1
+    assert "Traceback" in outcome.stderr
+    assert "ModelFolderError" in outcome.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(br_run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("wheat\n" * 20_000, encoding="utf-8")
+    command = f"{sys.executable} -m seq2set predict {br_run.path} --json < {texts} | head -1"
+    outcome = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env=dict(os.environ), check=False
+    )
+    assert outcome.stderr == ""
+    assert json.loads(outcome.stdout)["id"] == "1"

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.runs import RunFolder
+from seq2set.workflows import examples
+
+
+def test_train_writes_a_run_and_says_what_is_next(
+    seq2set, small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    outcome = seq2set(
+        "train", "--data", small_corpus.folder, "--model", "br", "--out", run, "--set", "linear.c=[1]"
+    )
+    assert outcome.code == 0
+    assert f"seq2set evaluate {run}" in outcome.err
+    assert {path.name for path in run.iterdir()} == {"config.toml", "history.jsonl", "checkpoints", "model"}
+
+
+def test_a_finished_run_is_left_alone(seq2set, small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    call = ("train", "--data", small_corpus.folder, "--out", tmp_path / "run", "--model", "br")
+    assert seq2set(*call).code == 0
+    manifest = (tmp_path / "run" / "model" / "manifest.json").stat().st_mtime_ns
+    again = seq2set(*call)
+    assert (again.code, "pass --resume to go on with it" in again.err) == (2, True)
+    resumed = seq2set(*call, "--resume")
+    assert (resumed.code, "is finished already" in resumed.err) == (0, True)
+    assert (tmp_path / "run" / "model" / "manifest.json").stat().st_mtime_ns == manifest
+
+
+def test_resume_with_changed_settings_says_what_changed(seq2set, small_corpus, tmp_path: Path) -> None:
+    call = ("train", "--data", small_corpus.folder, "--out", tmp_path / "run", "--model", "br")
+    seq2set(*call)
+    outcome = seq2set(*call, "--resume", "--set", "seed=7")
+    assert outcome.code == 2
+    assert "was begun with other settings: seed: 1 -> 7" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--model", "bm"], "model 'bm' is not known, did you mean 'br'?"),
+        (["--preset", "compat"], "preset 'compat' is not known, did you mean 'compact'?"),
+        (["--set", "seed"], "--set seed: it must have the form section.name=value"),
+        (["--set", "threads=0"], "threads is 0; it must be >= 1 or be 'auto'"),
+        (["--set", "lineer.c=[1]"], "lineer is not a setting, did you mean 'linear'?"),
+        (["--config", "nowhere.toml"], "the settings file nowhere.toml does not exist"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(seq2set, small_corpus, tmp_path: Path, arguments, sentence) -> None:
+    outcome = seq2set("train", "--data", small_corpus.folder, "--out", tmp_path / "run", *arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"seq2set: {sentence}")
+    assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_training_needs_data(seq2set, tmp_path: Path) -> None:
+    outcome = seq2set("train", "--out", tmp_path / "run")
+    assert outcome.code == 2
+    assert "no corpus is named; pass --data" in outcome.err
+
+
+def test_evaluate_json_is_one_object_that_agrees_with_predict(
+    seq2set, br_run: RunFolder, small_corpus: PreparedCorpus
+) -> None:
+    found = json.loads(seq2set("evaluate", br_run.path, "--json").out)
+    assert found.keys() >= {
+        "model", "data", "split", "documents", "labels", "hamming_loss", "micro_precision",
+        "micro_recall", "micro_f1", "macro_f1", "subset_accuracy",
+    }  # fmt: skip
+    test = examples(small_corpus.split("test"))
+    answers = seq2set("predict", br_run.path, "--json", *test.texts).out.splitlines()
+    predicted = [{one["label"] for one in json.loads(line)["labels"]} for line in answers]
+    both = sum(len(a & set(b)) for a, b in zip(predicted, test.label_sets, strict=True))
+    sizes = sum(len(a) + len(b) for a, b in zip(predicted, test.label_sets, strict=True))
+    assert found["micro_f1"] == pytest.approx(2 * both / sizes)
+    assert found["hamming_loss"] == pytest.approx((sizes - 2 * both) / (len(test) * found["labels"]))
+
+
+def test_evaluate_prints_the_papers_columns(seq2set, br_run: RunFolder) -> None:
+    outcome = seq2set("evaluate", br_run.model, "--split", "valid", "--show", "2")
+    for head in ("HL(-)", "P(+)", "R(+)", "F1(+)"):
+        assert head in outcome.out
+    assert "small, valid" in outcome.out
+    assert "because of" in outcome.out
+
+
+def test_evaluate_writes_a_report_once(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    outcome = seq2set("evaluate", br_run.path, "--report", tmp_path / "report")
+    assert outcome.code == 0
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert "grain" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    saved = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert {row["label"] for row in saved["per_label"]} == {"grain", "oil", "trade", "money"}
+    again = seq2set("evaluate", br_run.path, "--report", tmp_path / "report")
+    assert (again.code, "is not empty" in again.err) == (2, True)
+    assert seq2set("evaluate", br_run.path, "--report", tmp_path / "report", "--force").code == 0
+
+
+def test_evaluate_with_a_threshold_of_ones_own(seq2set, br_run: RunFolder) -> None:
+    found = json.loads(seq2set("evaluate", br_run.path, "--json", "--threshold", "0").out)
+    assert found["micro_recall"] == 1
+    outcome = seq2set("evaluate", br_run.path, "--threshold", "2")
+    assert (outcome.code, outcome.err) == (2, "seq2set: threshold is 2.0; it must lie in [0, 1]\n")
+
+
+def test_evaluate_on_an_unknown_split(seq2set, br_run: RunFolder) -> None:
+    outcome = seq2set("evaluate", br_run.path, "--split", "tset")
+    assert outcome.code == 2
+    assert "split 'tset' is not known, did you mean 'test'?" in outcome.err
+
+
+def test_predict_json(seq2set, br_run: RunFolder) -> None:
+    outcome = seq2set("predict", br_run.path, "--json", "--explain", "Wheat harvest, wheat!", "nothing here")
+    first, second = map(json.loads, outcome.out.splitlines())
+    assert first["id"] == "1"
+    assert first["labels"][0]["label"] == "grain"
+    assert 0 < first["labels"][0]["score"] <= 1
+    assert "Wheat" in {word["word"] for word in first["labels"][0]["evidence"]}
+    assert second == {"id": "2", "labels": []}
+
+
+def test_predict_for_people(seq2set, br_run: RunFolder) -> None:
+    outcome = seq2set("predict", br_run.path, "--explain", "wheat harvest bushels", "zzz")
+    assert "grain" in outcome.out
+    assert "because of" in outcome.out
+    assert "no label" in outcome.out
+
+
+def test_predict_reads_standard_input(seq2set, br_run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("wheat harvest\ncrude barrels\n"))
+    answers = [json.loads(line) for line in seq2set("predict", br_run.path, "--json").out.splitlines()]
+    assert [answer["labels"][0]["label"] for answer in answers] == ["grain", "oil"]
+
+
+def test_predict_streams_files_of_texts_alone(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    source = tmp_path / "texts.csv.gz"
+    with gzip.open(source, "wt", encoding="utf-8") as stream:
+        stream.write("key,body\nx1,wheat harvest\nx2,crude barrels\n")
+    outcome = seq2set(
+        "predict",
+        br_run.path,
+        "--input",
+        source,
+        "--output",
+        tmp_path / "out.jsonl",
+        "--text",
+        "body",
+        "--id",
+        "key",
+    )
+    assert outcome.code == 0
+    answers = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [(answer["id"], answer["labels"][0]["label"]) for answer in answers] == [
+        ("x1", "grain"),
+        ("x2", "oil"),
+    ]
+
+
+def test_predict_limits(seq2set, br_run: RunFolder) -> None:
+    answer = json.loads(
+        seq2set("predict", br_run.path, "--json", "--min-labels", "2", "--max-labels", "2", "zzz").out
+    )
+    assert len(answer["labels"]) == 2
+
+
+def test_predict_takes_texts_from_one_place(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    outcome = seq2set("predict", br_run.path, "text", "--input", tmp_path / "x.csv")
+    assert (outcome.code, "give one of the two" in outcome.err) == (2, True)
+
+
+def test_a_failed_prediction_leaves_no_half_written_output(
+    seq2set, br_run: RunFolder, tmp_path: Path
+) -> None:
+    source = tmp_path / "bad.jsonl"
+    source.write_text('{"text": "wheat"}\nnot json\n', encoding="utf-8")
+    outcome = seq2set("predict", br_run.path, "--input", source, "--output", tmp_path / "out.jsonl")
+    assert outcome.code == 2
+    assert "bad.jsonl, line 2" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.jsonl"]
+
+
+def test_a_plain_csv_is_enough_to_train_on(seq2set, tmp_path: Path) -> None:
+    rows = "".join(
+        f"{'wheat harvest' if n % 2 else 'crude oil'} {n},{'grain|food' if n % 2 else 'oil'}\n"
+        for n in range(60)
+    )
+    (tmp_path / "mine.csv").write_text("abstract,tags\n" + rows, encoding="utf-8")
+    outcome = seq2set(
+        "train", "--data", tmp_path / "mine.csv", "--model", "br", "--out", tmp_path / "run",
+        "--set", "data.text=abstract", "--set", "data.labels=tags", "--set", 'data.separator="|"',
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    answer = json.loads(seq2set("predict", tmp_path / "run", "--json", "wheat").out)
+    assert {one["label"] for one in answer["labels"]} == {"grain", "food"}
+    assert json.loads(seq2set("evaluate", tmp_path / "run", "--json").out)["micro_f1"] == 1

@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench clean
+.PHONY: help setup demo test lint format docs bench clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -40,6 +40,9 @@ lint: setup ## check style and types
 format: setup ## put the style right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: setup ## write the pages that are made from the code
+	$(BIN)/python -c "from seq2set.config.documenting import settings_page; print(settings_page(), end='')" > docs/settings.md
 
 bench: setup ## measure speed as ratios
 	@for name in features metrics; do $(BIN)/seq2set bench $$name; done

@@ -19,6 +19,7 @@ from seq2set.config import (
     validated,
     write_toml,
 )
+from seq2set.config.documenting import settings_page
 from seq2set.errors import ConfigError, InputError, UnknownNameError
 
 
@@ -161,3 +162,8 @@ def test_a_fault_in_a_file_names_the_file(tmp_path: Path) -> None:
 def test_changes_name_what_differs() -> None:
     other = build_config(assignments=["seed=2", "text.lowercase=false"])
     assert changes(Config(), other) == ["seed: 1 -> 2", "text.lowercase: True -> False"]
+
+
+def test_the_page_of_settings_is_current() -> None:
+    page = Path(__file__).parents[1] / "docs" / "settings.md"
+    assert page.read_text(encoding="utf-8") == settings_page(), "run: make docs"

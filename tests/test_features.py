@@ -97,5 +97,5 @@ def test_empty_texts() -> None:
 
 def test_more_terms_than_can_be_numbered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Words, "__len__", lambda self: 2_000_000)
-    with pytest.raises(InputError, match="features.ngrams is 3 with 2,000,000 words; .* must be smaller"):
+    with pytest.raises(InputError, match="features.ngrams is 3 with 2,000,000 words, .* must be smaller"):
         TfidfFeatures.fit(words_of(["a"]), [], ngrams=3)

@@ -75,10 +75,11 @@ def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _limits(corpus: Mapping[str, Any]) -> list[str]:
     return [
         f"- It knows the {corpus['labels']:,} labels of its training data and no others.",
-        "- Labels that were rare in training are rarely right; `seq2set evaluate --report` shows each label's figures.",
-        "- Texts unlike those it learnt from (another language, another field, another length) are not what it was "
-        "measured on.",
-        "- A score is a calibrated estimate over the validation split as a whole, not a promise for a single label.",
+        "- Labels that were rare in training are rarely right; `seq2set evaluate --report` shows each "
+        "label's figures.",
+        "- Texts unlike those it learnt from (another language, another field, another length) are not what "
+        "it was measured on.",
+        "- A score is calibrated over the validation split as a whole; it is no promise for a single label.",
     ]
 
 

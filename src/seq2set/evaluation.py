@@ -90,7 +90,7 @@ class Report:
 
 
 class Labelled(Protocol):
-    """Documents with their true labels: a split of a corpus, or anything that can be gone through like one."""
+    """Documents with their true labels: a split of a corpus, or anything that can be read like one."""
 
     def __len__(self) -> int:
         """Say how many documents there are."""

@@ -140,7 +140,7 @@ def _document_frequencies(blocks: Iterable[FlatIds], vocabulary: int, ngrams: in
 
 
 def _block_frequencies(block: FlatIds, vocabulary: int, ngrams: int) -> _Frequencies:
-    """Count documents a term: term and document in one integer, so that one plain sort brings them together."""
+    """Count documents a term: with term and document in one integer, one plain sort brings them together."""
     found = occurrences(block, vocabulary, ngrams)
     pairs = np.sort(found.code * DOCUMENTS_A_BLOCK + found.row)
     codes = pairs[_starts(pairs)] // DOCUMENTS_A_BLOCK
@@ -158,8 +158,8 @@ def _starts(ordered: Codes) -> npt.NDArray[np.intp]:
 def _refuse_overflow(vocabulary: int, ngrams: int) -> None:
     if (vocabulary + 1) ** ngrams * DOCUMENTS_A_BLOCK >= 2**63:
         raise InputError(
-            f"features.ngrams is {ngrams} with {vocabulary:,} words; that is more terms than can be numbered, "
-            "so text.vocabulary_size must be smaller"
+            f"features.ngrams is {ngrams} with {vocabulary:,} words, more terms than can be numbered; "
+            "text.vocabulary_size must be smaller"
         )
 
 

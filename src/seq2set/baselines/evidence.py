@@ -15,7 +15,7 @@ def linear_evidence(
     """Return the words that speak most for a label, the strongest first; their weights sum to at most 1.
 
     A term's contribution to the margin is shared by its occurrences, and an occurrence's by its words.
-    Words that speak against the label are left out, and so are later repetitions of a word named already.
+    Left out are words that speak against the label, punctuation, and repetitions of a word named already.
     """
     place_weights = _place_weights(text, features, weights)
     total = place_weights[place_weights > 0].sum()
@@ -26,6 +26,8 @@ def linear_evidence(
             break
         start, end = spans[place]
         word = text[start:end]
+        if not any(map(str.isalnum, word)):
+            continue
         named.setdefault(word.lower(), Evidence(word, start, end, float(place_weights[place] / total)))
     return tuple(named.values())
 

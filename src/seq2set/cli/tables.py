@@ -21,6 +21,10 @@ PAPER_COLUMNS = (
 """The columns of the paper's tables, and two more; (+) higher is better, (-) lower."""
 
 
+WORDS_SHOWN = 5
+"""A reader wants the strongest reasons; `--json` has them all."""
+
+
 def print_evaluation(*reports: Report) -> None:
     """Print a row a report in the form of the paper's tables."""
     first = reports[0]
@@ -40,19 +44,19 @@ def print_evaluation(*reports: Report) -> None:
 def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = None) -> None:
     """Print a text, its labels and, where there is any, the evidence marked in the text."""
     console = Console(highlight=False)
-    console.print(Text(prediction.id + " ", style="bold") + _marked(prediction))
+    console.print(Text.assemble((f"{prediction.id} ", "dim"), _marked(prediction)))
     if not prediction.suggestions:
         console.print("  no label")
     for suggestion in prediction.suggestions:
         sign = "" if actual is None else "✓ " if suggestion.label in actual else "✗ "
-        words = ", ".join(word.word for word in suggestion.evidence)
+        words = ", ".join(word.word for word in suggestion.evidence[:WORDS_SHOWN])
         reason = Text(f"  because of {words}", style="dim") if words else Text()
         console.print(
             Text(f"  {sign}{suggestion.label} ") + Text(f"{suggestion.score:.2f}", style="cyan") + reason
         )
     missed = [label for label in actual or () if label not in {one.label for one in prediction.suggestions}]
     if missed:
-        console.print(Text(f"  missed: {', '.join(missed)}", style="yellow"))
+        console.print(Text(f"  missed: {'; '.join(missed)}", style="yellow"))
 
 
 def _marked(prediction: Prediction, most: int = 600) -> Text:

@@ -42,7 +42,7 @@ def _faults(error: ValidationError) -> list[str]:
 
 
 def _deepest(details: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Leave out what only follows from a fault further inside, such as a list too short without its bad value."""
+    """Leave out what only follows from a fault further inside: a list too short without its bad value."""
     places = [detail["loc"] for detail in details]
     return [
         detail

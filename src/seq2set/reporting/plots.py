@@ -36,7 +36,7 @@ def threshold_curve(result: Evaluation) -> str:
         axes.axvline(result.threshold, color=GREY, lw=1)
         axes.text(result.threshold, 1.02, f" threshold {result.threshold:.2f}", color=GREY, fontsize=9)
         axes.set(xlabel="threshold", ylim=(0, 1), xlim=(0, 1))
-        axes.legend(frameon=False, loc="lower left")
+        axes.legend(frameon=False, loc="lower center")
 
     return _svg(draw)
 

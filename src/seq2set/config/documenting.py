@@ -1,0 +1,54 @@
+"""The page of all settings, made from the settings themselves."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic.fields import FieldInfo
+
+from seq2set.config.assembling import preset_values
+from seq2set.config.faults import leaves
+from seq2set.config.settings import PRESETS, Config, Settings
+
+_HEAD = """# Settings
+
+This page is made from the settings themselves by `make docs`.
+
+A setting is written `section.name`, in TOML files and after `--set` alike: `--set text.lowercase=false`.
+Settings come from a preset, then from a file (`--config`), then from `--set`, each over the last.
+"""
+
+
+def settings_page() -> str:
+    """Return the page in Markdown."""
+    plain, sections = [], []
+    for name, field in Config.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, Settings):
+            sections.append(_section(name, field, section))
+        else:
+            plain.append(_row(name, field))
+    top = "\n".join(["## The run as a whole", "", *_HEADER, *plain, ""])
+    return "\n".join([_HEAD, top, *sections, _presets()])
+
+
+_HEADER = ["| setting | default | meaning |", "|---|---|---|"]
+
+
+def _section(name: str, field: FieldInfo, section: type[Settings]) -> str:
+    rows = [_row(f"{name}.{value.alias or key}", value) for key, value in section.model_fields.items()]
+    return "\n".join([f"## `{name}`", "", str(field.description), "", *_HEADER, *rows, ""])
+
+
+def _row(name: str, field: FieldInfo) -> str:
+    meaning = " ".join(str(field.description).split())
+    return f"| `{name}` | `{json.dumps(field.default)}` | {meaning} |"
+
+
+def _presets() -> str:
+    lines = ["## Presets", "", "What each preset changes.", "", "| preset | settings |", "|---|---|"]
+    for preset in PRESETS:
+        settings = dict(leaves(preset_values(preset)))
+        changed = [f"`{key}={json.dumps(value)}`" for key, value in settings.items() if key != "preset"]
+        lines.append(f"| `{preset}` | {', '.join(changed) or 'nothing: it is the default'} |")
+    return "\n".join(lines) + "\n"

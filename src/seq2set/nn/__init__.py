@@ -1,0 +1,1 @@
+"""Networks: attention, encoder, decoder, and the searches over a decoder."""

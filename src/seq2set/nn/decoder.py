@@ -1,0 +1,164 @@
+"""The decoder: an LSTM that emits one label a step and attends to one source (D1) or to two (D2).
+
+Time follows the paper's indices. `s_0` comes from the encoder's last states through a learned layer for each
+decoder layer, and `y_0` is `bos`. From then on
+
+    c_t     = attention of s_t to each source               eq. 1-3
+    s_{t+1} = LSTM(s_t, [e(y_t); c_t])                      eq. 4, and eq. 8 with two contexts
+    o_t     = W_o f(W_d s_t + V_d c_t)                      eq. 5
+    y_t     ~ softmax(o_t + I_t)                            eq. 6, by the searches in `decoding`
+
+so that `s_1`, the first state that has read a symbol, emits the first label, and the state that emits `eos`
+is the last one. A step thus needs one reading of each source: `c_t` serves the output and the next state.
+`f` is tanh. The attention is that of the top layer's state. With two sources the output reads both contexts:
+`W_d s_t + V_e c_t^e + V_c c_t^d`; the W_d and V matrices are columns of one, `readout`.
+
+Letters: B documents, K hypotheses a document, L labels, H hidden units, V numbers of a source's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from seq2set.nn.attention import AdditiveAttention, Memory, Source
+from seq2set.nn.symbols import Symbols
+
+
+class DecoderState(NamedTuple):
+    """Where a decoder stands after some steps; all tensors begin with (B, K)."""
+
+    hidden: tuple[Tensor, ...]
+    """s_t of each layer, (B, K, H)"""
+    cell: tuple[Tensor, ...]
+    """The LSTM's cell of each layer, (B, K, H)"""
+    contexts: tuple[Tensor, ...]
+    """c_t of each source, (B, K, V)"""
+    attention: tuple[Tensor, ...]
+    """The weights behind each context, (B, K, T)"""
+
+    @property
+    def output(self) -> Tensor:
+        """s_t of the top layer, (B, K, H)."""
+        return self.hidden[-1]
+
+    @property
+    def features(self) -> Tensor:
+        """What the output layer reads: [s_t; c_t], (B, K, H + V)."""
+        return torch.cat([self.output, *self.contexts], -1)
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> DecoderState:
+        """Apply a change of rows to all tensors."""
+        return DecoderState(*(tuple(change(part) for part in parts) for parts in self))
+
+
+class AttentionDecoder(nn.Module):
+    """The weights of a decoder with one attention for each size in `sources`."""
+
+    def __init__(
+        self,
+        labels: int,
+        embedding: int,
+        hidden: int,
+        *,
+        sources: Sequence[int],
+        start: int,
+        layers: int = 1,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.symbols = Symbols(labels)
+        self.embedding = nn.Embedding(self.symbols.inputs, embedding, padding_idx=self.symbols.pad)
+        self.first = nn.ModuleList(nn.Linear(start, 2 * hidden) for _ in range(layers))
+        self.attentions = nn.ModuleList(AdditiveAttention(hidden, size, hidden) for size in sources)
+        inputs = [embedding + sum(sources)] + [hidden] * (layers - 1)
+        self.cells = nn.ModuleList(nn.LSTMCell(size, hidden) for size in inputs)
+        self.readout = nn.Linear(hidden + sum(sources), hidden, bias=False)
+        self.W_o = nn.Linear(hidden, self.symbols.outputs, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def given(self, start: Tensor, sources: Sequence[Source], bias: Tensor | None = None) -> DecoderPolicy:
+        """Bind to documents: what s_0 comes from (B, ..), the sources, and a bias (B, L + 1) on logits."""
+        attentions = cast("list[AdditiveAttention]", list(self.attentions))
+        memories = tuple(part.prepare(source) for part, source in zip(attentions, sources, strict=True))
+        return DecoderPolicy(self, memories, self._first_state(start, memories), bias)
+
+    def advance(self, memories: Sequence[Memory], state: DecoderState, previous: Tensor) -> DecoderState:
+        """Read the symbols `previous` (B, K) and go from s_t to s_{t+1} and its contexts."""
+        label = self.dropout(self.embedding(previous))
+        below = torch.cat([label, *state.contexts], -1).flatten(0, 1)  # eq. 4 and 8: (B * K, E + V)
+        hidden, cell = [], []
+        for layer, (unit, s, c) in enumerate(zip(self.cells, state.hidden, state.cell, strict=True)):
+            below = self.dropout(below) if layer else below
+            below, kept = unit(below, (s.flatten(0, 1), c.flatten(0, 1)))
+            hidden.append(below.view_as(s))
+            cell.append(kept.view_as(c))
+        return self._attending(memories, tuple(hidden), tuple(cell))
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Score all labels and `eos` from features (.., H + V)."""
+        mixed = torch.tanh(self.readout(features))
+        scores: Tensor = self.W_o(self.dropout(mixed))  # eq. 5: (.., L + 1)
+        return scores
+
+    def _first_state(self, start: Tensor, memories: Sequence[Memory]) -> DecoderState:
+        pairs = [layer(start)[:, None].chunk(2, -1) for layer in self.first]  # (B, 1, H) each
+        hidden = tuple(torch.tanh(s) for s, _ in pairs)
+        return self._attending(memories, hidden, tuple(c for _, c in pairs))
+
+    def _attending(
+        self, memories: Sequence[Memory], hidden: tuple[Tensor, ...], cell: tuple[Tensor, ...]
+    ) -> DecoderState:
+        pairs = zip(self.attentions, memories, strict=True)
+        read = [attention(hidden[-1], memory) for attention, memory in pairs]
+        contexts = tuple(part.context for part in read)
+        return DecoderState(hidden, cell, contexts, tuple(part.weights for part in read))
+
+
+@dataclass(frozen=True)
+class DecoderPolicy:
+    """A decoder bound to a batch of documents, as the searches in `decoding` take it."""
+
+    decoder: AttentionDecoder
+    memories: tuple[Memory, ...]
+    first: DecoderState
+    bias: Tensor | None = None
+
+    @property
+    def labels(self) -> int:
+        """How many labels there are."""
+        return self.decoder.symbols.labels
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self.first.output)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the documents are."""
+        return self.first.output.device
+
+    def start(self) -> DecoderState:
+        """Return s_0, one hypothesis a document."""
+        return self.first
+
+    def advance(self, state: DecoderState, previous: Tensor) -> DecoderState:
+        """Read one symbol (B, K) a hypothesis."""
+        return self.decoder.advance(self.memories, state, previous)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Score all labels and `eos` from features (B, n, H + V) of any n hypotheses or steps."""
+        scores = self.decoder.logits(features)
+        return scores if self.bias is None else scores + self.bias[:, None]
+
+    def select(self, documents: Tensor) -> DecoderPolicy:
+        """Keep the documents of these numbers."""
+        memories = tuple(memory.select(documents) for memory in self.memories)
+        first = self.first.map(lambda part: part.index_select(0, documents))
+        bias = None if self.bias is None else self.bias.index_select(0, documents)
+        return DecoderPolicy(self.decoder, memories, first, bias)

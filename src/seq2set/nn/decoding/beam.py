@@ -1,0 +1,185 @@
+"""Beam search over sequences, and over sets: the latter merges hypotheses that hold the same labels.
+
+A hypothesis' score is the sum of its log-probabilities, `eos` included, without any correction for length:
+an ended hypothesis keeps its place as long as it is among the best, and a search is over when all have ended.
+
+In a set beam the orders in which one set was reached count together (see `merging`).
+
+Letters: B documents, K hypotheses a document, S labels so far, L labels.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from seq2set.errors import InputError
+from seq2set.nn.decoding.merging import Held, merged_scores
+from seq2set.nn.decoding.policy import (
+    Policy,
+    S,
+    masked_log_probs,
+    nothing_emitted,
+    opened,
+    step_limit,
+    with_emitted,
+)
+from seq2set.nn.decoding.rollout import label_masks
+from seq2set.nn.decoding.rows import worth_leaving
+from seq2set.nn.decoding.teaching import attention_along
+from seq2set.nn.symbols import Symbols
+
+
+class Hypotheses(NamedTuple):
+    """The best label sequences of each document, best first; a place without one has log-probability -inf."""
+
+    labels: Tensor
+    """(B, K, S) in the order emitted, `pad` after the last"""
+    lengths: Tensor
+    """(B, K) how many labels"""
+    log_prob: Tensor
+    """(B, K) of this order, `eos` included"""
+    set_log_prob: Tensor
+    """(B, K) of this set as far as the search saw its orders; the hypotheses are ranked by it"""
+    attention: tuple[Tensor, ...] = ()
+    """(B, K, S, T) for each source: where each label looked; 0 after the last"""
+
+    def masks(self, labels: int) -> Tensor:
+        """Return the label sets as (B, K, L), true where a label was emitted."""
+        return label_masks(self.labels, labels)
+
+
+class _Beam(NamedTuple):
+    symbols: Tensor
+    """(B', K, S)"""
+    log_prob: Tensor
+    """(B', K) of the order"""
+    mass: Tensor
+    """(B', K) of the set"""
+    finished: Tensor
+    """(B', K)"""
+    emitted: Tensor
+    """(B', K, L + 1)"""
+
+
+class _Best(NamedTuple):
+    parents: Tensor
+    symbols: Tensor
+    mass: Tensor
+
+
+class _Ended(NamedTuple):
+    documents: Tensor
+    beam: _Beam
+
+
+def beam_search(
+    policy: Policy[S], *, width: int, max_steps: int | None = None, keep_attention: bool = False
+) -> Hypotheses:
+    """Keep the `width` likeliest sequences of each document at each step."""
+    return _search(policy, width, max_steps, merge=False, keep_attention=keep_attention)
+
+
+def set_beam_search(
+    policy: Policy[S], *, width: int, max_steps: int | None = None, keep_attention: bool = False
+) -> Hypotheses:
+    """Keep the `width` likeliest sets of each document at each step; the orders of a set count together."""
+    return _search(policy, width, max_steps, merge=True, keep_attention=keep_attention)
+
+
+@torch.no_grad()
+def _search(
+    policy: Policy[S], width: int, max_steps: int | None, *, merge: bool, keep_attention: bool
+) -> Hypotheses:
+    if width < 1:
+        raise InputError(f"width is {width}; a beam must be >= 1 wide")
+    whole, limit, symbols = policy, step_limit(policy, max_steps), Symbols(policy.labels)
+    beam, state, ended = _first_beam(policy, width), opened(policy, width), []
+    documents = torch.arange(policy.documents, device=policy.device)
+    for step in range(limit + 1):
+        log_probs = _extensions(policy.logits(state.features), beam, last=step == limit)
+        best = _best(beam, log_probs, merge)
+        beam = _grown(beam, best, log_probs, symbols)
+        over = beam.finished.all(1)
+        if over.all():
+            break
+        state = state.map(lambda part: _of_parents(part, best.parents))  # noqa: B023
+        previous = best.symbols.masked_fill(beam.finished, symbols.pad)
+        if worth_leaving(int((~over).sum()), len(over)):
+            alive = (~over).nonzero()[:, 0]
+            ended.append(_Ended(documents[over], _rows(beam, over)))
+            policy, state = policy.select(alive), state.map(lambda part: part.index_select(0, alive))  # noqa: B023
+            beam, previous, documents = _rows(beam, alive), previous[alive], documents[alive]
+        state = policy.advance(state, previous)
+    ended.append(_Ended(documents, beam))
+    found = _gathered(ended, whole.documents, symbols)
+    return found._replace(attention=attention_along(whole, found.labels)) if keep_attention else found
+
+
+def _first_beam(policy: Policy[S], width: int) -> _Beam:
+    """One empty hypothesis a document; the other places are free."""
+    emitted = nothing_emitted(policy, width)
+    log_prob = torch.zeros(emitted.shape[:2], device=policy.device)
+    log_prob[:, 1:] = float("-inf")
+    symbols = torch.empty(*emitted.shape[:2], 0, dtype=torch.long, device=policy.device)
+    return _Beam(symbols, log_prob, log_prob, emitted[..., 0], emitted)
+
+
+def _extensions(logits: Tensor, beam: _Beam, *, last: bool) -> Tensor:
+    """Log-probabilities of what may come next; an ended hypothesis stays as it is, at no cost."""
+    log_probs = masked_log_probs(logits, beam.emitted)
+    closed = torch.ones_like(beam.finished) if last else beam.finished
+    log_probs[..., :-1].masked_fill_(closed[..., None], float("-inf"))
+    log_probs[..., -1].masked_fill_(beam.finished, 0.0)
+    return log_probs
+
+
+def _best(beam: _Beam, log_probs: Tensor, merge: bool) -> _Best:
+    """Choose the best extensions of all hypotheses of a document."""
+    scores = beam.mass[..., None] + log_probs  # (B', K, L + 1)
+    if merge and beam.symbols.shape[-1] > 0:
+        live = ~beam.finished & ~beam.mass.isneginf()
+        orders = beam.log_prob[..., None] + log_probs
+        scores = merged_scores(scores, orders, Held(beam.symbols, beam.emitted, live))
+    mass, places = scores.flatten(1).topk(scores.shape[1])  # (B', K)
+    outputs = scores.shape[-1]
+    symbols = (places % outputs).masked_fill(mass.isneginf(), outputs - 1)
+    return _Best(places // outputs, symbols, mass)
+
+
+def _grown(beam: _Beam, best: _Best, log_probs: Tensor, symbols: Symbols) -> _Beam:
+    """Extend the chosen hypotheses; a place for which none was left counts as ended."""
+    extended = beam.log_prob[..., None] + log_probs  # (B', K, L + 1)
+    places = best.parents * log_probs.shape[-1] + best.symbols
+    log_prob = extended.flatten(1).gather(1, places).masked_fill(best.mass.isneginf(), float("-inf"))
+    emitted, old = _of_parents(beam.emitted, best.parents), _of_parents(beam.symbols, best.parents)
+    new = best.symbols.masked_fill(best.symbols == symbols.eos, symbols.pad)[..., None]
+    finished = beam.finished.gather(1, best.parents) | (best.symbols == symbols.eos)
+    grown = torch.cat([old, new], -1)
+    return _Beam(grown, log_prob, best.mass, finished, with_emitted(emitted, best.symbols))
+
+
+def _of_parents(part: Tensor, parents: Tensor) -> Tensor:
+    """Take the rows (B', K, ..) of the hypotheses that were extended."""
+    index = parents.reshape(*parents.shape, *[1] * (part.dim() - 2))
+    return part.gather(1, index.expand(-1, -1, *part.shape[2:]))
+
+
+def _rows(beam: _Beam, documents: Tensor) -> _Beam:
+    return _Beam(*(part[documents] for part in beam))
+
+
+def _gathered(ended: list[_Ended], total: int, symbols: Symbols) -> Hypotheses:
+    """Put all documents in their places."""
+    longest, width = ended[-1].beam.symbols.shape[-1], ended[-1].beam.mass.shape[1]
+    labels = ended[-1].beam.symbols.new_full((total, width, longest), symbols.pad)
+    log_prob = ended[-1].beam.mass.new_empty(total, width)
+    mass = torch.empty_like(log_prob)
+    for documents, beam in ended:
+        labels[documents, :, : beam.symbols.shape[-1]] = beam.symbols
+        log_prob[documents], mass[documents] = beam.log_prob, beam.mass
+    labels = labels.masked_fill(mass.isneginf()[..., None], symbols.pad)
+    lengths = (labels < symbols.eos).sum(-1)
+    return Hypotheses(labels[..., : int(lengths.max())], lengths, log_prob, mass)

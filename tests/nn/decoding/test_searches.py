@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seq2set.errors import InputError
+from seq2set.nn.decoder import DecoderPolicy
+from seq2set.nn.decoding import (
+    Hypotheses,
+    Rollout,
+    attention_along,
+    beam_search,
+    greedy,
+    rows,
+    sample,
+    score_sequences,
+    set_beam_search,
+)
+
+World = Callable[..., DecoderPolicy]
+
+SEARCHES: dict[str, Callable[[DecoderPolicy], Rollout | Hypotheses]] = {
+    "greedy": greedy,
+    "sample": lambda policy: sample(policy, samples=4, generator=torch.Generator().manual_seed(1)),
+    "beam": lambda policy: beam_search(policy, width=4),
+    "set beam": lambda policy: set_beam_search(policy, width=4),
+}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    labels=st.integers(1, 7), documents=st.integers(1, 5), seed=st.integers(0, 999), layers=st.integers(1, 2)
+)
+def test_no_label_twice_and_nothing_but_labels(
+    world: World, name: str, labels: int, documents: int, seed: int, layers: int
+) -> None:
+    policy = world(labels, documents, seed=seed, sharpness=3.0, layers=layers)
+    found = SEARCHES[name](policy)
+    flat = found.labels if found.labels.dim() == 2 else found.labels.flatten(0, 1)
+    for sequence, length in zip(flat, found.lengths.flatten(), strict=True):
+        emitted = sequence[: int(length)].tolist()
+        assert len(set(emitted)) == len(emitted)
+        assert all(0 <= label < labels for label in emitted)
+        assert (sequence[int(length) :] == labels + 2).all()  # pad
+    assert torch.equal(found.masks(labels).sum(-1), found.lengths)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_log_prob_is_that_of_the_sequence_with_its_eos(world: World, name: str) -> None:
+    policy = world(labels=5, documents=6, sources=(3, 2))
+    found = SEARCHES[name](policy)
+    real = ~found.log_prob.isneginf()
+    scored = score_sequences(policy, found.labels).log_prob
+    torch.testing.assert_close(found.log_prob[real], scored[real], atol=1e-5, rtol=1e-5)
+    assert (found.log_prob[real] < 0).all()
+
+
+@pytest.mark.parametrize("name", ["greedy", "beam", "set beam"])
+def test_a_document_decodes_alone_as_in_a_batch(world: World, name: str) -> None:
+    policy = world(labels=6, documents=9, seed=4)
+    together = SEARCHES[name](policy)
+    assert len(set(together.lengths.view(9, -1)[:, 0].tolist())) > 2  # documents end at different steps
+    for number in range(9):
+        alone = SEARCHES[name](policy.select(torch.tensor([number])))
+        width = alone.labels.shape[-1]
+        assert torch.equal(alone.labels[0], together.labels[number][..., :width])
+        torch.testing.assert_close(alone.log_prob[0], together.log_prob[number], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["greedy", "beam", "set beam"])
+def test_rows_that_leave_change_nothing(world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = world(labels=6, documents=9, seed=4)
+    leaving = SEARCHES[name](policy)
+    monkeypatch.setattr(rows, "worth_leaving", lambda live, rows: False)
+    monkeypatch.setattr("seq2set.nn.decoding.beam.worth_leaving", lambda live, rows: False)
+    staying = SEARCHES[name](policy)
+    assert torch.equal(leaving.labels, staying.labels)
+    torch.testing.assert_close(leaving.log_prob, staying.log_prob, atol=1e-5, rtol=1e-5)
+
+
+def test_greedy_takes_the_likeliest_each_time(table: Any) -> None:
+    # After nothing: label 1; after 1: label 0, masked label 1 counting for nothing; after both: only eos.
+    policy = table(2, {(): (0.3, 0.5, 0.2), (1,): (0.3, 0.6, 0.1), (1, 0): (0.5, 0.25, 0.25)})
+    found = greedy(policy)
+    assert found.labels.tolist() == [[1, 0]]
+    # 0.5, then 0.3 / (0.3 + 0.1) = 0.75, then 1
+    torch.testing.assert_close(found.steps.exp(), torch.tensor([[0.5, 0.75, 1.0]]))
+    torch.testing.assert_close(found.log_prob, torch.tensor([0.375]).log())
+
+
+def test_a_lower_limit_forces_eos_and_counts_what_the_model_gives_it(table: Any) -> None:
+    policy = table(2, {(): (0.3, 0.5, 0.2), (1,): (0.3, 0.6, 0.1)})
+    torch.testing.assert_close(greedy(policy, max_steps=1).steps.exp(), torch.tensor([[0.5, 0.25]]))
+    many = sample(policy, samples=50, max_steps=1, generator=generator())
+    assert many.lengths.max() == 1
+    torch.testing.assert_close(many.log_prob, score_sequences(policy, many.labels).log_prob)
+
+
+def test_samples_have_the_frequencies_of_their_probabilities(world: World) -> None:
+    policy = world(labels=2, documents=2, seed=8)
+    found = sample(policy, samples=20_000, generator=generator())
+    sequences = [[], [0], [1], [0, 1], [1, 0]]
+    padded = torch.tensor([sequence + [4] * (2 - len(sequence)) for sequence in sequences])
+    expected = score_sequences(policy, padded.expand(2, -1, -1)).log_prob.exp()
+    torch.testing.assert_close(expected.sum(1), torch.ones(2))
+    seen = (found.labels[:, :, None] == padded).all(-1).float().mean(1)
+    # 20,000 draws: a share of 0.5 has a standard deviation of 0.0035.
+    torch.testing.assert_close(seen, expected, atol=0.015, rtol=0.0)
+    assert (expected > 0.03).sum() >= 6
+
+
+def test_temperature_changes_the_draw_and_not_the_log_prob(world: World) -> None:
+    policy = world(labels=4, documents=5, seed=2)
+    best = greedy(policy)
+    cold = sample(policy, samples=3, temperature=1e-4, generator=generator())
+    assert all(torch.equal(cold.labels[:, k], best.labels) for k in range(3))
+    torch.testing.assert_close(cold.log_prob[:, 0], best.log_prob)
+    plain = sample(policy, samples=200, generator=generator()).log_prob.mean()
+    hot = sample(policy, samples=200, temperature=5.0, generator=generator()).log_prob.mean()
+    assert hot < plain - 1
+
+
+def test_a_generator_gives_the_same_samples_twice(world: World) -> None:
+    policy = world(labels=4, documents=5)
+    first, again, other = (sample(policy, samples=7, generator=generator(seed)) for seed in (1, 1, 2))
+    assert torch.equal(first.labels, again.labels)
+    assert first.labels.shape != other.labels.shape or not torch.equal(first.labels, other.labels)
+
+
+def test_a_row_that_ends_early_is_finite_and_has_no_gradient_after_it(world: World) -> None:
+    policy = world(labels=6, documents=12, seed=4)
+    found = sample(policy, samples=3, generator=generator())
+    place = torch.arange(found.steps.shape[-1])
+    after = place > found.lengths[..., None]
+    assert after.any()
+    assert (found.steps[after] == 0).all()
+    assert torch.isfinite(found.steps).all()
+    weights = list(policy.decoder.parameters())
+    late = torch.autograd.grad(found.steps[after].sum(), weights, retain_graph=True)
+    assert all((grad == 0).all() for grad in late)
+    live = torch.autograd.grad(found.log_prob.sum(), weights)
+    assert all(torch.isfinite(grad).all() for grad in live)
+    assert sum(grad.abs().sum() for grad in live) > 0
+
+
+def test_sampling_and_scoring_have_the_same_gradient(world: World) -> None:
+    policy = world(labels=5, documents=6, dtype=torch.float64)
+    found = sample(policy, samples=3, generator=generator())
+    weights = list(policy.decoder.parameters())
+    pull = torch.linspace(-1, 1, found.log_prob.numel(), dtype=torch.float64).view_as(found.log_prob)
+    sampled = torch.autograd.grad((found.log_prob * pull).sum(), weights, retain_graph=True)
+    scored = torch.autograd.grad((score_sequences(policy, found.labels).log_prob * pull).sum(), weights)
+    for ours, theirs in zip(sampled, scored, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_states_up_to_and_including_eos_can_be_attended_to(world: World) -> None:
+    policy = world(labels=5, documents=7)
+    found = greedy(policy, keep_states=True)
+    assert found.source.mask.sum(1).tolist() == (found.lengths + 1).tolist()
+    assert found.source.values.shape == (7, found.labels.shape[1] + 1, 6)
+    for number, length in itertools.product(range(7), range(1)):
+        state = policy.advance(policy.start(), torch.full((7, 1), 6))  # bos
+        torch.testing.assert_close(found.source.values[number, length], state.output[number, 0])
+    beyond = found.source.values[~found.source.mask]
+    assert len(beyond) > 0
+    assert beyond.abs().max() == 0
+
+
+@pytest.mark.parametrize("search", [greedy, sample, beam_search, set_beam_search])
+def test_attention_belongs_to_the_labels(world: World, search: Callable[..., Any]) -> None:
+    policy = world(labels=5, documents=7, sources=(3, 2))
+    extra = {"width": 3} if search in (beam_search, set_beam_search) else {}
+    found = search(policy, keep_attention=True, **extra)
+    labels = found.labels if found.labels.dim() == 3 else found.labels[:, None]
+    again = attention_along(policy, labels)
+    assert len(found.attention) == 2
+    for weights, expected in zip(found.attention, again, strict=True):
+        torch.testing.assert_close(weights.view_as(expected), expected)
+        there = (labels < 5).float()
+        torch.testing.assert_close(expected.sum(-1), there)
+
+
+def test_attention_along_no_label_is_empty(world: World) -> None:
+    nothing = torch.empty(3, 2, 0, dtype=torch.long)
+    assert [weights.shape for weights in attention_along(world(documents=3), nothing)] == [(3, 2, 0, 5)]
+
+
+@pytest.mark.parametrize(
+    ("search", "options", "text"),
+    [
+        (sample, {"samples": 0}, "^samples is 0; it must be >= 1$"),
+        (sample, {"temperature": 0.0}, r"^temperature is 0.0; it must be > 0 and finite$"),
+        (sample, {"temperature": float("inf")}, r"^temperature is inf; it must be > 0 and finite$"),
+        (greedy, {"max_steps": 0}, "^max_steps is 0; it must be >= 1$"),
+        (beam_search, {"width": 0}, "^width is 0; a beam must be >= 1 wide$"),
+        (set_beam_search, {"width": -2}, "^width is -2; a beam must be >= 1 wide$"),
+    ],
+)
+def test_impossible_options_are_refused(
+    world: World, search: Callable[..., object], options: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(InputError, match=text):
+        search(world(), **options)
+
+
+def test_states_that_were_not_kept_are_missed(world: World) -> None:
+    with pytest.raises(InputError, match="^this rollout has no states; ask the search to keep them"):
+        _ = greedy(world()).source

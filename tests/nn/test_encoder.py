@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from seq2set.errors import InputError
+from seq2set.nn.encoder import SEGMENT, BiLSTM, Encoded, Encoder, Route, route_for
+
+LENGTHS = [1, SEGMENT - 1, SEGMENT, 2 * SEGMENT + 3, SEGMENT + 1, 5]
+
+
+def batch(width: int | None = None, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(seed)
+    return torch.randn(len(LENGTHS), width or max(LENGTHS), 4), torch.tensor(LENGTHS)
+
+
+def lstm(dropout: float = 0.0, layers: int = 2) -> BiLSTM:
+    torch.manual_seed(7)
+    return BiLSTM(4, 3, layers, dropout)
+
+
+def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def one_way(module: torch.nn.LSTM, words: NDArray[np.float64], suffix: str) -> NDArray[np.float64]:
+    """The LSTM's equations, word by word, in the order in which the words are given."""
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    W, U, b, d = (getattr(module, f"{name}_{suffix}").detach().double().numpy() for name in names)
+    h = c = np.zeros(module.hidden_size)
+    states = []
+    for word in words:
+        i, f, g, o = np.split(W @ word + U @ h + b + d, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        states.append(h)
+    return np.array(states)
+
+
+def reference(module: torch.nn.LSTM, words: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[object]]:
+    finals: list[object] = []
+    for layer in range(module.num_layers):
+        ahead = one_way(module, words, f"l{layer}")
+        back = one_way(module, words[::-1], f"l{layer}_reverse")[::-1]
+        finals.append(np.concatenate([ahead[-1], back[0]]))
+        words = np.concatenate([ahead, back], -1)
+    return words, finals
+
+
+@pytest.mark.parametrize("route", ["flipped", "packed", "whole"])
+def test_states_are_those_of_the_equations(route: Route) -> None:
+    (vectors, lengths), module = batch(width=max(LENGTHS) + SEGMENT + 2), lstm()
+    encoded = module(vectors, lengths, route)
+    for row, length in enumerate(LENGTHS):
+        states, finals = reference(module.lstm, vectors[row, :length].double().numpy())
+        np.testing.assert_allclose(encoded.states[row, :length].detach(), states, atol=2e-6)
+        np.testing.assert_allclose(encoded.final[:, row].detach(), np.array(finals), atol=2e-6)
+        assert encoded.mask[row].sum() == length
+        assert encoded.mask[row, :length].all()
+        assert encoded.states[row, length:].abs().sum() == 0
+
+
+def gradients(route: Route, training: bool) -> list[torch.Tensor]:
+    (vectors, lengths), module = batch(), lstm().train(training)
+    vectors.requires_grad_()
+    encoded: Encoded = module(vectors, lengths, route)
+    pull = torch.linspace(-1, 1, encoded.states.numel()).view_as(encoded.states)
+    ((encoded.states * pull).sum() / 10 + encoded.final.square().sum()).backward()
+    return [part.grad for part in (vectors, *module.parameters()) if part.grad is not None]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("route", ["flipped", "whole"])
+def test_gradients_equal_those_of_the_packed_route(route: Route, training: bool) -> None:
+    found, packed = gradients(route, training), gradients("packed", training)
+    assert len(found) == 17  # the vectors, and 4 weights in 2 directions of 2 layers
+    for ours, theirs in zip(found, packed, strict=True):
+        assert theirs.abs().max() > 0
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_a_document_encodes_alone_as_in_a_batch() -> None:
+    (vectors, lengths), module = batch(), lstm()
+    together = module(vectors, lengths)
+    for row, length in enumerate(LENGTHS):
+        alone = module(vectors[row : row + 1, :length], lengths[row : row + 1])
+        torch.testing.assert_close(alone.states[0], together.states[row, :length], atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(alone.final[:, 0], together.final[:, row], atol=1e-6, rtol=1e-5)
+
+
+def test_what_stands_at_padding_does_not_matter() -> None:
+    (vectors, lengths), module = batch(), lstm()
+    spoilt = vectors.clone()
+    spoilt[5, LENGTHS[5] :] = 1e3
+    torch.testing.assert_close(module(spoilt, lengths).states, module(vectors, lengths).states)
+
+
+def test_dropout_lies_between_the_layers_and_only_in_training() -> None:
+    vectors, lengths = batch()
+    plain = lstm()(vectors, lengths)
+    assert torch.equal(lstm(dropout=0.5).eval()(vectors, lengths).states, plain.states)
+    dropped = lstm(dropout=0.5)(vectors, lengths)
+    assert torch.equal(dropped.final[0], plain.final[0])
+    assert not torch.equal(dropped.final[1], plain.final[1])
+    assert torch.equal(
+        lstm(0.5, layers=1)(vectors, lengths).states, lstm(0.0, layers=1)(vectors, lengths).states
+    )
+
+
+def test_words_are_looked_up_and_dropped_out() -> None:
+    torch.manual_seed(0)
+    encoder = Encoder(words=9, embedding=4, hidden=3, layers=2, dropout=0.5).eval()
+    ids, lengths = torch.tensor([[3, 8, 1], [5, 0, 0]]), torch.tensor([3, 1])
+    expected = encoder.bilstm(encoder.embedding(ids), lengths)
+    assert torch.equal(encoder(ids, lengths).states, expected.states)
+    assert encoder.embedding.weight[0].abs().sum() == 0
+    assert not torch.equal(encoder.train()(ids, lengths).final[0], expected.final[0])
+
+
+@pytest.mark.parametrize(
+    ("lengths", "text"),
+    [
+        ([3, 0], r"^documents have 0 to 3 words; this batch takes 1 to 4$"),
+        ([1, 5], r"have 1 to 5 words; this"),
+    ],
+)
+def test_impossible_lengths_are_refused(lengths: list[int], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        lstm()(torch.zeros(2, 4, 4), torch.tensor(lengths))
+
+
+def test_each_device_has_its_route() -> None:
+    assert [route_for(torch.device(name)) for name in ("cpu", "cuda", "mps")] == [
+        "flipped",
+        "packed",
+        "whole",
+    ]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seq2set.errors import UnknownNameError
+from seq2set.nn.decoding import label_masks
+from seq2set.objectives.rewards import REWARDS, f1, hamming, jaccard, reward_named, subset_accuracy
+
+LABELS = 6
+sets = st.sets(st.integers(0, LABELS - 1))
+
+
+def mask(labels: set[int]) -> torch.Tensor:
+    return torch.tensor([label in labels for label in range(LABELS)])
+
+
+def by_sets(name: str, predicted: set[int], actual: set[int]) -> float:
+    """The rewards written down once more, on Python's sets."""
+    common, union = len(predicted & actual), len(predicted | actual)
+    return {
+        "f1": 2 * common / (len(predicted) + len(actual)) if union else 1.0,
+        "jaccard": common / union if union else 1.0,
+        "hamming": 1 - len(predicted ^ actual) / LABELS,
+        "subset_accuracy": float(predicted == actual),
+    }[name]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(sets, sets), min_size=1, max_size=8))
+def test_rewards_are_those_of_the_sets(pairs: list[tuple[set[int], set[int]]]) -> None:
+    predicted = torch.stack([mask(p) for p, _ in pairs])
+    actual = torch.stack([mask(a) for _, a in pairs])
+    for name, reward in REWARDS.items():
+        expected = torch.tensor([by_sets(name, p, a) for p, a in pairs])
+        torch.testing.assert_close(reward(predicted, actual), expected)
+
+
+def test_values_worked_by_hand() -> None:
+    predicted, actual = mask({0, 1, 2}), mask({2, 3})
+    assert f1(predicted, actual).item() == pytest.approx(2 / 5)  # 2 x 1 / (3 + 2)
+    assert jaccard(predicted, actual).item() == pytest.approx(1 / 4)  # {2} of {0, 1, 2, 3}
+    assert hamming(predicted, actual).item() == pytest.approx(3 / 6)  # wrong: 0, 1, 3
+    assert subset_accuracy(predicted, actual).item() == 0.0
+
+
+def test_empty_sets() -> None:
+    empty, other = mask(set()), mask({1})
+    assert [f1(empty, empty).item(), f1(empty, other).item(), f1(other, empty).item()] == [1.0, 0.0, 0.0]
+    assert [jaccard(empty, empty).item(), jaccard(empty, other).item()] == [1.0, 0.0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.permutations(range(LABELS)), st.integers(0, LABELS), sets, st.randoms())
+def test_the_order_of_labels_does_not_matter(
+    order: list[int], length: int, actual: set[int], random: st.randoms
+) -> None:
+    shuffled = order[:length]
+    random.shuffle(shuffled)
+    padding = [LABELS + 2] * (LABELS - length)
+    sequences = torch.tensor([order[:length] + padding, shuffled + padding])
+    for reward in REWARDS.values():
+        first, second = reward(label_masks(sequences, LABELS), mask(actual)).tolist()
+        assert first == second
+
+
+def test_samples_go_with_their_document() -> None:
+    predicted = torch.stack([torch.stack([mask({0}), mask({1})]), torch.stack([mask({2}), mask({2, 3})])])
+    actual = torch.stack([mask({0}), mask({2})])
+    expected = torch.tensor([[1.0, 0.0], [1.0, 2 / 3]])
+    torch.testing.assert_close(f1(predicted, actual[:, None]), expected)
+
+
+def test_rewards_are_found_by_name() -> None:
+    assert reward_named("jaccard") is jaccard
+    text = r"^reward 'jacard' is not known, did you mean 'jaccard'\?; known are: f1, hamming, jaccard, subset"
+    with pytest.raises(UnknownNameError, match=text):
+        reward_named("jacard")

@@ -161,7 +161,7 @@ def test_a_fault_in_a_file_names_the_file(tmp_path: Path) -> None:
 
 def test_changes_name_what_differs() -> None:
     other = build_config(assignments=["seed=2", "text.lowercase=false"])
-    assert changes(Config(), other) == ["seed: 1 -> 2", "text.lowercase: True -> False"]
+    assert changes(build_config(), other) == ["seed: 1 -> 2", "text.lowercase: True -> False"]
 
 
 def test_the_page_of_settings_is_current() -> None:

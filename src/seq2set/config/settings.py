@@ -10,16 +10,18 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-ModelName = Literal["br"]
+ModelName = Literal["br", "seq2set", "seq2set-simp"]
 MODELS: tuple[str, ...] = get_args(ModelName)
 """The names of the models, as `--model` takes them."""
 
-PresetName = Literal["compact", "paper-aapd", "paper-rcv1"]
+PresetName = Literal["compact", "paper-aapd", "paper-rcv1", "paper-small"]
 PRESETS: tuple[str, ...] = get_args(PresetName)
 """The names of the presets, as `--preset` takes them."""
 
 Metric = Literal["micro_f1", "macro_f1", "example_f1", "hamming_loss", "subset_accuracy"]
 Positive = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 PositiveReal = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -27,7 +29,13 @@ class Settings(BaseModel):
     """What all sections share: frozen, no unknown keys, docstrings as descriptions."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_default=True, use_attribute_docstrings=True
+        frozen=True,
+        extra="forbid",
+        validate_default=True,
+        use_attribute_docstrings=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
     )
 
 
@@ -86,6 +94,135 @@ class LinearSettings(Settings):
     """When the optimiser stops: smaller is more exact and slower."""
 
 
+class EncoderSettings(Settings):
+    """The encoder: word vectors and a bidirectional LSTM."""
+
+    words: Positive = 50_000
+    """How many of the known words have a vector, the most frequent ones; the rest is `unk` to it."""
+    embedding: Positive = 256
+    """Numbers a word vector."""
+    hidden: Positive = 256
+    """Hidden units a direction."""
+    layers: Positive = 2
+    """Layers of the LSTM."""
+    dropout: Share = 0.3
+    """The share of numbers that training leaves out."""
+    max_words: Positive = 500
+    """How many words of a text are read; the rest is not looked at."""
+
+
+class DecoderSettings(Settings):
+    """The decoders: LSTMs that emit one label a step."""
+
+    embedding: Positive = 256
+    """Numbers a label vector."""
+    hidden: Positive = 512
+    """Hidden units."""
+    layers: Positive = 2
+    """Layers of the LSTM."""
+    dropout: Share = 0.3
+    """The share of numbers that training leaves out."""
+
+
+class SetDecoderSettings(Settings):
+    """What the set decoder has that the sequence decoder has not."""
+
+    train_sequence_decoder: bool = False
+    """Let the set decoder's loss flow into the sequence decoder as well."""
+
+
+class LabelOrderSettings(Settings):
+    """The order of labels that the sequence decoder learns."""
+
+    kind: Literal["descending", "ascending", "tree", "given", "shuffled"] = "descending"
+    """By training frequency, parents before children, as given, or shuffled for each document."""
+    given: tuple[str, ...] = ()
+    """The labels in their order, where it is given; labels that are not named come last."""
+
+
+class ObjectiveSettings(Settings):
+    """What training minimises."""
+
+    lambda_: Share = Field(default=0.95, alias="lambda")
+    """The weight of the set decoder's loss; the rest is the sequence decoder's."""
+    reward: Literal["f1", "hamming", "jaccard", "subset_accuracy"] = "f1"
+    """What a sampled set is rewarded by."""
+    baseline: Literal["greedy", "leave-one-out"] = "greedy"
+    """What a reward is compared with: the greedy set's, or the mean of the document's other samples."""
+    samples: Positive = 1
+    """Sampled sets a document."""
+    temperature: PositiveReal = 1.0
+    """The temperature of the policy that the self-critical phase trains. Below 1, samples stay near the
+    greedy set, and learning changes what greedy decoding gives rather than how sharp the policy is."""
+    likelihood_share: Share = 0.0
+    """The share of likelihood mixed into the set decoder's loss."""
+
+
+class WarmStartSettings(Settings):
+    """Likelihood training before the self-critical phase."""
+
+    epochs: NotNegative = 10
+    """Epochs of it."""
+    learning_rate: PositiveReal = 3e-4
+    """Adam's learning rate at the beginning."""
+    likelihood: Literal["ordered", "order-free"] = "ordered"
+    """What the set decoder learns: the label order, or any label that is still right."""
+
+
+class SelfCriticalSettings(Settings):
+    """The self-critical phase."""
+
+    epochs: NotNegative = 5
+    """Epochs of it."""
+    learning_rate: PositiveReal = 1e-4
+    """Adam's learning rate at the beginning."""
+
+
+class TrainingSettings(Settings):
+    """The training loop."""
+
+    batch_size: Positive = 64
+    """Documents an update."""
+    accumulate: Positive = 1
+    """In how many parts a batch is computed, to save memory."""
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """What the learning rate is multiplied by after every epoch of a phase."""
+    clip_norm: PositiveReal = 10.0
+    """The largest norm of a gradient."""
+    validate_every: Positive = 100
+    """Updates between looks at the validation split."""
+    patience: NotNegative = 0
+    """End a phase after so many looks without a better score; 0 never does."""
+    device: str = "auto"
+    """Where to train: auto, cpu, cuda."""
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    """The numbers to compute with."""
+
+
+class PriorSettings(Settings):
+    """The linear prior: a linear model's scores on top of the set decoder's."""
+
+    enabled: bool = False
+    """Whether there is one."""
+    c: PositiveReal = 1.0
+    """The inverse regularisation strength of its classifiers."""
+    folds: Annotated[int, Field(ge=2)] = 4
+    """Training documents are scored by a model that did not see them, in so many parts."""
+
+
+class SearchSettings(Settings):
+    """How the decoder is searched for a set of labels."""
+
+    name: Literal["greedy", "beam", "set-beam", "marginal"] = "greedy"
+    """The search that prediction uses unless asked for another."""
+    width: Positive = 5
+    """Hypotheses a document in beam searches."""
+    samples: Positive = 24
+    """Sampled sets a document in marginal search."""
+    temperature: PositiveReal = 1.0
+    """The temperature of the policy that marginal search samples from."""
+
+
 class DecisionSettings(Settings):
     """How scores become a set of labels."""
 
@@ -99,7 +236,7 @@ class DecisionSettings(Settings):
 class Config(Settings):
     """All settings of a run."""
 
-    model: ModelName = "br"
+    model: ModelName = "seq2set"
     """Which model to train."""
     preset: PresetName = "compact"
     """Which preset the settings started from."""
@@ -115,5 +252,25 @@ class Config(Settings):
     """The TF-IDF features of the linear models."""
     linear: LinearSettings = LinearSettings()
     """The linear classifiers."""
+    encoder: EncoderSettings = EncoderSettings()
+    """The encoder: word vectors and a bidirectional LSTM."""
+    decoder: DecoderSettings = DecoderSettings()
+    """The decoders: LSTMs that emit one label a step."""
+    set_decoder: SetDecoderSettings = SetDecoderSettings()
+    """What the set decoder has that the sequence decoder has not."""
+    label_order: LabelOrderSettings = LabelOrderSettings()
+    """The order of labels that the sequence decoder learns."""
+    prior: PriorSettings = PriorSettings()
+    """The linear prior: a linear model's scores on top of the set decoder's."""
+    objective: ObjectiveSettings = ObjectiveSettings()
+    """What training minimises."""
+    warm_start: WarmStartSettings = WarmStartSettings()
+    """Likelihood training before the self-critical phase."""
+    self_critical: SelfCriticalSettings = SelfCriticalSettings()
+    """The self-critical phase."""
+    training: TrainingSettings = TrainingSettings()
+    """The training loop."""
+    search: SearchSettings = SearchSettings()
+    """How the decoder is searched for a set of labels."""
     decision: DecisionSettings = DecisionSettings()
     """How scores become a set of labels."""

@@ -1,0 +1,202 @@
+"""The estimator itself: parameters in, predictions out, in the habit of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from seq2set.bundle import save_model
+from seq2set.cards import model_card
+from seq2set.errors import ModelFolderError
+from seq2set.estimator.fitting import Trained, trained
+from seq2set.estimator.inputs import EstimatorInputError, Form, targets_of, texts_of
+from seq2set.estimator.settings import changed_settings, configured, plain
+from seq2set.estimator.telling import Telling
+from seq2set.evaluation import evaluate_tagger, indicator
+from seq2set.predictions import Request, Scores
+from seq2set.predictor import BATCH, Predictor
+from seq2set.progress import Silent
+from seq2set.tagger import Examples
+
+Labelling = list[tuple[Any, ...]] | npt.NDArray[np.int64] | csr_matrix
+"""Label sets, or a matrix of zeros and ones: the form that `fit` was given."""
+
+_KEPT = ("threshold", "max_labels", "min_labels", "search", "validation_fraction")
+"""Parameters that are saved with the model, beside its settings."""
+
+
+class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Assign sets of labels to texts, in the habit of scikit-learn.
+
+    Texts are a list, tuple, array or Series of strings. Labels are a list, tuple, array or Series of label
+    sets (lists, tuples or sets of strings, or of whole numbers), or an indicator matrix, dense or sparse;
+    predictions have the form that `fit` was given. scikit-learn's cross-validation refuses label sets for
+    estimators that call themselves classifiers, so the tags of this one leave its type open.
+
+    Parameters
+    ----------
+    model, preset
+        Which model to train, from which preset; the names are those of the command line.
+    settings
+        Further settings over the preset, such as `{"encoder.hidden": 128}`.
+    random_state
+        The seed of everything random: a whole number, a `RandomState`, or None for another one in each fit.
+    threads
+        How many CPU threads training uses; "auto" takes all cores.
+    validation_fraction
+        The share of the documents that is set aside to choose weights, settings and threshold by.
+    threshold, max_labels, min_labels, search
+        How labels are chosen at prediction; what is None is as the model was trained.
+    verbose
+        Whether to tell on standard error how training goes on.
+
+    Attributes
+    ----------
+    classes_
+        The labels in ascending order, or the column numbers of the indicator matrix.
+    n_labels_
+        How many there are.
+    tagger_
+        The trained model.
+    about_
+        What training recorded: data, validation metrics, seconds.
+    history_
+        What happened in training, as in a run's `history.jsonl`; empty in a model that was loaded.
+
+    """
+
+    def __init__(
+        self,
+        model: str = "seq2set",
+        preset: str = "compact",
+        settings: Mapping[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = 1,
+        threads: int | str = "auto",
+        validation_fraction: float = 0.1,
+        threshold: float | None = None,
+        max_labels: int | None = None,
+        min_labels: int = 0,
+        search: str | None = None,
+        verbose: bool = False,
+    ):
+        self.model = model
+        self.preset = preset
+        self.settings = settings
+        self.random_state = random_state
+        self.threads = threads
+        self.validation_fraction = validation_fraction
+        self.threshold = threshold
+        self.max_labels = max_labels
+        self.min_labels = min_labels
+        self.search = search
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Seq2SetClassifier:
+        """Learn from texts and their labels, some of which are set aside for tuning."""
+        texts = texts_of(X)
+        targets = targets_of(y, len(texts))
+        if not any(targets.sets):
+            raise EstimatorInputError(
+                f"y holds no label for any of {len(texts)} texts; at least one text must have one"
+            )
+        self._request()  # so that a wrong parameter is found before the training, not after it
+        config = configured(self.model, self.preset, self.settings, self.random_state, self.threads)
+        examples, progress = Examples(texts, targets.sets), Telling() if self.verbose else Silent()
+        result = trained(config, examples, self.validation_fraction, progress)
+        return self._settled(result, targets.form)
+
+    def predict(self, X: Any) -> Labelling:
+        """Return each text's labels: tuples in the order in which the model gives them, or a matrix."""
+        check_is_fitted(self)
+        texts, request = texts_of(X), self._request()
+        batches = (self.tagger_.infer(part, request).chosen for part in _batches(texts))
+        chosen = [self._columns[row] for batch in batches for row in batch]
+        if self._form.kind == "sets":
+            labels = self.classes_.tolist()
+            return [tuple(labels[column] for column in row) for row in chosen]
+        matrix = indicator(chosen, self.n_labels_).astype(np.int64)
+        matrix.sort_indices()
+        result: Labelling = matrix if self._form.kind == "sparse" else matrix.toarray()
+        return result
+
+    def predict_proba(self, X: Any) -> Scores:
+        """Return each label's probability (documents, labels), in columns as in `classes_`.
+
+        A decoder's are marginals over sampled sets, unless the parameter `search` names another search.
+        """
+        check_is_fitted(self)
+        request = Request(search=self._request().search or "marginal")
+        scores = [self.tagger_.infer(part, request).scores for part in _batches(texts_of(X))]
+        result = np.zeros((sum(map(len, scores)), self.n_labels_), np.float32)
+        if scores:
+            result[:, self._columns] = np.concatenate(scores)
+        return result
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the micro-F1 of the predictions; labels that training never saw count as missed."""
+        check_is_fitted(self)
+        texts = texts_of(X)
+        if not texts:
+            raise EstimatorInputError("X is empty; at least one text must be there to measure on")
+        targets = targets_of(y, len(texts), self._form)
+        result = evaluate_tagger(self.tagger_, Examples(texts, targets.sets), self._request())
+        return result.metrics["micro_f1"]
+
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Write a model folder, the same as the command line's; `force` replaces one that is there."""
+        check_is_fitted(self)
+        parts, form = self.tagger_.parts(), self._form._asdict()
+        chosen = {name: plain(getattr(self, name)) for name in _KEPT}
+        about = self.about_ | {"estimator": {"form": form, "parameters": chosen}}
+        card = model_card(parts.config, about, parts.facts)
+        save_model(self.tagger_, Path(folder), card=card, about=about, force=force)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Seq2SetClassifier:
+        """Open a run or a model folder, written by `save` or by the command line."""
+        predictor = Predictor.open(Path(folder))
+        config = predictor.tagger.parts().config
+        saved = predictor.about.get("estimator", {"form": {}, "parameters": {}})
+        try:
+            loaded = cls(config.model, config.preset, changed_settings(config), config.seed, config.threads)
+            loaded.set_params(**saved["parameters"])
+            return loaded._settled(Trained(predictor.tagger, predictor.about, []), Form(**saved["form"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFolderError(
+                f"{folder} does not hold an estimator that can be opened: {error}"
+            ) from error
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags  # as new as this method: earlier versions never call it
+
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
+        tags.input_tags.string = True
+        tags.target_tags.required, tags.target_tags.two_d_labels = True, True
+        tags.target_tags.multi_output, tags.target_tags.single_output = True, False
+        return tags
+
+    def _settled(self, result: Trained, form: Form) -> Seq2SetClassifier:
+        names = result.tagger.labels.names
+        classes = form.classes(names)
+        places = {str(label): column for column, label in enumerate(classes)}
+        self._columns, self._form = np.array([places[name] for name in names]), form
+        self.tagger_, self.about_, self.history_ = result
+        self.classes_, self.n_labels_ = classes, len(classes)
+        return self
+
+    def _request(self) -> Request:
+        return Request(self.threshold, self.max_labels, self.min_labels, self.search)
+
+
+def _batches(texts: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(texts), BATCH):
+        yield texts[start : start + BATCH]

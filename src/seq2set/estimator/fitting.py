@@ -1,0 +1,99 @@
+"""One training without files of its own: a part is set aside for tuning, the run folder is temporary."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seq2set.config import Config
+from seq2set.estimator.inputs import EstimatorInputError
+from seq2set.evaluation import evaluate_tagger
+from seq2set.models.registry import training_of
+from seq2set.progress import Progress
+from seq2set.runs import RunFolder
+from seq2set.tagger import Examples, Tagger
+
+
+class Trained(NamedTuple):
+    """A model, what is worth knowing about it, and what happened on the way."""
+
+    tagger: Tagger
+    about: dict[str, Any]
+    history: list[dict[str, Any]]
+
+
+class Carved(NamedTuple):
+    """What to learn from, and what was set aside for tuning."""
+
+    learn: Examples
+    tune: Examples
+
+
+def trained(config: Config, examples: Examples, validation_fraction: float, progress: Progress) -> Trained:
+    """Train a model in a temporary folder and measure it on what was set aside."""
+    parts = carved(examples, validation_fraction, config.seed)
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
+        run = RunFolder.start(Path(folder) / "run", config)
+        tagger = training_of(config.model)(config, parts.learn, parts.tune, run, progress)
+        history = run.records()
+    seconds = time.perf_counter() - began
+    about = {
+        "corpus": _facts(tagger, parts),
+        "validation": evaluate_tagger(tagger, parts.tune, progress=progress).metrics,
+        "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)},
+    }
+    return Trained(tagger, about, history)
+
+
+def carved(examples: Examples, share: float, seed: int) -> Carved:
+    """Set a share aside, drawn with a seed, so that every label stays among those to learn from."""
+    if not 0 < share < 1:
+        raise EstimatorInputError(f"validation_fraction is {share}; it must lie between 0 and 1")
+    wanted = max(1, round(share * len(examples)))
+    left = Counter(label for labels in examples.label_sets for label in labels)
+    aside = np.zeros(len(examples), bool)
+    for place in np.random.default_rng(seed).permutation(len(examples)):
+        labels = examples.label_sets[place]
+        if wanted and all(left[label] > 1 for label in labels):
+            left.subtract(labels)
+            aside[place], wanted = True, wanted - 1
+    tune = examples.pick(np.flatnonzero(aside))
+    if any(tune.label_sets):
+        return Carved(examples.pick(np.flatnonzero(~aside)), tune)
+    warnings.warn(
+        f"none of the {len(examples)} texts could be set aside for tuning without losing a label, so the "
+        "model is tuned on the texts that it learns from; give more texts a label",
+        stacklevel=4,  # the line that calls fit
+    )
+    return Carved(examples, examples)
+
+
+def _facts(tagger: Tagger, parts: Carved) -> dict[str, Any]:
+    learn, tune = parts
+    return {
+        "name": "texts given in Python",
+        "source": "not stated",
+        "licence": "not stated",
+        "train": len(learn),
+        "valid": len(tune),
+        "labels": len(tagger.labels),
+        "labels_a_document": sum(tagger.labels.frequencies) / len(learn),
+        "fingerprint": _fingerprint(learn, tune),
+    }
+
+
+def _fingerprint(*parts: Examples) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        for text, labels in zip(part.texts, part.label_sets, strict=True):
+            digest.update(json.dumps([text, labels]).encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,169 @@
+"""What users of scikit-learn hand over: lists, arrays or Series; label sets or indicator matrices.
+
+Inside this package a label is a name. `Form` remembers how labels were given, so that answers have that form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix, issparse
+
+from seq2set.errors import InputError
+
+
+class EstimatorInputError(InputError, ValueError):
+    """What was handed to the estimator is wrong; a `ValueError` too, because scikit-learn expects one."""
+
+
+class Form(NamedTuple):
+    """How label sets were given."""
+
+    kind: Literal["sets", "indicator", "sparse"] = "sets"
+    numbers: bool = False
+    """Whether labels are whole numbers; they are strings otherwise."""
+    columns: int = 0
+    """The width of an indicator matrix."""
+
+    def classes(self, names: Collection[str]) -> npt.NDArray[Any]:
+        """Return the labels as they were given, in ascending order: all columns of a matrix."""
+        if self.kind != "sets":
+            return np.arange(self.columns)
+        if self.numbers:
+            return np.array(sorted(map(int, names)))
+        return np.array(sorted(names), dtype=object)
+
+
+class Targets(NamedTuple):
+    """The label set of each text by names, and how it was given."""
+
+    sets: list[tuple[str, ...]]
+    form: Form
+
+
+def texts_of(X: Any) -> list[str]:
+    """Return the texts as a list of strings, or say which one is none."""
+    if isinstance(X, str | bytes):
+        raise EstimatorInputError(f"X is the single text {_shown(X)}; it must be a list of texts")
+    if issparse(X):
+        raise EstimatorInputError(f"X is a sparse matrix, {type(X).__name__}; it must be a list of texts")
+    texts = _listed(X, "X", "texts")
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise EstimatorInputError(
+                f"X[{place}] is {_shown(text)} of type {type(text).__name__}; it must be a text"
+            )
+    return [str(text) for text in texts]
+
+
+def targets_of(y: Any, documents: int, expected: Form | None = None) -> Targets:
+    """Return the label sets by names; where a form is expected, another one is refused."""
+    if y is None:
+        raise EstimatorInputError(
+            "the estimator requires y to be passed, but the target y is None; it must hold a label set a text"
+        )
+    sets_expected = expected is not None and expected.kind == "sets"
+    bits = not sets_expected and _is_matrix_in_lists(y)
+    matrix = issparse(y) or getattr(y, "ndim", 1) == 2 or bits
+    targets = _from_matrix(y) if matrix else _from_sets(y)
+    if len(targets.sets) != documents:
+        raise EstimatorInputError(
+            f"X holds {documents} texts and y {len(targets.sets)} label sets; they must be as many"
+        )
+    if expected is not None:
+        _refuse_other_form(targets, expected)
+    return targets
+
+
+def _listed(values: Any, name: str, what: str) -> list[Any]:
+    if getattr(values, "ndim", 1) != 1:
+        raise EstimatorInputError(
+            f"{name} is an array of shape {values.shape}; it must have one dimension, of {what}"
+        )
+    if not isinstance(values, Sequence) and not hasattr(values, "__array__"):
+        raise EstimatorInputError(
+            f"{name} is of type {type(values).__name__}; it must be a list, tuple, array or Series of {what}"
+        )
+    return list(values)
+
+
+def _is_matrix_in_lists(y: Any) -> bool:
+    """Whether equally long rows hold zeros and ones alone: as sets they would say nothing."""
+    rows = y if isinstance(y, list | tuple) else ()
+    if not all(isinstance(row, list | tuple) and len(row) == len(rows[0]) > 1 for row in rows):
+        return False
+    return len(rows) > 0 and all(
+        isinstance(bit, int | np.integer) and bit in (0, 1) for r in rows for bit in r
+    )
+
+
+def _from_matrix(y: Any) -> Targets:
+    given: Any = y if issparse(y) else np.asarray(y)
+    if given.dtype.kind not in "biuf":
+        raise EstimatorInputError(
+            f"y is a matrix of type {given.dtype}; it must be an indicator matrix of 0 and 1, "
+            "or a list of label sets"
+        )
+    matrix = csr_matrix(given, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    for value in matrix.data[matrix.data != 1][:1]:
+        raise EstimatorInputError(f"y holds {value:g}; an indicator matrix must hold only 0 and 1")
+    rows = np.split(matrix.indices, matrix.indptr[1:-1]) if matrix.shape[0] else []
+    form = Form("sparse" if issparse(y) else "indicator", True, matrix.shape[1])
+    return Targets([tuple(map(str, row)) for row in rows], form)
+
+
+def _from_sets(y: Any) -> Targets:
+    if isinstance(y, str | bytes):
+        raise EstimatorInputError(f"y is the single text {_shown(y)}; it must be a list of label sets")
+    rows = [_labels(row, place) for place, row in enumerate(_listed(y, "y", "label sets"))]
+    kinds = {isinstance(label, str): label for row in rows for label in row}
+    if len(kinds) > 1:
+        raise EstimatorInputError(
+            f"y holds labels of two kinds, such as '{kinds[True]}' and {kinds[False]}; "
+            "they must be all strings, or all whole numbers"
+        )
+    # A set is given in an order that changes from run to run.
+    return Targets(
+        [tuple(sorted({str(label) for label in row})) for row in rows], Form("sets", False in kinds)
+    )
+
+
+def _labels(row: Any, place: int) -> list[Any]:
+    if isinstance(row, str | bytes | Mapping) or not isinstance(row, Collection):
+        raise EstimatorInputError(f"y[{place}] is {_shown(row)}; it must be a list, tuple or set of labels")
+    labels = list(row)
+    for label in labels:
+        if isinstance(label, bool) or not isinstance(label, str | int | np.integer):
+            raise EstimatorInputError(
+                f"y[{place}] holds the label {_shown(label)} of type {type(label).__name__}; "
+                "labels must be all strings, or all whole numbers"
+            )
+    return labels
+
+
+def _refuse_other_form(targets: Targets, expected: Form) -> None:
+    given = targets.form
+    if (given.kind == "sets") != (expected.kind == "sets"):
+        forms = {True: "label sets", False: "an indicator matrix"}
+        raise EstimatorInputError(
+            f"y is {forms[given.kind == 'sets']}; the model was fitted to {forms[expected.kind == 'sets']}"
+        )
+    if given.columns != expected.columns:
+        raise EstimatorInputError(
+            f"y has {given.columns} columns; the model was fitted to {expected.columns}"
+        )
+    if any(targets.sets) and given.numbers != expected.numbers:
+        kinds = {True: "whole numbers", False: "strings"}
+        raise EstimatorInputError(
+            f"the labels of y are {kinds[given.numbers]}; the model was fitted to {kinds[expected.numbers]}"
+        )
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seq2set import Seq2SetClassifier
+from seq2set.errors import InputError
+
+TINY = {
+    "encoder.embedding": 8,
+    "encoder.hidden": 8,
+    "encoder.layers": 1,
+    "decoder.embedding": 8,
+    "decoder.hidden": 8,
+    "decoder.layers": 1,
+    "warm_start.epochs": 1,
+    "self_critical.epochs": 1,
+    "training.batch_size": 32,
+    "search.samples": 4,
+    "prior.enabled": False,
+}
+
+
+def test_the_neural_model(data, tmp_path: Path) -> None:
+    tagger = Seq2SetClassifier(settings=TINY, threads=1).fit(data.texts, data.label_sets)
+    assert {record["phase"] for record in tagger.history_} == {"warm-start", "self-critical"}
+    marginals = tagger.predict_proba(data.texts)
+    assert marginals.shape == (90, 3)
+    assert np.all((marginals > 0) & (marginals < 1))  # every label has a chance; greedy scores are mostly 0
+    tagger.set_params(search="greedy")
+    greedy = tagger.predict_proba(data.texts)
+    assert [np.count_nonzero(row) for row in greedy] == [len(one) for one in tagger.predict(data.texts)]
+    tagger.set_params(search="marginal", threshold=0.0)
+    assert {len(one) for one in tagger.predict(data.texts)} == {3}
+    tagger.save(tmp_path / "model")
+    loaded = Seq2SetClassifier.load(tmp_path / "model")
+    assert loaded.get_params() == tagger.get_params() | {"settings": loaded.settings}
+    assert loaded.predict(data.texts) == tagger.predict(data.texts)
+    assert np.array_equal(loaded.predict_proba(data.texts), marginals)
+
+
+def test_a_threshold_needs_a_search_that_has_one(data) -> None:
+    few = {**TINY, "self_critical.epochs": 0, "search.name": "greedy"}
+    tagger = Seq2SetClassifier(settings=few, threads=1, threshold=0.5).fit(data.texts, data.label_sets)
+    with pytest.raises(InputError, match="threshold is 0.5, but search is 'greedy'"):
+        tagger.predict(["a"])
+    assert tagger.predict_proba(["a"]).shape == (1, 3)
+
+
+def test_verbose_training_of_a_network_tells_how_it_stands(data, capsys: pytest.CaptureFixture[str]) -> None:
+    few = {**TINY, "self_critical.epochs": 0}
+    Seq2SetClassifier(settings=few, threads=1, verbose=True).fit(data.texts, data.label_sets)
+    assert re.search(r"] warm-start: \d+\.\d s, .*validation F1 0\.\d+\n", capsys.readouterr().err)

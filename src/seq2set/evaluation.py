@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple, Protocol
@@ -71,6 +71,8 @@ class Report:
     result: Evaluation
     about: dict[str, Any]
     """What the model folder says of the model's training."""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """The run's history, where the model still lies in its run."""
 
     def summary(self) -> dict[str, Any]:
         """Return the object that `evaluate --json` prints."""

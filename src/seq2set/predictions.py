@@ -9,9 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.errors import InputError
+from seq2set.errors import InputError, UnknownNameError
 
 Scores = npt.NDArray[np.float32]
+
+SEARCHES = ("beam", "greedy", "marginal", "set-beam")
+"""The ways to search a decoder for a set of labels."""
 
 
 class Evidence(NamedTuple):
@@ -63,6 +66,8 @@ class Request:
     """At most so many labels, the best ones."""
     min_labels: int = 0
     """At least so many labels, even below the threshold."""
+    search: str | None = None
+    """How a decoder is searched: one of SEARCHES; models without a decoder take no notice."""
     explain: bool = False
     """Whether to say which words each label rests on."""
     words_a_label: int = 8
@@ -71,6 +76,8 @@ class Request:
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise InputError(f"threshold is {self.threshold}; it must lie in [0, 1]")
+        if self.search is not None and self.search not in SEARCHES:
+            raise UnknownNameError("search", self.search, SEARCHES)
         if self.min_labels < 0:
             raise InputError(f"min_labels is {self.min_labels}; it must be >= 0")
         if self.max_labels is not None and self.max_labels < max(self.min_labels, 1):

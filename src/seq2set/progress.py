@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
-Advance = Callable[[int], None]
-"""Called with the number of units done since the last call."""
+
+class Advance(Protocol):
+    """Tells how many units were done since the last call and, where there is news, how things stand."""
+
+    def __call__(self, done: int, status: str = "", /) -> None:
+        """Move on."""
 
 
 class Progress(Protocol):
@@ -26,7 +30,11 @@ class Silent:
     @contextmanager
     def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:  # noqa: ARG002
         """Open a stage that nobody sees."""
-        yield lambda _: None
+        yield _ignore
 
     def note(self, sentence: str) -> None:
         """Say nothing."""
+
+
+def _ignore(done: int, status: str = "", /) -> None:
+    """Take no notice."""

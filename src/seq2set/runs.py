@@ -9,7 +9,7 @@ from typing import Any
 
 from seq2set.config import Config, changes, load_config, write_toml
 from seq2set.errors import ConfigError, InputError
-from seq2set.files import output_errors, refuse_occupied
+from seq2set.files import output_errors, refuse_occupied, write_text
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,12 @@ class RunFolder:
             return []
         lines = self.history.read_text(encoding="utf-8").split("\n")
         return [json.loads(line) for line in lines[:-1]]
+
+    def truncate(self, count: int) -> None:
+        """Keep the first `count` records of the history."""
+        if self.history.is_file():
+            lines = self.history.read_text(encoding="utf-8").split("\n")[:count]
+            write_text(self.history, "".join(line + "\n" for line in lines))
 
     def _refuse_changes(self, config: Config) -> None:
         changed = changes(load_config(self.config), config)

@@ -55,24 +55,33 @@ class Tagger(Protocol):
 class Examples:
     """Texts with their label sets, as a model learns from them."""
 
-    def __init__(self, texts: Sequence[str], label_sets: Sequence[Sequence[str]]):
+    def __init__(
+        self,
+        texts: Sequence[str],
+        label_sets: Sequence[Sequence[str]],
+        ids: Sequence[str] | None = None,
+        depths: Mapping[str, int] | None = None,
+    ):
         assert len(texts) == len(label_sets)
         self.texts, self.label_sets = list(texts), [tuple(one) for one in label_sets]
+        self.ids = list(ids) if ids is not None else [str(number) for number in range(1, len(texts) + 1)]
+        self.depths = dict(depths or {})
+        """How deep each label stands in the corpus's label tree, where it has one."""
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def pick(self, index: npt.NDArray[np.intp]) -> Examples:
         """Return the examples at the given places."""
-        return Examples([self.texts[i] for i in index], [self.label_sets[i] for i in index])
+        texts, sets = [self.texts[i] for i in index], [self.label_sets[i] for i in index]
+        return Examples(texts, sets, [self.ids[i] for i in index], self.depths)
 
     def labels(self) -> list[tuple[str, ...]]:
         """Return the label sets of all examples."""
         return self.label_sets
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
-        """Give the examples as documents in batches, numbered from 1."""
-        pairs = zip(self.texts, self.label_sets, strict=True)
-        documents = (Document(str(number), *pair) for number, pair in enumerate(pairs, start=1))
+        """Give the examples as documents in batches."""
+        documents = map(Document, self.ids, self.texts, self.label_sets)
         while batch := list(islice(documents, size)):
             yield batch

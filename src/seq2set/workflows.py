@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from seq2set.bundle import save_model
 from seq2set.cards import model_card
 from seq2set.config import Config, DataSettings
+from seq2set.corpora.label_tree import LabelTree
 from seq2set.corpora.opening import open_corpus
 from seq2set.corpora.prepared import PreparedCorpus, Split
 from seq2set.corpora.reading import ReadOptions
@@ -67,7 +69,8 @@ def evaluate(
     settings = predictor.tagger.parts().config
     measured = measurable(settings.data, data, split)
     result = evaluate_tagger(predictor.tagger, measured.part, request, progress)
-    return Report(settings.model, measured.corpus, measured.split, result, predictor.about)
+    history = RunFolder(model).records()
+    return Report(settings.model, measured.corpus, measured.split, result, predictor.about, history)
 
 
 class Shown(NamedTuple):
@@ -137,7 +140,8 @@ def _read_options(data: DataSettings) -> ReadOptions:
 
 def training_examples(corpus: PreparedCorpus, seed: int, progress: Progress) -> tuple[Examples, Examples]:
     """Return what to learn from and what to tune on; where there is no validation, some is carved."""
-    learn, tune = examples(corpus.split("train")), examples(corpus.split("valid"))
+    depths = label_depths(corpus)
+    learn, tune = examples(corpus.split("train"), depths), examples(corpus.split("valid"), depths)
     if not len(learn):
         raise CorpusError("the training split is empty; there is nothing to learn from", corpus.folder)
     if len(tune):
@@ -150,9 +154,15 @@ def training_examples(corpus: PreparedCorpus, seed: int, progress: Progress) -> 
     return learn.pick(np.sort(order[size:])), learn.pick(np.sort(order[:size]))
 
 
-def examples(split: Split) -> Examples:
+def examples(split: Split, depths: Mapping[str, int] | None = None) -> Examples:
     """Load a whole split into memory."""
-    return Examples(split.texts(), split.labels())
+    return Examples(split.texts(), split.labels(), split.ids(), depths)
+
+
+def label_depths(corpus: PreparedCorpus) -> dict[str, int]:
+    """Return how deep each label stands in the corpus's tree of labels; nothing where it has none."""
+    tree = LabelTree(corpus.facts.get("notes", {}).get("tree") or {})
+    return {label: tree.depth(label) for label in tree.parents}
 
 
 def _corpus_facts(corpus: PreparedCorpus, tagger: Tagger, learn: Examples, tune: Examples) -> dict[str, Any]:

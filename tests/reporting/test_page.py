@@ -69,5 +69,16 @@ def test_labels_cannot_smuggle_code_in(report: Report) -> None:
     assert "<b>&" not in page
 
 
+def test_a_run_shows_its_training_curve(report: Report) -> None:
+    looks = [
+        {"phase": phase, "update": update, "micro_f1": 0.1 * update}
+        for update, phase in enumerate(("warm-start", "warm-start", "self-critical"), start=1)
+    ]
+    page = report_page(replace(report, history=looks))
+    assert page.count("<svg") == 4
+    assert "best 0.3000" in page
+    assert "self-critical" in page
+
+
 def test_the_same_evaluation_gives_the_same_page(report: Report, tmp_path: Path) -> None:
     assert report_page(report) == report_page(report)

@@ -63,6 +63,9 @@ def options(
 
 def main() -> None:
     """Run the command line; errors become one sentence and an exit code."""
+    # Threads that spin while they wait for each other stall a recurrent network for seconds at a time as
+    # soon as another process wants a core; the library reads this once, when it is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         app()
     except Seq2SetError as error:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-BENCHMARKS = ("features", "metrics")
-"""One module of `seq2set.benchmarks` each."""
+BENCHMARKS = ("decode", "encoder", "features", "metrics", "reward", "rl-step")
+"""One module of `seq2set.benchmarks` each, with underscores there for dashes here."""
 
 
 def bench(
@@ -21,11 +21,13 @@ def bench(
 
     if name not in BENCHMARKS:
         raise UnknownNameError("benchmark", name, BENCHMARKS)
-    result = importlib.import_module(f"seq2set.benchmarks.{name}").run()
+    result = importlib.import_module(f"seq2set.benchmarks.{name.replace('-', '_')}").run()
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
     else:
         typer.echo(
-            f"{result.name}: {result.ratio:.1f} times as fast as {result.opponent} "
+            f"{result.name}: {result.ratio:.2f} times as fast as {result.opponent} "
             f"({result.ours:.3f} s against {result.theirs:.3f} s; {result.shapes})"
         )
+        if result.checks:
+            typer.echo(f"checks: {result.checks}")

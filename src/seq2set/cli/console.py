@@ -31,10 +31,16 @@ class RichProgress:
             columns += [TextColumn("{task.completed:,.0f}"), TimeElapsedColumn()]
         else:
             columns += [BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
-            columns += [TextColumn("left"), TimeRemainingColumn()]
+            columns += [TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[status]}")]
         with Progress(*columns, console=Console(stderr=True)) as bars:
-            task = bars.add_task(title, total=total)
-            yield lambda done: bars.advance(task, done)
+            task = bars.add_task(title, total=total, status="")
+
+            def advance(done: int, status: str = "", /) -> None:
+                bars.advance(task, done)
+                if status:
+                    bars.update(task, status=status)
+
+            yield advance
 
     def note(self, sentence: str) -> None:
         """Print a sentence on standard error."""

@@ -18,6 +18,7 @@ def evaluate(
         str, typer.Option(help="train, valid or test; a plain file is measured whole.")
     ] = "test",
     threshold: Annotated[float | None, typer.Option(help="Override the model's threshold.")] = None,
+    search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     show: Annotated[
         int, typer.Option(help="Show so many documents with their labels and the words these rest on.")
@@ -34,7 +35,11 @@ def evaluate(
     if report is not None:
         refuse_occupied(report, force=force)
     found = measure(
-        model, data=data, split=split, request=Request(threshold=threshold), progress=RichProgress()
+        model,
+        data=data,
+        split=split,
+        request=Request(threshold=threshold, search=search),
+        progress=RichProgress(),
     )
     if report is not None:
         from seq2set.reporting.page import write_report

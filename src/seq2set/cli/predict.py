@@ -34,6 +34,7 @@ def predict(
     threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
     max_labels: Annotated[int | None, typer.Option(help="Give at most so many labels.")] = None,
     min_labels: Annotated[int, typer.Option(help="Give at least so many labels.")] = 0,
+    search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Name the words that each label rests on.")
     ] = False,
@@ -46,7 +47,7 @@ def predict(
 
     if texts and source:
         raise InputError("texts are given both as arguments and by --input; give one of the two")
-    request = Request(threshold, max_labels, min_labels, explain)
+    request = Request(threshold, max_labels, min_labels, search, explain)
     predictor = Predictor.open(model)
     answers = predictor.stream(_items(texts, source, text_column, id_column, encoding), request)
     if out is not None:

@@ -11,7 +11,7 @@ from string import Template
 from seq2set.evaluation import Report
 from seq2set.files import folder_written_aside, write_json, write_text
 from seq2set.metrics import LabelMetrics
-from seq2set.reporting.plots import cardinality_bars, frequency_scatter, threshold_curve
+from seq2set.reporting.plots import cardinality_bars, frequency_scatter, threshold_curve, training_curve
 
 TILES = (
     ("micro_f1", "micro-F1", "higher is better"),
@@ -44,6 +44,7 @@ def report_page(report: Report) -> str:
         labels=f"{result.labels:,}",
         speed=f"{result.documents_a_second:,.0f}",
         tiles="\n".join(_tile(name, value, hint) for name, value, hint in _tile_values(report)),
+        training=_training(report),
         curve=threshold_curve(result),
         scatter=frequency_scatter(result),
         cardinality=cardinality_bars(result),
@@ -53,6 +54,12 @@ def report_page(report: Report) -> str:
         rows="\n".join(map(_label_row, result.per_label)),
         about="\n".join(_about_rows(report)),
     )
+
+
+def _training(report: Report) -> str:
+    curve = training_curve(report.history)
+    caption = "How validation went while it trained; the best weights were kept."
+    return f"<figure>{curve}<figcaption>{caption}</figcaption></figure>" if curve else ""
 
 
 def _tile_values(report: Report) -> Iterable[tuple[str, str, str]]:

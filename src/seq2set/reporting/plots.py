@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from seq2set.evaluation import Evaluation
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+CURVES = ((BLUE, "--"), (ORANGE, "-"))
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -68,6 +69,26 @@ def cardinality_bars(result: Evaluation) -> str:
         axes.bar([n + 0.2 for n in places], predicted, 0.4, color=ORANGE, hatch="//", label="predicted")
         axes.set(xlabel="labels a document", ylabel="documents")
         axes.legend(frameon=False)
+
+    return _svg(draw)
+
+
+def training_curve(history: list[dict[str, Any]]) -> str | None:
+    """Draw validation micro-F1 over the updates, a line a phase; nothing for a model without updates."""
+    looks = [record for record in history if "update" in record]
+    if not looks:
+        return None
+
+    def draw(axes: Axes) -> None:
+        styles = zip(dict.fromkeys(look["phase"] for look in looks), CURVES, strict=False)
+        for phase, (colour, dash) in styles:
+            points = [(look["update"], look["micro_f1"]) for look in looks if look["phase"] == phase]
+            axes.plot(*zip(*points, strict=True), color=colour, ls=dash, marker=".", label=phase)
+        best = max(looks, key=lambda look: look["micro_f1"])
+        axes.axhline(best["micro_f1"], color=GREY, lw=0.8)
+        axes.text(0, best["micro_f1"], f" best {best['micro_f1']:.4f}", color=GREY, fontsize=9, va="bottom")
+        axes.set(xlabel="updates", ylabel="validation micro-F1")
+        axes.legend(frameon=False, loc="lower right")
 
     return _svg(draw)
 

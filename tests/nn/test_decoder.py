@@ -178,3 +178,20 @@ def test_dropout_lies_between_the_layers() -> None:
     assert pull() == 0
     decoder.eval()
     assert pull() > 0
+
+
+def test_a_tempered_policy_is_sharper_with_the_same_greedy_answer() -> None:
+    from seq2set.nn.attention import Source
+    from seq2set.nn.decoder import AttentionDecoder
+    from seq2set.nn.decoding import greedy
+
+    torch.manual_seed(3)
+    decoder = AttentionDecoder(4, 5, 6, sources=[8], start=8).eval()
+    words = Source(torch.randn(2, 3, 8), torch.ones(2, 3, dtype=torch.bool))
+    policy = decoder.given(torch.randn(2, 8), [words], torch.randn(2, 5))
+    sharp = policy.tempered(0.5)
+    features = torch.randn(2, 1, 14)
+    assert torch.allclose(sharp.logits(features), 2 * policy.logits(features))
+    assert torch.equal(greedy(sharp).labels, greedy(policy).labels)
+    assert (greedy(sharp).log_prob > greedy(policy).log_prob).all()
+    assert sharp.select(torch.tensor([1])).temperature == 0.5

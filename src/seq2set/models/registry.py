@@ -24,6 +24,16 @@ ENTRIES = {
         "seq2set.baselines.br:BinaryRelevance",
         "seq2set.baselines.br_training:train_br",
     ),
+    "seq2set": Entry(
+        "Seq2Set: an encoder, a sequence decoder, and a set decoder trained by self-critical policy gradient",
+        "seq2set.models.neural:NeuralTagger",
+        "seq2set.training.networks:train_network",
+    ),
+    "seq2set-simp": Entry(
+        "Seq2Set, simplified: an encoder and a set decoder trained by self-critical policy gradient",
+        "seq2set.models.neural:NeuralTagger",
+        "seq2set.training.networks:train_network",
+    ),
 }
 
 

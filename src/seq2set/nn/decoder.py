@@ -19,7 +19,7 @@ Letters: B documents, K hypotheses a document, L labels, H hidden units, V numbe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 import torch
@@ -127,6 +127,8 @@ class DecoderPolicy:
     memories: tuple[Memory, ...]
     first: DecoderState
     bias: Tensor | None = None
+    temperature: float = 1.0
+    """Logits are divided by it: below 1 it sharpens the policy itself, its greedy answer unchanged"""
 
     @property
     def labels(self) -> int:
@@ -154,11 +156,15 @@ class DecoderPolicy:
     def logits(self, features: Tensor) -> Tensor:
         """Score all labels and `eos` from features (B, n, H + V) of any n hypotheses or steps."""
         scores = self.decoder.logits(features)
-        return scores if self.bias is None else scores + self.bias[:, None]
+        return (scores if self.bias is None else scores + self.bias[:, None]) / self.temperature
+
+    def tempered(self, temperature: float) -> DecoderPolicy:
+        """Return the policy at another temperature."""
+        return replace(self, temperature=temperature)
 
     def select(self, documents: Tensor) -> DecoderPolicy:
         """Keep the documents of these numbers."""
         memories = tuple(memory.select(documents) for memory in self.memories)
         first = self.first.map(lambda part: part.index_select(0, documents))
         bias = None if self.bias is None else self.bias.index_select(0, documents)
-        return DecoderPolicy(self.decoder, memories, first, bias)
+        return DecoderPolicy(self.decoder, memories, first, bias, self.temperature)

@@ -17,10 +17,16 @@ class LinearPrior(nn.Module):
 
     def __init__(self, labels: int, size: int = 64):
         super().__init__()
-        self.scale = nn.Parameter(torch.full((labels,), 2.0))
+        self.scale = nn.Parameter(torch.ones(labels))
         self.offset = nn.Parameter(torch.zeros(labels + 1))
         self.view = nn.Linear(labels, size)
         self.size = size
+
+    @torch.no_grad()
+    def calibrate(self, slope: float, offset: float) -> None:
+        """Begin with the labels' log-odds as logits, so that `eos`, at 0, follows the last likely label."""
+        self.scale.fill_(slope)
+        self.offset[:-1].fill_(offset)
 
     def bias(self, margins: Tensor) -> Tensor:
         """Turn margins (B, L) into what is added to logits (B, L + 1); `eos` has an offset alone."""

@@ -1,0 +1,176 @@
+"""A trained network in use: texts in, label sets out, by any of the searches.
+
+Letters: N texts, B of them at a time, K hypotheses a text, S labels, L labels in all, T words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from seq2set.baselines.linear import LinearScorer
+from seq2set.batching import collate
+from seq2set.config import Config
+from seq2set.errors import InputError
+from seq2set.features import TfidfFeatures
+from seq2set.models.building import build_network
+from seq2set.models.evidence import attention_evidence
+from seq2set.models.filling import filled
+from seq2set.models.network import SetNetwork
+from seq2set.models.prior import PriorModel
+from seq2set.models.searching import Found, hypotheses, search
+from seq2set.nn.decoder import DecoderPolicy
+from seq2set.nn.decoding import attention_along
+from seq2set.nn.symbols import Symbols
+from seq2set.predictions import Evidence, Inference, Request, decide
+from seq2set.tagger import Parts
+from seq2set.vocabulary import UNK, Labels, Words
+
+WORDS_AT_A_TIME = 16_384
+"""Bounds the memory of a batch, however long its texts are."""
+CELLS_AT_A_TIME = 2**24
+"""Bounds it too, however many labels there are: texts x hypotheses x labels."""
+
+_NETWORK = "network/"
+
+
+class _Block(NamedTuple):
+    """Texts that are read together, by their numbers among all texts."""
+
+    places: npt.NDArray[np.int64]
+    policy: DecoderPolicy
+
+
+@dataclass(frozen=True)
+class NeuralTagger:
+    """A trained network with everything that prediction needs."""
+
+    config: Config
+    words: Words
+    labels: Labels
+    network: SetNetwork
+    prior: PriorModel | None
+    threshold: float
+
+    @torch.inference_mode()
+    def infer(self, texts: Sequence[str], request: Request) -> Inference:
+        """Search each text's label set, and score every label."""
+        self.network.eval()
+        name = request.search or self.config.search.name
+        if request.threshold is not None and name != "marginal":
+            raise InputError(
+                f"threshold is {request.threshold}, but search is '{name}'; it must be 'marginal' then"
+            )
+        scores = np.zeros((len(texts), len(self.labels)), np.float32)
+        chosen: list[npt.NDArray[np.intp]] = [np.empty(0, np.intp)] * len(texts)
+        evidence: list[list[tuple[Evidence, ...]]] = [[] for _ in texts]
+        for block in self._blocks(texts, hypotheses(name, self.config.search)):
+            found = search(name, block.policy, self.config.search, self.network.max_labels)
+            found = filled(block.policy, found, request.min_labels)
+            scores[block.places] = found.scores
+            for place, labels in zip(block.places, self._chosen(found, request), strict=True):
+                chosen[place] = labels
+            if request.explain:
+                self._explain(block, texts, chosen, evidence, request.words_a_label)
+        return Inference(scores, chosen, evidence if request.explain else None)
+
+    def _blocks(self, texts: Sequence[str], held: int) -> Iterator[_Block]:
+        """Read texts of about the same length together, not more at once than fits into memory.
+
+        A text takes the memory of the hypotheses that are `held` of it.
+        """
+        limit, known = self.config.encoder.max_words, self.config.encoder.words
+        encoded = [limited(one, limit, known) for one in self.words.encode(texts)]
+        margins = None if self.prior is None else self.prior.margins(texts)
+        device = next(self.network.parameters()).device
+        most = max(1, CELLS_AT_A_TIME // (held * (len(self.labels) + 1)))
+        for index in _by_length(encoded, most):
+            read = collate(encoded, index)
+            prior = None if margins is None else torch.from_numpy(margins[index]).to(device)
+            yield _Block(index, self.network(read.ids.to(device), read.lengths.to(device), prior).final)
+
+    def _chosen(self, found: Found, request: Request) -> list[npt.NDArray[np.intp]]:
+        if found.sequences is None:
+            return decide(found.scores, self.threshold, request)
+        return [row[: request.max_labels] for row in found.sequences]
+
+    def _explain(
+        self,
+        block: _Block,
+        texts: Sequence[str],
+        chosen: list[npt.NDArray[np.intp]],
+        evidence: list[list[tuple[Evidence, ...]]],
+        most: int,
+    ) -> None:
+        """Lay on each label the words that the set decoder looked at when it gave the label."""
+        sequences = [torch.from_numpy(chosen[i].astype(np.int64)) for i in block.places]
+        pad = Symbols(len(self.labels)).pad
+        padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad)
+        weights: Tensor = attention_along(block.policy, padded[:, None].to(block.policy.device))[0]
+        looked = weights[:, 0].cpu().numpy()  # (B, S, T)
+        for row, place in enumerate(block.places):
+            spans = self.words.encode_with_spans(texts[place]).spans
+            steps = looked[row, : len(chosen[place])]
+            evidence[place] = [attention_evidence(texts[place], spans, step, most) for step in steps]
+
+    def parts(self) -> Parts:
+        """Take the model apart for saving."""
+        tensors: dict[str, npt.NDArray[Any]] = {
+            _NETWORK + name: value.numpy(force=True) for name, value in self.network.state_dict().items()
+        }
+        if self.prior is not None:
+            tensors["prior/weights"], tensors["prior/bias"] = (
+                self.prior.scorer.weights,
+                self.prior.scorer.bias,
+            )
+            tensors["prior/terms"], tensors["prior/idf"] = self.prior.features.terms, self.prior.features.idf
+        facts = {"threshold": self.threshold, "max_labels": self.network.max_labels}
+        return Parts(self.config, self.words, self.labels, tensors, facts)
+
+    @classmethod
+    def restore(cls, parts: Parts) -> NeuralTagger:
+        """Put a model together again."""
+        most = parts.facts["max_labels"]
+        network = build_network(parts.config, len(parts.words), len(parts.labels), most)
+        weights = {
+            name.removeprefix(_NETWORK): torch.from_numpy(value)
+            for name, value in parts.tensors.items()
+            if name.startswith(_NETWORK)
+        }
+        try:
+            network.load_state_dict(weights)
+        except RuntimeError as error:  # names or shapes
+            raise ValueError(f"the weights are not those of the settings: {error}") from error
+        prior = _restored_prior(parts) if parts.config.prior.enabled else None
+        return cls(parts.config, parts.words, parts.labels, network, prior, parts.facts["threshold"])
+
+
+def limited(ids: npt.NDArray[np.int32], most: int, known: int) -> npt.NDArray[np.int32]:
+    """Keep the first words of a text, and make those that the encoder has no vector for unknown."""
+    ids = ids[:most]
+    return np.where(ids < known + 2, ids, np.int32(UNK))
+
+
+def _by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Iterator[npt.NDArray[np.int64]]:
+    lengths = np.array([max(1, len(one)) for one in encoded], np.int64)
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    for end in range(1, len(order) + 1):
+        full = end - start == most
+        if end == len(order) or full or (end + 1 - start) * lengths[order[end]] > WORDS_AT_A_TIME:
+            yield order[start:end]
+            start = end
+
+
+def _restored_prior(parts: Parts) -> PriorModel:
+    settings, tensors = parts.config.features, parts.tensors
+    features = TfidfFeatures(
+        parts.words, settings.ngrams, settings.sublinear, tensors["prior/terms"], tensors["prior/idf"]
+    )
+    return PriorModel(features, LinearScorer(tensors["prior/weights"], tensors["prior/bias"]))

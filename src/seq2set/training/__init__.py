@@ -1,0 +1,1 @@
+"""Training: the one loop, its batches, its losses, its checkpoints."""

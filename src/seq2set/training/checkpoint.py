@@ -1,0 +1,120 @@
+"""Checkpoints: one safetensors file, replaced whole, that a killed run goes on from bit for bit.
+
+Everything that the next update depends on is in it: weights, Adam's moments, and where in which epoch of
+which phase the run stood. Random numbers follow from the update's own number (see `randomness`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from seq2set.errors import InputError
+from seq2set.files import written_aside
+
+LAST = "last.safetensors"
+_WEIGHTS, _ADAM = "weights/", "adam/"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run stands."""
+
+    phase: int = 0
+    epoch: int = 0
+    batch: int = 0
+    """The next batch of the epoch"""
+    update: int = 0
+    """Updates so far, over all phases"""
+    best: float = -1.0
+    """The best validation score so far"""
+    best_update: int = -1
+    """The update after which it was reached"""
+    waited: int = 0
+    """Looks at the validation split since"""
+    records: int = 0
+    """Lines of the history so far"""
+
+    def moved(self, **changes: Any) -> Place:
+        """Return another place that differs as given."""
+        return replace(self, **changes)
+
+
+def save_checkpoint(folder: Path, place: Place, network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Write `last.safetensors`, whole or not at all."""
+    tensors = {_WEIGHTS + name: value.contiguous() for name, value in network.state_dict().items()}
+    tensors |= _adam_tensors(optimizer)
+    with written_aside(folder / LAST) as aside:
+        save_file(tensors, aside, metadata={"place": json.dumps(asdict(place))})
+
+
+def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Optimizer) -> Place | None:
+    """Bring everything back to where the last checkpoint stood, or return None where there is none."""
+    if not (folder / LAST).is_file():
+        return None
+    with _fitting(folder / LAST):
+        with safe_open(folder / LAST, framework="pt") as stored:
+            tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (no mapping)
+            place = Place(**json.loads(stored.metadata()["place"]))
+        network.load_state_dict(_under(tensors, _WEIGHTS))
+        _restore_adam(optimizer, _under(tensors, _ADAM))
+    return place
+
+
+def save_weights(path: Path, network: nn.Module) -> None:
+    """Write the weights alone."""
+    with written_aside(path) as aside:
+        save_file({name: value.contiguous() for name, value in network.state_dict().items()}, aside)
+
+
+def load_weights(path: Path, network: nn.Module) -> None:
+    """Read weights back."""
+    with _fitting(path), safe_open(path, framework="pt") as stored:
+        network.load_state_dict({name: stored.get_tensor(name) for name in stored.keys()})  # noqa: SIM118
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove files that a killed run was still writing."""
+    for path in folder.glob(".*.safetensors.*"):
+        path.unlink()
+
+
+@contextmanager
+def _fitting(path: Path) -> Iterator[None]:
+    """Say in one sentence that a file is damaged, or that it belongs to another network."""
+    try:
+        yield
+    except (OSError, SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{path} does not fit this run ({reason}); it is damaged, or the corpus has changed; "
+            "begin a new run"
+        ) from error
+
+
+def _adam_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{_ADAM}{number}/{key}": value for number, moments in state.items() for key, value in moments.items()
+    }
+
+
+def _restore_adam(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        number, key = name.split("/")
+        state.setdefault(int(number), {})[key] = value
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
+
+
+def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

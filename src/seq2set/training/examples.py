@@ -1,0 +1,95 @@
+"""Examples as tensors, one batch at a time.
+
+Letters: B documents, T words, L labels, S labels of the longest set in a batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from seq2set.batching import collate
+from seq2set.config import Config
+from seq2set.label_order import ordered, ranks
+from seq2set.models.neural import limited
+from seq2set.nn.symbols import Symbols
+from seq2set.tagger import Examples
+from seq2set.vocabulary import Labels, Words
+
+Ints = npt.NDArray[np.int64]
+
+
+class TrainingBatch(NamedTuple):
+    """What one update, or a part of one, learns from."""
+
+    ids: Tensor  # (B, T)
+    lengths: Tensor  # (B,)
+    gold: Tensor  # (B, L) true where a label is right
+    sequences: Tensor  # (B, S) the right labels in the order to learn, padded
+    margins: Tensor | None  # (B, L) of the linear prior
+
+    def to(self, device: torch.device) -> TrainingBatch:
+        """Put all of it on a device."""
+        margins = None if self.margins is None else self.margins.to(device)
+        ids, lengths, gold, sequences = (part.to(device) for part in self[:4])
+        return TrainingBatch(ids, lengths, gold, sequences, margins)
+
+
+@dataclass(frozen=True)
+class EncodedExamples:
+    """All examples as numbers."""
+
+    words: list[npt.NDArray[np.int32]]
+    sequences: list[Ints]
+    labels: int
+    ids: list[str]
+    margins: npt.NDArray[np.float32] | None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def lengths(self) -> Ints:
+        """Words of each document, at least 1."""
+        return np.array([max(1, len(one)) for one in self.words])
+
+    def batch(self, index: Ints) -> TrainingBatch:
+        """Put the examples of these numbers side by side."""
+        read = collate(self.words, index)
+        chosen = [torch.from_numpy(self.sequences[i]) for i in index]
+        pad = Symbols(self.labels).pad
+        sequences = torch.nn.utils.rnn.pad_sequence(chosen, batch_first=True, padding_value=pad)
+        gold = torch.zeros(len(index), pad + 1, dtype=torch.bool).scatter(1, sequences, True)
+        margins = None if self.margins is None else torch.from_numpy(self.margins[index])
+        return TrainingBatch(read.ids, read.lengths, gold[:, : self.labels], sequences, margins)
+
+
+def encode_examples(
+    examples: Examples,
+    config: Config,
+    words: Words,
+    labels: Labels,
+    margins: npt.NDArray[np.float32] | None,
+) -> EncodedExamples:
+    """Turn texts into word numbers and label sets into sequences in the order to learn."""
+    settings = config.label_order
+    rank = ranks(settings.kind, labels.names, settings.given, examples.depths)
+    # One shuffle a document, the same in every epoch: the order is unknown, not ever-changing.
+    shuffle = np.random.default_rng(config.seed) if settings.kind == "shuffled" else None
+    matrix = labels.indicator(examples.label_sets)
+    rows = np.split(matrix.indices.astype(np.int64), matrix.indptr[1:-1])
+    return EncodedExamples(
+        [
+            limited(one, config.encoder.max_words, config.encoder.words)
+            for one in words.encode(examples.texts)
+        ],
+        [ordered(row, rank, shuffle) for row in rows] if len(examples) else [],
+        len(labels),
+        examples.ids,
+        margins,
+    )

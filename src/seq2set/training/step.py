@@ -1,0 +1,117 @@
+"""What one batch adds to the loss in each phase: the objectives put together with the network.
+
+Letters: B documents, K samples a document, L labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from seq2set.config import Config
+from seq2set.errors import ConfigError
+from seq2set.models.network import Policies, SetNetwork
+from seq2set.nn.decoder import DecoderPolicy
+from seq2set.nn.decoding import greedy, order_free, sample, score_sequences
+from seq2set.objectives.likelihood import negative_log_likelihood
+from seq2set.objectives.rewards import reward_named
+from seq2set.objectives.self_critical import leave_one_out, self_critical
+from seq2set.objectives.total import mixed_loss, total_loss
+from seq2set.training.examples import TrainingBatch
+
+Phase = Literal["warm-start", "self-critical"]
+
+
+class Losses(NamedTuple):
+    """A batch's loss, and what is worth watching beside it."""
+
+    total: Tensor
+    reward: Tensor | None = None
+    """The mean reward of the samples, where there were any"""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The settings that the losses depend on, as flat values."""
+
+    weight: float  # lambda
+    reward: str
+    baseline: str
+    samples: int
+    temperature: float
+    likelihood_share: float
+    free_order: bool
+
+    @classmethod
+    def of(cls, config: Config) -> Objective:
+        """Read the settings."""
+        chosen = config.objective
+        if chosen.baseline == "leave-one-out" and chosen.samples < 2:
+            raise ConfigError(
+                [f"objective.samples is {chosen.samples}; the baseline 'leave-one-out' needs >= 2"]
+            )
+        return cls(
+            chosen.lambda_,
+            chosen.reward,
+            chosen.baseline,
+            chosen.samples,
+            chosen.temperature,
+            chosen.likelihood_share,
+            config.warm_start.likelihood == "order-free",
+        )
+
+
+class Step(nn.Module):
+    """The network with its losses as its forward pass, so that data-parallel wrappers see one module."""
+
+    def __init__(self, network: SetNetwork, objective: Objective):
+        super().__init__()
+        self.network, self.objective = network, objective
+
+    def forward(self, batch: TrainingBatch, phase: Phase, generator: torch.Generator) -> Losses:
+        """Return the loss of a batch."""
+        policies: Policies = self.network(batch.ids, batch.lengths, batch.margins)
+        if phase == "warm-start":
+            return Losses(self._likelihood(policies.final, batch) + _sequence_loss(policies, batch))
+        rewarded = self._self_critical(policies.final, batch, generator)
+        share = self.objective.likelihood_share
+        set_loss = rewarded.total
+        if share:
+            set_loss = mixed_loss(set_loss, self._likelihood(policies.final, batch), share)
+        if policies.sequence is None:
+            return Losses(set_loss, rewarded.reward)
+        return Losses(
+            total_loss(_sequence_loss(policies, batch), set_loss, self.objective.weight), rewarded.reward
+        )
+
+    def _likelihood(self, policy: DecoderPolicy, batch: TrainingBatch) -> Tensor:
+        """Return the set decoder's likelihood, with an order or without."""
+        if self.objective.free_order:
+            return negative_log_likelihood(order_free(policy, batch.gold).steps)
+        return negative_log_likelihood(score_sequences(policy, batch.sequences).steps)
+
+    def _self_critical(
+        self, policy: DecoderPolicy, batch: TrainingBatch, generator: torch.Generator
+    ) -> Losses:
+        """Sample, compare with the baseline, and push up what was better: eq. 9-11."""
+        reward = reward_named(self.objective.reward)
+        most = self.network.max_labels
+        sharp = policy.tempered(self.objective.temperature)
+        drawn = sample(sharp, samples=self.objective.samples, generator=generator, max_steps=most)
+        gained = reward(drawn.masks(policy.labels), batch.gold[:, None])  # (B, K)
+        if self.objective.baseline == "leave-one-out":
+            baseline = leave_one_out(gained)
+        else:
+            with torch.no_grad():  # from the same reading of the documents as the samples
+                baseline = reward(greedy(policy, max_steps=most).masks(policy.labels), batch.gold)
+        return Losses(self_critical(drawn.log_prob, gained, baseline), gained.mean())
+
+
+def _sequence_loss(policies: Policies, batch: TrainingBatch) -> Tensor:
+    """Return L(phi), D1's likelihood of the right labels in order, or 0 where there is no D1."""
+    if policies.sequence is None:
+        return torch.zeros((), device=batch.ids.device)
+    return negative_log_likelihood(score_sequences(policies.sequence, batch.sequences).steps)

@@ -1,0 +1,197 @@
+"""What every model keeps to, whatever it is made of: one suite over the registry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seq2set.config import MODELS, Config
+from seq2set.corpora.document import Document
+from seq2set.corpora.preparing import prepare
+from seq2set.corpora.splits import SplitPlan
+from seq2set.evaluation import evaluate_tagger
+from seq2set.models.registry import ENTRIES
+from seq2set.predictions import Inference, Request
+from seq2set.predictor import Predictor
+from seq2set.runs import RunFolder
+from seq2set.workflows import evaluate, train
+from tiny_networks import tiny_config
+
+DOCUMENTS = [
+    ("wheat harvest was good", ("grain",)),
+    ("crude barrels and a tariff", ("oil", "trade")),
+    ("the bank and its rates", ("money",)),
+    ("nothing of note happened", ()),
+    ("wheat exports and a tariff", ("grain", "trade")),
+    ("crude from the bank", ("money", "oil")),
+    ("exports again", ("trade",)),
+    ("harvest barrels rates tariff", ("grain", "money", "oil", "trade")),
+]
+TEXTS = [text for text, _ in DOCUMENTS]
+LABELS = {"grain", "oil", "trade", "money"}
+UNSEEN = ["", "zebra quagga okapi", "...", "wheat", "ÅÄÖ ﬁ \ud800", "tariff " * 700]
+
+LEARN_BY_HEART = (
+    "warm_start.epochs=60",
+    "self_critical.epochs=2",
+    "training.decay=1.0",
+    "encoder.hidden=16",
+    "decoder.hidden=24",
+    "linear.c=[1.0, 100.0]",
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight documents, and the same ones to tune and to measure on."""
+    documents = [
+        Document(f"{split}{number}", text, labels, split)
+        for split in ("train", "valid", "test")
+        for number, (text, labels) in enumerate(DOCUMENTS)
+    ]
+    folder = tmp_path_factory.mktemp("eight") / "corpus"
+    plan = SplitPlan("given", 0, 0, 1)
+    return prepare(documents, folder, name="eight", source="made for tests", licence="none", plan=plan).folder
+
+
+def config_of(model: str, corpus: Path, *settings: str) -> Config:
+    return tiny_config(*LEARN_BY_HEART, f'data.corpus="{corpus}"', *settings, model=model)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def run(request: pytest.FixtureRequest, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return train(config_of(request.param, corpus), tmp_path_factory.mktemp("runs") / request.param)
+
+
+@pytest.fixture(scope="module")
+def predictor(run: RunFolder) -> Predictor:
+    return Predictor.open(run.path)
+
+
+def infer(predictor: Predictor, texts: list[str], **options: int) -> Inference:
+    return predictor.tagger.infer(texts, Request(**options))  # type: ignore[arg-type]
+
+
+def test_the_registry_is_the_list_of_models() -> None:
+    assert set(ENTRIES) == set(MODELS)
+
+
+def test_it_learns_eight_documents_by_heart(predictor: Predictor) -> None:
+    given = [{one.label for one in answer} for answer in predictor.predict(TEXTS)]
+    assert given == [set(labels) for _, labels in DOCUMENTS]
+
+
+def test_a_run_leaves_settings_history_and_model(run: RunFolder) -> None:
+    assert run.config.is_file()
+    assert run.records()
+    files = {
+        "model.safetensors",
+        "config.json",
+        "tokenizer.json",
+        "labels.json",
+        "README.md",
+        "manifest.json",
+    }
+    assert {path.name for path in run.model.iterdir()} == files
+
+
+def test_a_seed_gives_the_same_model_twice(run: RunFolder, corpus: Path, tmp_path: Path) -> None:
+    config = config_of(Predictor.open(run.path).tagger.parts().config.model, corpus)
+    again = train(config, tmp_path / "again")
+    for name in ("model.safetensors", "labels.json", "tokenizer.json"):
+        assert (again.model / name).read_bytes() == (run.model / name).read_bytes()
+
+
+def test_copied_and_opened_it_says_the_same(run: RunFolder, predictor: Predictor, tmp_path: Path) -> None:
+    copy = run.model.rename(tmp_path / "elsewhere")
+    try:
+        moved = Predictor.open(copy)
+        assert moved.predict([*TEXTS, *UNSEEN]) == predictor.predict([*TEXTS, *UNSEEN])
+    finally:
+        copy.rename(run.model)
+
+
+def test_any_text_is_answered(predictor: Predictor) -> None:
+    found = infer(predictor, UNSEEN)
+    assert found.scores.shape == (len(UNSEEN), 4)
+    assert np.isfinite(found.scores).all()
+    assert {one.label for answer in predictor.predict(UNSEEN) for one in answer} <= LABELS
+    assert predictor.predict([]) == []
+
+
+def test_scores_are_probabilities_that_agree_with_the_sets(predictor: Predictor) -> None:
+    found = infer(predictor, [*TEXTS, *UNSEEN])
+    assert found.scores.dtype == np.float32
+    assert ((found.scores >= 0) & (found.scores <= 1)).all()
+    for scores, row in zip(found.scores, found.chosen, strict=True):
+        others = np.setdiff1d(np.arange(4), row)
+        assert len(set(row)) == len(row)
+        if len(row) and len(others):
+            assert scores[row].min() >= scores[others].max()
+
+
+def test_a_text_alone_is_as_in_any_batch(predictor: Predictor) -> None:
+    texts = [*TEXTS, *UNSEEN]
+    together = infer(predictor, texts)
+    for number, text in enumerate(texts):
+        alone = infer(predictor, [text])
+        assert np.allclose(alone.scores[0], together.scores[number], atol=1e-5, rtol=0)
+        assert alone.chosen[0].tolist() == together.chosen[number].tolist()
+
+
+def test_at_least_and_at_most(predictor: Predictor) -> None:
+    for least, most in ((1, 1), (2, 3), (4, 4)):
+        found = infer(predictor, [*TEXTS, *UNSEEN], min_labels=least, max_labels=most)
+        assert all(least <= len(set(row)) == len(row) <= most for row in found.chosen)
+
+
+def test_evidence_stands_in_the_text(predictor: Predictor) -> None:
+    answers = predictor.predict(TEXTS, Request(explain=True, words_a_label=2))
+    for text, answer in zip(TEXTS, answers, strict=True):
+        for one in answer:
+            assert len(one.evidence) <= 2
+            assert all(text[word.start : word.end] == word.word for word in one.evidence)
+    assert any(one.evidence for answer in answers for one in answer)
+
+
+def test_evaluation_is_what_follows_from_the_predictions(run: RunFolder, predictor: Predictor) -> None:
+    report = evaluate(run.path, request=Request(max_labels=1)).summary()
+    given = [{one.label for one in answer} for answer in predictor.predict(TEXTS, Request(max_labels=1))]
+    actual = [set(labels) for _, labels in DOCUMENTS]
+    right = sum(len(one & true) for one, true in zip(given, actual, strict=True))
+    said, true = sum(map(len, given)), sum(map(len, actual))
+    assert report["documents"] == 8
+    assert report["micro_precision"] == pytest.approx(right / said)
+    assert report["micro_recall"] == pytest.approx(right / true)
+    assert report["micro_f1"] == pytest.approx(2 * right / (said + true))
+    assert report["hamming_loss"] == pytest.approx((said + true - 2 * right) / (8 * 4))
+    equal = sum(one == true for one, true in zip(given, actual, strict=True))
+    assert report["subset_accuracy"] == pytest.approx(equal / 8)
+    # Seven documents have a label and one of theirs is given: 7 right of 7 said, of 13 true.
+    assert (right, said, true) == (7, 7, 13)
+
+
+def test_labels_that_training_never_saw_are_misses(predictor: Predictor) -> None:
+    measured = [Document("a", TEXTS[0], ("grain", "new")), Document("b", TEXTS[3], ("newer",))]
+
+    class Two:
+        def __len__(self) -> int:
+            return 2
+
+        def labels(self) -> list[tuple[str, ...]]:
+            return [document.labels for document in measured]
+
+        def iter_batches(self, size: int) -> list[list[Document]]:
+            return [measured]
+
+    result = evaluate_tagger(predictor.tagger, Two())  # type: ignore[arg-type]
+    assert result.unseen_labels == 2
+    assert result.metrics["micro_recall"] == pytest.approx(1 / 3)
+
+
+def test_a_finished_run_is_left_alone(run: RunFolder) -> None:
+    before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*") if path.is_file()}
+    train(Predictor.open(run.path).tagger.parts().config, run.path, resume=True)
+    assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*") if path.is_file()} == before

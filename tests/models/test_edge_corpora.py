@@ -1,0 +1,93 @@
+"""Corpora at the edges of what is sensible: all of them train, save and answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seq2set.bundle import load_model, save_model
+from seq2set.config.settings import SearchSettings
+from seq2set.errors import CorpusError
+from seq2set.evaluation import evaluate_tagger
+from seq2set.models.building import build_network
+from seq2set.models.searching import search
+from seq2set.predictions import SEARCHES, Request
+from seq2set.tagger import Examples, Tagger
+from tiny_networks import tiny_config, trained
+
+BOTH_PHASES = ("self_critical.epochs=1", "warm_start.epochs=1")
+
+
+def trained_and_opened(folder: Path, examples: Examples, *settings: str, model: str = "seq2set") -> Tagger:
+    tagger = trained(folder / "run", tiny_config(*BOTH_PHASES, *settings, model=model), examples)
+    save_model(tagger, folder / "model", card="a card", about={})
+    opened = load_model(folder / "model")
+    for name in SEARCHES:
+        found = opened.infer([*examples.texts[:3], "", "never seen"], Request(search=name, explain=True))
+        assert np.isfinite(found.scores).all()
+        assert ((found.scores >= 0) & (found.scores <= 1)).all()
+    return opened
+
+
+@pytest.mark.parametrize("prior", ["false", "true"])
+def test_one_label(tmp_path: Path, prior: str) -> None:
+    examples = Examples(["yes it is", "no", "it is"] * 3, [("one",), (), ("one",)] * 3)
+    trained_and_opened(tmp_path, examples, f"prior.enabled={prior}")
+
+
+def test_one_document(tmp_path: Path) -> None:
+    trained_and_opened(tmp_path, Examples(["alone"], [("one",)]), "prior.enabled=true")
+
+
+def test_twenty_thousand_labels(tmp_path: Path) -> None:
+    sets = [tuple(f"label {place}" for place in range(start, start + 20)) for start in range(0, 20_000, 20)]
+    texts = [f"word{number % 50} and more" for number in range(len(sets))]
+    config = tiny_config("training.batch_size=50", "search.samples=2", model="seq2set-simp")
+    tagger = trained(tmp_path, config, Examples(texts, sets), Examples(texts[:2], sets[:2]))
+    assert tagger.network.max_labels == 40
+    found = tagger.infer(texts[:3], Request(search="greedy"))
+    assert found.scores.shape == (3, 20_000)
+
+
+@torch.no_grad()
+def test_a_decoder_that_learnt_nothing_does_not_go_through_twenty_thousand_labels() -> None:
+    network = build_network(tiny_config(), 10, 20_000, max_labels=6)
+    policies = network(torch.tensor([[2, 3]] * 4), torch.tensor([2] * 4))
+    assert policies.final.memories[1].values.shape[1] == 7  # six labels and `eos`
+    found = search("marginal", policies.final, SearchSettings(samples=2), network.max_labels)
+    assert found.scores.sum(1).max() < 6 + 1e-3
+    assert all(len(row) == 6 for row in search("greedy", policies.final, SearchSettings(), 6).sequences or ())
+
+
+def test_documents_of_one_word_and_of_five_thousand(tmp_path: Path) -> None:
+    long = " ".join(f"w{number % 700}" for number in range(5000))
+    examples = Examples(["short", long, "word", long], [("a",), ("b",), ("a",), ("b", "a")])
+    tagger = trained_and_opened(tmp_path, examples, "encoder.max_words=5000")
+    found = tagger.infer([long, "short"], Request(search="greedy", min_labels=1, explain=True))
+    assert found.evidence is not None
+    assert found.evidence[0][0]
+
+
+def test_documents_without_labels_or_text(tmp_path: Path) -> None:
+    examples = Examples(["", "a text", "", "b text", "..."], [(), (), ("x",), ("x",), ("y",)])
+    trained_and_opened(tmp_path, examples, "prior.enabled=true")
+
+
+def test_no_label_anywhere(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="the training split has no label at all"):
+        trained(tmp_path, tiny_config(), Examples(["a", "b"], [(), ()]))
+
+
+def test_a_label_that_training_never_saw_is_a_miss(tmp_path: Path) -> None:
+    learn = Examples(["wheat here", "crude there"] * 6, [("grain",), ("oil",)] * 6)
+    settings = ("warm_start.epochs=12", "training.decay=1.0", "decision.threshold=0.5")
+    tagger = trained(tmp_path, tiny_config(*settings), learn)
+    measured = Examples(["wheat here", "crude there"], [("grain", "new"), ("oil",)])
+    result = evaluate_tagger(tagger, measured)
+    assert (result.labels, result.unseen_labels) == (3, 1)
+    # Both seen labels are found, the unseen one is not: 2 of 3.
+    assert result.metrics["micro_recall"] == pytest.approx(2 / 3)
+    assert result.metrics["micro_precision"] == 1

@@ -1,0 +1,193 @@
+"""A trained network in use, by all searches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seq2set.bundle import load_model, save_model
+from seq2set.errors import InputError, ModelFolderError
+from seq2set.models import neural
+from seq2set.models.neural import NeuralTagger
+from seq2set.predictions import SEARCHES, Inference, Request
+from seq2set.text import Span
+from tiny_networks import tiny_config, tiny_examples, trained
+
+TEXTS = [*tiny_examples(12, seed=5).texts, "", "nothing known", "wheat"]
+
+
+@pytest.fixture(scope="module", params=["seq2set", "seq2set-simp"])
+def tagger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NeuralTagger:
+    settings = ("warm_start.epochs=12", "training.decay=1.0", "prior.enabled=true")
+    torch.set_num_threads(1)
+    return trained(tmp_path_factory.mktemp("run") / "run", tiny_config(*settings, model=request.param))
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_scores_are_probabilities_that_agree_with_the_sets(tagger: NeuralTagger, search: str) -> None:
+    found = tagger.infer(TEXTS, Request(search=search))
+    assert found.scores.shape == (len(TEXTS), 4)
+    assert found.scores.dtype == np.float32
+    assert ((found.scores >= 0) & (found.scores <= 1)).all()
+    assert any(len(row) for row in found.chosen)
+    for scores, row in zip(found.scores, found.chosen, strict=True):
+        assert len(set(row)) == len(row)
+        assert (scores[row] > 0).all()
+        if search == "marginal":
+            assert set(row) == set(np.flatnonzero(scores >= np.float32(tagger.threshold)))
+        if search == "greedy":
+            assert set(row) == set(np.flatnonzero(scores))
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_text_alone_is_as_in_any_batch(
+    tagger: NeuralTagger, search: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = Request(search=search, explain=True)
+    together = tagger.infer(TEXTS, request)
+    backwards = tagger.infer(TEXTS[::-1], request)
+    apart = [tagger.infer([text], request) for text in TEXTS]
+    for number, alone in enumerate(apart):
+        assert_same(together, number, alone, 0)
+        assert_same(together, number, backwards, len(TEXTS) - 1 - number)
+    for limit in ("WORDS_AT_A_TIME", "CELLS_AT_A_TIME"):  # however little fits into memory
+        with monkeypatch.context() as patch:
+            patch.setattr(neural, limit, 20)
+            small = tagger.infer(TEXTS, request)
+        for number in range(len(TEXTS)):
+            assert_same(together, number, small, number)
+
+
+def assert_same(one: Inference, row: int, other: Inference, place: int) -> None:
+    assert np.allclose(one.scores[row], other.scores[place], atol=1e-5, rtol=0)
+    assert one.chosen[row].tolist() == other.chosen[place].tolist()
+    assert one.evidence is not None
+    assert other.evidence is not None
+    words = [
+        [[word[:3] for word in label] for label in each]
+        for each in (one.evidence[row], other.evidence[place])
+    ]
+    assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_so_many_labels_and_no_others(tagger: NeuralTagger, search: str) -> None:
+    free = tagger.infer(TEXTS, Request(search=search))
+    for least, most in ((1, 1), (2, 3), (4, 4), (3, None), (9, None), (0, 1)):
+        found = tagger.infer(TEXTS, Request(search=search, min_labels=least, max_labels=most))
+        for row, before in zip(found.chosen, free.chosen, strict=True):
+            wanted = max(min(least, 4), min(len(before), most or 4))
+            assert len(set(row)) == len(row) == wanted
+            kept = min(len(before), wanted)
+            assert row[:kept].tolist() == before[:kept].tolist()
+        assert (found.scores <= 1).all()
+
+
+def test_labels_are_added_by_the_decoder_and_not_by_frequency(tagger: NeuralTagger) -> None:
+    # One sign word a text; greedy gives its label first, so whatever was left empty is filled with it.
+    signs = {"wheat": "grain", "crude": "oil", "tariff": "trade", "bank": "money"}
+    silent = replace(tagger, network=stopping_at_once(tagger))
+    assert not any(len(row) for row in silent.infer(list(signs), Request(search="greedy")).chosen)
+    found = silent.infer(list(signs), Request(search="greedy", min_labels=1))
+    loud = tagger.infer(list(signs), Request(search="greedy"))
+    first = [row[0] for row in found.chosen]
+    assert first == [row[0] for row in loud.chosen]
+    assert len(set(first)) > 1
+    assert all(0 < found.scores[text, label] < 0.5 for text, label in enumerate(first))
+
+
+def stopping_at_once(tagger: NeuralTagger) -> neural.SetNetwork:
+    """The same network, but far too fond of `eos`."""
+    network = NeuralTagger.restore(tagger.parts()).network
+    assert network.prior is not None
+    with torch.no_grad():
+        network.prior.offset[-1] += 30
+    return network
+
+
+def test_a_threshold_decides_marginals_only(tagger: NeuralTagger) -> None:
+    for search in ("greedy", "beam", "set-beam"):
+        sentence = f"threshold is 0.5, but search is '{search}'; it must be 'marginal' then"
+        with pytest.raises(InputError, match=sentence):
+            tagger.infer(TEXTS, Request(search=search, threshold=0.5))
+    with pytest.raises(InputError, match="but search is 'greedy'"):  # the model's own search
+        tagger.infer(TEXTS, Request(threshold=0.5))
+    everything = tagger.infer(TEXTS, Request(search="marginal", threshold=0.0))
+    assert all(len(row) == 4 for row in everything.chosen)
+
+
+def test_a_beam_of_one_is_greedy(tagger: NeuralTagger) -> None:
+    config = tagger.config.model_copy(update={"search": tagger.config.search.model_copy(update={"width": 1})})
+    narrow = replace(tagger, config=config)
+    for search in ("beam", "set-beam"):
+        found = narrow.infer(TEXTS, Request(search=search))
+        greedy = narrow.infer(TEXTS, Request(search="greedy"))
+        assert [row.tolist() for row in found.chosen] == [row.tolist() for row in greedy.chosen]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_words_stand_where_they_are_said_to(tagger: NeuralTagger, search: str) -> None:
+    texts = [text.title() + "!" for text in TEXTS]
+    found = tagger.infer(texts, Request(search=search, explain=True, words_a_label=3))
+    assert found.evidence is not None
+    for text, labels, reasons in zip(texts, found.chosen, found.evidence, strict=True):
+        assert len(reasons) == len(labels)
+        for words in reasons:
+            assert len(words) <= 3
+            assert (len(words) > 0) == any(map(str.isalnum, text))
+            assert all(text[word.start : word.end] == word.word for word in words)
+            weights = [word.weight for word in words]
+            assert weights == sorted(weights, reverse=True)
+            assert all(0 < weight <= 1 for weight in weights)
+            assert sum(weights) <= 1 + 1e-5
+            assert len({word.word.lower() for word in words}) == len(words)
+
+
+def test_words_beyond_the_limit_are_no_evidence(tagger: NeuralTagger) -> None:
+    encoder = tagger.config.encoder.model_copy(update={"max_words": 2})
+    short = replace(tagger, config=tagger.config.model_copy(update={"encoder": encoder}))
+    found = short.infer(["wheat crude tariff bank"], Request(search="greedy", min_labels=1, explain=True))
+    assert found.evidence is not None
+    assert {word.word for words in found.evidence[0] for word in words} <= {"wheat", "crude"}
+
+
+def test_nothing_is_answered_with_nothing(tagger: NeuralTagger) -> None:
+    found = tagger.infer([], Request(explain=True))
+    assert (found.scores.shape, found.chosen, found.evidence) == ((0, 4), [], [])
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_saved_and_opened_it_is_the_same(tagger: NeuralTagger, search: str, tmp_path: Path) -> None:
+    save_model(tagger, tmp_path / "model", card="a card", about={})
+    again = load_model(tmp_path / "model")
+    request = Request(search=search, explain=True)
+    first, second = tagger.infer(TEXTS, request), again.infer(TEXTS, request)
+    assert np.array_equal(first.scores, second.scores)
+    assert [row.tolist() for row in first.chosen] == [row.tolist() for row in second.chosen]
+    assert first.evidence == second.evidence
+    assert again.threshold == tagger.threshold
+    assert again.parts().facts == tagger.parts().facts
+
+
+def test_weights_of_other_sizes_are_a_sentence(tagger: NeuralTagger, tmp_path: Path) -> None:
+    decoder = tagger.config.decoder.model_copy(update={"hidden": 13})
+    foreign = replace(tagger, config=tagger.config.model_copy(update={"decoder": decoder}))
+    save_model(foreign, tmp_path / "model", card="a card", about={})
+    with pytest.raises(
+        ModelFolderError, match="does not hold a model that can be opened: the weights are not"
+    ):
+        load_model(tmp_path / "model")
+
+
+def test_evidence_leaves_out_punctuation_and_repetitions() -> None:
+    text, spans = "Oil , oil up", [Span(0, 3), Span(4, 5), Span(6, 9), Span(10, 12)]
+    weights = np.array([0.2, 0.5, 0.25, 0.05, 0.0], np.float32)
+    words = neural.attention_evidence(text, spans, weights, 5)
+    assert [(word.word, word.start, word.end) for word in words] == [("oil", 6, 9), ("up", 10, 12)]
+    assert [word.weight for word in words] == pytest.approx([0.25, 0.05])
+    assert len(neural.attention_evidence(text, spans, weights, 1)) == 1
+    assert neural.attention_evidence(text, spans, np.zeros(4, np.float32), 5) == ()

@@ -1,0 +1,77 @@
+"""Marginals against worlds that can be counted out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from seq2set.nn.decoder import DecoderPolicy
+from seq2set.nn.decoding import label_masks, sample, score_sequences
+from seq2set.nn.decoding.marginals import marginals
+
+World = Callable[..., DecoderPolicy]
+
+
+def exact(policy: DecoderPolicy, labels: int) -> Tensor:
+    """Add up the probabilities of all sequences that hold a label."""
+    orders = [order for size in range(labels + 1) for order in itertools.permutations(range(labels), size)]
+    rows = torch.tensor([list(order) + [labels + 2] * (labels - len(order)) for order in orders])
+    chances = score_sequences(policy, rows.expand(policy.documents, -1, -1)).log_prob.exp()  # (B, orders)
+    assert torch.allclose(chances.sum(1), torch.ones(policy.documents), atol=1e-5)
+    return chances @ label_masks(rows, labels).float()
+
+
+def test_they_approach_what_can_be_counted(world: World) -> None:
+    policy = world(labels=3, documents=4, sharpness=2.5)
+    expected = exact(policy, 3)
+    assert expected.std() > 0.1
+    errors = [(marginals(policy, size) - expected).abs().max().item() for size in (8, 20_000)]
+    # A mean of 20,000 numbers whose spread is below 1/2 lies within 4 x 0.5 / 141 = 0.014 of the truth.
+    assert errors[1] < 0.014
+    assert errors[1] < errors[0]
+
+
+def test_they_are_less_noisy_than_counts(world: World) -> None:
+    policy = world(labels=4, documents=3, sharpness=2.5)
+    expected = exact(policy, 4)
+    generator = torch.Generator().manual_seed(0)
+    summed, counted = [], []
+    for seed in range(40):
+        summed.append((marginals(policy, 16, seed=seed) - expected).square().mean().item())
+        drawn = sample(policy, samples=16, generator=generator).masks(4).float().mean(1)
+        counted.append((drawn - expected).square().mean().item())
+    assert sum(summed) < 0.6 * sum(counted)
+
+
+@pytest.mark.parametrize("sharpness", [0.1, 2.0, 50.0])
+def test_they_are_probabilities(world: World, sharpness: float) -> None:
+    found = marginals(world(labels=6, documents=5, sharpness=sharpness), 7)
+    assert found.shape == (5, 6)
+    assert found.isfinite().all()
+    assert (found >= 0).all()
+    assert (found <= 1).all()
+
+
+def test_a_document_has_them_alone_as_in_any_batch(world: World) -> None:
+    policy = world(labels=5, documents=6, sharpness=3.0)
+    together = marginals(policy, 9)
+    for rows in ([2], [5, 0], [4, 3, 1]):
+        apart = marginals(policy.select(torch.tensor(rows)), 9)
+        assert torch.allclose(apart, together[rows], atol=1e-6, rtol=0)
+
+
+def test_a_seed_gives_them_twice(world: World) -> None:
+    policy = world(labels=5)
+    assert torch.equal(marginals(policy, 4), marginals(policy, 4))
+    assert not torch.equal(marginals(policy, 4), marginals(policy, 4, seed=2))
+
+
+def test_a_limit_leaves_out_what_would_come_later(world: World) -> None:
+    policy = world(labels=4, documents=3)
+    first = score_sequences(policy, torch.arange(4).view(1, 4, 1).expand(3, -1, -1)).steps[..., 0].exp()
+    # With room for one label, its marginal is its probability at the first step, whatever is sampled.
+    assert torch.allclose(marginals(policy, 5, max_steps=1), first, atol=1e-6)

@@ -1,0 +1,38 @@
+"""One process of a distributed training, as torchrun starts it; the first one leaves what the test reads."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from loops import WARM, gradients_of, new_loop
+from safetensors.torch import save_file
+
+from seq2set.training.networks import new_fabric
+from tiny_networks import tiny_config, trained
+
+BOTH_PHASES = (
+    "self_critical.epochs=1",
+    "encoder.dropout=0.2",
+    "training.accumulate=2",
+    "training.batch_size=9",
+)
+
+
+def gradients(folder: Path) -> torch.Tensor:
+    """Train on 13 documents in batches of 4: in a batch of one the second process has nothing of its own."""
+    fabric, plan = new_fabric(tiny_config()), [WARM._replace(epochs=2)]
+    return gradients_of(new_loop(folder, lambda: 0.5, plan, fabric=fabric, count=13))
+
+
+def main(folder: Path) -> None:
+    torch.set_num_threads(1)
+    found = gradients(folder / "loop")
+    if new_fabric(tiny_config()).is_global_zero:
+        save_file({"gradients": found}, folder / "gradients.safetensors")
+    trained(folder / "both", tiny_config(*BOTH_PHASES))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

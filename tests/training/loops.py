@@ -1,0 +1,103 @@
+"""The loop around a tiny network, with validation scores that a test makes up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from seq2set.config import Config
+from seq2set.progress import Progress, Silent
+from seq2set.runs import RunFolder
+from seq2set.tagger import Examples
+from seq2set.training.examples import EncodedExamples, encode_examples
+from seq2set.training.step import Objective, Step
+from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
+from seq2set.vocabulary import Labels, Words
+from tiny_networks import tiny_config, tiny_examples, tiny_network
+
+WARM, CRITICAL = PhasePlan("warm-start", 1, 0.01), PhasePlan("self-critical", 1, 0.001)
+
+
+def encoded(config: Config, examples: Examples) -> EncodedExamples:
+    labels = Labels.build(examples.label_sets)
+    settings: dict[str, Any] = config.text.model_dump() | {"size": 100}
+    del settings["vocabulary_size"]
+    return encode_examples(examples, config, Words.build(examples.texts, **settings), labels, None)
+
+
+def new_loop(
+    folder: Path,
+    validate: Callable[[], float],
+    phases: list[PhasePlan],
+    *,
+    config: Config | None = None,
+    progress: Progress | None = None,
+    fabric: Fabric | None = None,
+    count: int = 20,
+    **changes: float,
+) -> Trainer:
+    """A loop over 20 documents in batches of 4, unless changed: 5 updates an epoch."""
+    config = config or tiny_config()
+    settings: dict[str, Any] = {
+        "batch_size": 4,
+        "accumulate": 1,
+        "decay": 0.5,
+        "clip_norm": 10.0,
+        "validate_every": 2,
+        "patience": 0,
+        "seed": 1,
+    }
+    return Trainer(
+        Step(tiny_network(config), Objective.of(config)),
+        encoded(config, tiny_examples(count)),
+        validate,
+        phases,
+        LoopSettings(**(settings | changes)),
+        RunFolder.start(folder, config, resume=True),
+        progress or Silent(),
+        fabric or Fabric(accelerator="cpu", devices=1),
+    )
+
+
+def weights(loop: Trainer) -> Tensor:
+    """All weights of a loop's network, in one row."""
+    return torch.cat([value.flatten() for value in loop.network.state_dict().values()]).clone()
+
+
+def gradient_of(adam: torch.optim.Optimizer) -> Tensor:
+    """All gradients of an update, in one row."""
+    return torch.cat([weight.grad.flatten() for weight in adam.param_groups[0]["params"]])
+
+
+def gradients_of(loop: Trainer) -> Tensor:
+    """Run a loop, and return the gradients of its updates (updates, weights) as they were applied.
+
+    Adam makes much of rounding where a gradient is almost 0, so that two runs that do the same are told by
+    their gradients rather than by their weights.
+    """
+    seen: list[Tensor] = []
+    loop.adam.register_step_pre_hook(lambda adam, *_: seen.append(gradient_of(adam)))
+    loop.run()
+    return torch.stack(seen)
+
+
+class Scripted:
+    """Gives one score after another, and keeps the weights that each was given to."""
+
+    def __init__(self, scores: list[float]):
+        self.scores, self.seen = list(scores), list[Tensor]()
+        self.loop: Trainer | None = None
+
+    def __call__(self) -> float:
+        assert self.loop is not None
+        self.seen.append(weights(self.loop))
+        return self.scores[len(self.seen) - 1]
+
+    def watching(self, loop: Trainer) -> Trainer:
+        self.loop = loop
+        return loop

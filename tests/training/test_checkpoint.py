@@ -1,0 +1,123 @@
+"""What a run goes on from: everything, or the file as it was before."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from seq2set.errors import InputError, OutputError
+from seq2set.training import checkpoint
+from seq2set.training.checkpoint import (
+    LAST,
+    Place,
+    load_checkpoint,
+    load_weights,
+    remove_leftovers,
+    save_checkpoint,
+    save_weights,
+)
+
+PLACE = Place(phase=1, epoch=2, batch=3, update=45, best=0.625, best_update=40, waited=1, records=9)
+
+
+def network(seed: int, width: int = 3) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(4, width), nn.Tanh(), nn.Linear(width, 1))
+
+
+def adam(model: nn.Module) -> torch.optim.Adam:
+    return torch.optim.Adam(model.parameters(), lr=0.01, fused=True)
+
+
+def update(model: nn.Module, optimizer: torch.optim.Optimizer, seed: int) -> None:
+    model(torch.randn(5, 4, generator=torch.Generator().manual_seed(seed))).square().sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def same_weights(one: nn.Module, other: nn.Module) -> bool:
+    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+    return all(torch.equal(*pair) for pair in pairs)
+
+
+def test_the_next_update_is_the_one_that_would_have_been(tmp_path: Path) -> None:
+    first, second = network(1), network(2)
+    before, after = adam(first), adam(second)
+    for seed in range(3):
+        update(first, before, seed)
+    save_checkpoint(tmp_path, PLACE, first, before)
+    assert load_checkpoint(tmp_path, second, after) == PLACE
+    assert same_weights(first, second)
+    update(first, before, 3)
+    update(second, after, 3)
+    assert same_weights(first, second)
+    assert [state["step"].item() for state in after.state.values()] == [4.0] * 4
+
+
+def test_an_optimiser_without_memory_comes_back_without(tmp_path: Path) -> None:
+    first, second = network(1), network(2)
+    save_checkpoint(tmp_path, Place(), first, adam(first))
+    optimizer = adam(second)
+    assert load_checkpoint(tmp_path, second, optimizer) == Place()
+    assert not optimizer.state
+
+
+def test_without_a_checkpoint_nothing_changes(tmp_path: Path) -> None:
+    model = network(1)
+    assert load_checkpoint(tmp_path, model, adam(model)) is None
+    assert same_weights(model, network(1))
+
+
+def test_weights_alone(tmp_path: Path) -> None:
+    first, second = network(1), network(2)
+    save_weights(tmp_path / "best.safetensors", first)
+    load_weights(tmp_path / "best.safetensors", second)
+    assert same_weights(first, second)
+
+
+def test_a_full_disk_leaves_the_checkpoint_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = network(1)
+    save_checkpoint(tmp_path, PLACE, model, adam(model))
+    whole = (tmp_path / LAST).read_bytes()
+
+    def full(tensors: object, path: Path, metadata: object) -> None:
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(OutputError, match="cannot write to .*last.safetensors: the disk is full"):
+        save_checkpoint(tmp_path, Place(), model, adam(model))
+    assert (tmp_path / LAST).read_bytes() == whole
+    assert [path.name for path in tmp_path.iterdir()] == [LAST]
+
+
+@pytest.mark.parametrize("damage", ["cut", "another network", "no place"])
+def test_what_does_not_fit_is_a_sentence(tmp_path: Path, damage: str) -> None:
+    model, other = network(1), network(1, width=5)
+    if damage == "no place":
+        save_weights(tmp_path / LAST, model)
+    else:
+        save_checkpoint(tmp_path, PLACE, model, adam(model))
+    if damage == "cut":
+        (tmp_path / LAST).write_bytes((tmp_path / LAST).read_bytes()[:50])
+    wanted = other if damage == "another network" else model
+    with pytest.raises(
+        InputError, match=r"last.safetensors does not fit this run \(.+\); .* begin a new run"
+    ):
+        load_checkpoint(tmp_path, wanted, adam(wanted))
+
+
+def test_lost_weights_are_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="best-3.safetensors does not fit this run"):
+        load_weights(tmp_path / "best-3.safetensors", network(1))
+
+
+def test_what_a_killed_run_was_writing_goes(tmp_path: Path) -> None:
+    for name in (".last.safetensors.ab12", ".best-3.safetensors.x", LAST, "best-3.safetensors"):
+        (tmp_path / name).write_bytes(b"")
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best-3.safetensors", LAST]

@@ -1,0 +1,132 @@
+"""From examples to a tagger: devices, precision, threshold, and the corpus's label tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seq2set.config import build_config
+from seq2set.corpora.document import Document
+from seq2set.corpora.preparing import prepare
+from seq2set.corpora.splits import SplitPlan
+from seq2set.errors import ConfigError, InputError
+from seq2set.predictions import Request
+from seq2set.progress import Silent
+from seq2set.runs import RunFolder
+from seq2set.training import networks
+from seq2set.training.networks import new_fabric, train_network
+from seq2set.workflows import training_examples
+from tiny_networks import tiny_config, tiny_examples, trained
+
+
+@pytest.mark.parametrize(
+    ("device", "sentence"),
+    [
+        ("cuda", "training.device is 'cuda', but there is no CUDA device here; use 'cpu' or 'auto'"),
+        ("tpu", "training.device is 'tpu'; it must be 'auto', 'cpu' or 'cuda'"),
+    ],
+)
+def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, device: str, sentence: str) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match=sentence):
+        new_fabric(tiny_config(f"training.device={device}"))
+
+
+def test_the_device_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert new_fabric(tiny_config("training.device=auto")).device.type == "cpu"
+
+
+def test_no_threads_are_refused() -> None:
+    with pytest.raises(ConfigError, match="threads is 0; it must be"):
+        build_config(assignments=["threads=0"])
+
+
+def test_no_epochs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="warm_start.epochs and self_critical.epochs are 0; one .* be >= 1"):
+        trained(tmp_path, tiny_config("warm_start.epochs=0"))
+
+
+@pytest.mark.parametrize("phase", ["warm_start", "self_critical"])
+def test_one_phase_is_enough(tmp_path: Path, phase: str) -> None:
+    other = "self_critical" if phase == "warm_start" else "warm_start"
+    trained(tmp_path, tiny_config(f"{phase}.epochs=1", f"{other}.epochs=0"))
+    assert {record["phase"] for record in RunFolder(tmp_path).records()} == {phase.replace("_", "-")}
+
+
+def test_half_precision_learns_the_same(tmp_path: Path) -> None:
+    settings = ["warm_start.epochs=15", "training.decay=1.0", "self_critical.epochs=1"]
+    scores = []
+    for precision in ("32-true", "bf16-mixed"):
+        tagger = trained(tmp_path / precision, tiny_config(*settings, f"training.precision={precision}"))
+        assert all(weight.dtype == torch.float32 for weight in tagger.network.parameters())
+        losses = [record["loss"] for record in RunFolder(tmp_path / precision).records()]
+        scores.append((losses[0], losses[14]))
+    assert scores[0][1] < scores[0][0] / 2
+    assert scores[1] == pytest.approx(scores[0], rel=0.1)
+    assert scores[1] != scores[0]
+
+
+def test_the_threshold_is_tuned_given_or_the_middle(tmp_path: Path) -> None:
+    for wanted, expected in (("boundary", 0.5), ("0.3", 0.3)):
+        tagger = trained(tmp_path / wanted, tiny_config(f"decision.threshold={wanted}"))
+        assert tagger.threshold == expected
+    tuned = trained(tmp_path / "tuned", tiny_config("warm_start.epochs=8", "training.decay=1.0"))
+    examples = tiny_examples()
+    actual = tuned.labels.indicator(examples.label_sets).toarray()
+    scores = tuned.infer(examples.texts, Request(search="marginal")).scores
+
+    def micro_f1(threshold: float) -> float:
+        given = scores >= np.float32(threshold)
+        return float(2 * (given & actual).sum() / (given.sum() + actual.sum()))
+
+    assert micro_f1(tuned.threshold) == max(micro_f1(value) for value in np.unique(scores))
+    assert micro_f1(tuned.threshold) > micro_f1(0.5) - 1e-9
+
+
+def test_the_corpus_gives_the_label_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [
+        Document(str(number), "some words here", ("root", "leaf")[: 1 + number % 2]) for number in range(8)
+    ]
+    documents += [Document(str(number), "other words", ("leaf",)) for number in range(8, 40)]
+    notes = {"tree": {"root": None, "middle": "root", "leaf": "middle"}}
+    plan = SplitPlan("random", 0.2, 0.2, 1)
+    corpus = prepare(documents, tmp_path / "c", name="c", source="s", licence="n", plan=plan, notes=notes)
+    learn, tune = training_examples(corpus, 1, Silent())
+    assert learn.depths == tune.depths == {"root": 0, "middle": 1, "leaf": 2}
+
+    seen = []
+    real = networks.encode_examples
+    monkeypatch.setattr(networks, "encode_examples", lambda *given: seen.append(real(*given)) or seen[-1])
+    config = tiny_config("label_order.kind=tree")
+    tagger = train_network(config, learn, tune, RunFolder.start(tmp_path / "run", config), Silent())
+    assert tagger.labels.names == ("leaf", "root")  # the leaf is the more frequent one
+    pairs = [row.tolist() for row in seen[0].sequences if len(row) == 2]
+    assert pairs
+    assert all(row == [1, 0] for row in pairs)
+
+
+def test_a_seed_gives_the_same_network_twice(tmp_path: Path) -> None:
+    settings = ("encoder.dropout=0.3", "self_critical.epochs=1", "prior.enabled=true")
+    weights = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        torch.rand(len(weights))  # whatever happened before
+        tagger = trained(tmp_path / name, tiny_config(*settings, f"seed={seed}"))
+        weights.append(torch.cat([value.flatten() for value in tagger.network.state_dict().values()]))
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_validation_is_the_micro_f1_of_greedy_decoding(tmp_path: Path) -> None:
+    valid = tiny_examples(15, seed=9)
+    tagger = trained(tmp_path, tiny_config("warm_start.epochs=6", "training.decay=1.0"), valid=valid)
+    chosen = tagger.infer(valid.texts, Request(search="greedy")).chosen
+    given = [set(tagger.labels.decode(row)) for row in chosen]
+    right = sum(len(one & set(true)) for one, true in zip(given, valid.label_sets, strict=True))
+    total = sum(map(len, given)) + sum(map(len, valid.label_sets))
+    best = max(record["micro_f1"] for record in RunFolder(tmp_path).records())
+    assert best == pytest.approx(2 * right / total, abs=1e-9)
+    assert best > 0

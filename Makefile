@@ -20,14 +20,14 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo]'
 	touch $@
 
-demo: setup $(DEMO)/br/model/manifest.json ## prepare MEDLINE, train, evaluate, explain, write a report
-	$(BIN)/seq2set evaluate $(DEMO)/br --report $(DEMO)/report --force --show 3
+demo: setup $(DEMO)/br/model/manifest.json $(DEMO)/seq2set/model/manifest.json ## prepare MEDLINE, train, evaluate, explain, write a report
+	$(BIN)/seq2set evaluate $(DEMO)/br $(DEMO)/seq2set --report $(DEMO)/report --force --show 3
 
 $(DEMO)/medline/corpus.json: | $(VENV)/.ready
 	$(BIN)/seq2set data prepare medline --out $(DEMO)/medline
 
-$(DEMO)/br/model/manifest.json: | $(DEMO)/medline/corpus.json
-	$(BIN)/seq2set train --model br --data $(DEMO)/medline --out $(DEMO)/br --resume
+$(DEMO)/%/model/manifest.json: | $(DEMO)/medline/corpus.json
+	$(BIN)/seq2set train --model $* --data $(DEMO)/medline --out $(DEMO)/$* --resume
 
 test: setup ## run all tests with coverage
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --cov --cov-report term
@@ -45,7 +45,7 @@ docs: setup ## write the pages that are made from the code
 	$(BIN)/python -c "from seq2set.config.documenting import settings_page; print(settings_page(), end='')" > docs/settings.md
 
 bench: setup ## measure speed as ratios
-	@for name in features metrics; do $(BIN)/seq2set bench $$name; done
+	@for name in decode encoder features metrics reward rl-step; do $(BIN)/seq2set bench $$name; done
 
 clean: ## remove the virtual environment, caches and the demo
 	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -4,6 +4,7 @@
 
     Seq2SetError                 anything this package raises on purpose; exit code 1
     ├── WorkError                the call was right, the work failed
+    │   └── StoppedError         a signal stopped it; all is saved, and it can go on
     └── InputError               the call or the input is wrong; exit code 2
         ├── ConfigError          a setting; holds every fault found, not only the first
         ├── CorpusError          a corpus or one of its files; names the file and the line
@@ -32,6 +33,10 @@ class Seq2SetError(Exception):
 
 class WorkError(Seq2SetError):
     """The call was right, but the work could not be done."""
+
+
+class StoppedError(WorkError):
+    """A signal stopped the work; what was done is saved."""
 
 
 class InputError(Seq2SetError):

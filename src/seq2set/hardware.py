@@ -13,5 +13,12 @@ def core_count() -> int:
 
 
 def thread_count(wanted: int | str) -> int:
-    """Return the number of threads for the setting `threads`: a number, or `auto` for all cores."""
-    return core_count() if isinstance(wanted, str) else wanted
+    """Return the threads for the setting `threads`: a number, or `auto` for this process's share."""
+    if not isinstance(wanted, str):
+        return wanted
+    return max(1, core_count() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+def process_rank() -> int:
+    """Return which of the processes that torchrun started this is; 0 is the one that writes files."""
+    return int(os.environ.get("RANK", "0"))

@@ -17,8 +17,9 @@ from seq2set.corpora.opening import open_corpus
 from seq2set.corpora.prepared import PreparedCorpus, Split
 from seq2set.corpora.reading import ReadOptions
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, InputError
+from seq2set.errors import CorpusError, InputError, WorkError
 from seq2set.evaluation import Report, evaluate_tagger
+from seq2set.hardware import process_rank
 from seq2set.models.registry import training_of
 from seq2set.predictions import Request
 from seq2set.predictor import Prediction, Predictor, TextItem
@@ -29,6 +30,9 @@ from seq2set.tagger import Examples, Tagger
 UNSPLIT = SplitPlan("random", valid=0, test=0)
 """A plain file to measure on is taken whole."""
 
+JOINING_SECONDS = 60
+"""How long the other processes of a distributed run wait for the first to begin it."""
+
 CARVED_SHARE = 0.1
 """The share of the training split that becomes validation where a corpus has none."""
 
@@ -37,13 +41,15 @@ def train(config: Config, out: Path, *, resume: bool = False, progress: Progress
     """Train a model as the settings say and leave it in the run folder `out`."""
     progress = progress or Silent()
     corpus = corpus_of(config.data)
-    run = RunFolder.start(out, config, resume=resume)
+    run = _run_folder(out, config, resume)
     if run.model.is_dir():
         progress.note(f"{out} is finished already")
         return run
     began = time.perf_counter()
     learn, tune = training_examples(corpus, config.seed, progress)
     tagger = training_of(config.model)(config, learn, tune, run, progress)
+    if process_rank() > 0:
+        return run
     seconds = time.perf_counter() - began
     result = evaluate_tagger(tagger, tune, progress=progress)
     about = {
@@ -54,6 +60,17 @@ def train(config: Config, out: Path, *, resume: bool = False, progress: Progress
     card = model_card(config, about, tagger.parts().facts)
     save_model(tagger, run.model, card=card, about=about)
     return run
+
+
+def _run_folder(out: Path, config: Config, resume: bool) -> RunFolder:
+    """Let the first process begin the run, and the others join it."""
+    if process_rank() == 0:
+        return RunFolder.start(out, config, resume=resume)
+    for _ in range(JOINING_SECONDS * 10):
+        if (run := RunFolder(out)).config.is_file():
+            return run
+        time.sleep(0.1)
+    raise WorkError(f"process {process_rank()} waited {JOINING_SECONDS} s in vain for the run {out} to begin")
 
 
 def evaluate(

@@ -114,6 +114,14 @@ def test_evaluate_with_a_threshold_of_ones_own(seq2set, br_run: RunFolder) -> No
     assert (outcome.code, outcome.err) == (2, "seq2set: threshold is 2.0; it must lie in [0, 1]\n")
 
 
+def test_several_models_stand_in_one_table(seq2set, br_run: RunFolder) -> None:
+    table = seq2set("evaluate", br_run.path, br_run.model).out
+    assert table.count("HL(-)") == 1
+    assert sum(line.strip().startswith("br ") for line in table.splitlines()) == 2
+    lines = seq2set("evaluate", br_run.path, br_run.model, "--json").out.splitlines()
+    assert [json.loads(line)["model"] for line in lines] == ["br", "br"]
+
+
 def test_evaluate_on_an_unknown_split(seq2set, br_run: RunFolder) -> None:
     outcome = seq2set("evaluate", br_run.path, "--split", "tset")
     assert outcome.code == 2

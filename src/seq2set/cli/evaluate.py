@@ -10,7 +10,12 @@ import typer
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="RUN", help="A run or a model folder.")],
+    models: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Runs or model folders; the report and --show are on the last."
+        ),
+    ],
     data: Annotated[
         str | None, typer.Option(help="The corpus; by default the one it was trained on.")
     ] = None,
@@ -19,14 +24,14 @@ def evaluate(
     ] = "test",
     threshold: Annotated[float | None, typer.Option(help="Override the model's threshold.")] = None,
     search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a model.")] = False,
     show: Annotated[
         int, typer.Option(help="Show so many documents with their labels and the words these rest on.")
     ] = 0,
     report: Annotated[Path | None, typer.Option(help="Write a page with tables and plots here.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the report folder.")] = False,
 ) -> None:
-    """Measure a model on a split of a corpus."""
+    """Measure models on a split of a corpus."""
     from seq2set.cli.console import RichProgress
     from seq2set.files import refuse_occupied
     from seq2set.predictions import Request
@@ -34,25 +39,22 @@ def evaluate(
 
     if report is not None:
         refuse_occupied(report, force=force)
-    found = measure(
-        model,
-        data=data,
-        split=split,
-        request=Request(threshold=threshold, search=search),
-        progress=RichProgress(),
-    )
+    request = Request(threshold=threshold, search=search)
+    progress = RichProgress()
+    found = [measure(model, data=data, split=split, request=request, progress=progress) for model in models]
     if report is not None:
         from seq2set.reporting.page import write_report
 
-        write_report(found, report, force=force)
+        write_report(found[-1], report, force=force)
     if as_json:
-        typer.echo(json.dumps(found.summary()))
+        for one in found:
+            typer.echo(json.dumps(one.summary()))
     else:
         from seq2set.cli.tables import print_evaluation
 
-        print_evaluation(found)
+        print_evaluation(*found)
     if show:
-        _show(model, data, split, show)
+        _show(models[-1], data, split, show)
     if report is not None:
         typer.echo(f"the report is in {report / 'index.html'}", err=True)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seq2set.config import Config
+from seq2set.errors import StoppedError
 from seq2set.estimator.inputs import EstimatorInputError
 from seq2set.evaluation import evaluate_tagger
 from seq2set.models.registry import training_of
@@ -43,7 +44,11 @@ def trained(config: Config, examples: Examples, validation_fraction: float, prog
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
         run = RunFolder.start(Path(folder) / "run", config)
-        tagger = training_of(config.model)(config, parts.learn, parts.tune, run, progress)
+        try:
+            tagger = training_of(config.model)(config, parts.learn, parts.tune, run, progress)
+        except StoppedError as stopped:
+            # Here nothing can be resumed, and a search over settings must not go on with the next fit.
+            raise KeyboardInterrupt from stopped
         history = run.records()
     seconds = time.perf_counter() - began
     about = {

@@ -20,7 +20,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from seq2set.batching import length_buckets, shard
-from seq2set.errors import WorkError
+from seq2set.errors import StoppedError, WorkError
 from seq2set.files import write_json
 from seq2set.progress import Progress
 from seq2set.runs import RunFolder
@@ -186,7 +186,7 @@ class Trainer:
     def _stop(self, place: Place) -> None:
         if self.fabric.is_global_zero:
             self._save(place)
-        raise WorkError(
+        raise StoppedError(
             f"stopped after update {place.update:,}; all is saved in {self.run_folder.path}, "
             "and the same command with --resume goes on"
         )

@@ -1,0 +1,71 @@
+"""`torchrun -m seq2set train`: two processes, one run folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2set.config import Config
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.errors import WorkError
+from seq2set.workflows import train
+
+
+def test_two_processes_make_one_run(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    small = (
+        "encoder.embedding=4",
+        "encoder.hidden=4",
+        "encoder.layers=1",
+        "decoder.hidden=4",
+        "decoder.layers=1",
+    )
+    settings = [
+        *small,
+        "decoder.embedding=4",
+        "warm_start.epochs=1",
+        "self_critical.epochs=1",
+        "prior.enabled=false",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--standalone",
+        "-m",
+        "seq2set",
+    ]
+    command += [
+        "train",
+        "--data",
+        str(small_corpus.folder),
+        "--model",
+        "seq2set-simp",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    command += [part for setting in settings for part in ("--set", setting)]
+    environment = dict(os.environ) | {"OMP_NUM_THREADS": "1"}
+    outcome = subprocess.run(
+        command, capture_output=True, text=True, env=environment, check=False, timeout=240
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    history = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]
+    assert [record["phase"] for record in history] == ["warm-start", "self-critical"]
+    assert (tmp_path / "run" / "model" / "manifest.json").is_file()
+
+
+def test_a_run_that_nobody_begins(
+    small_corpus: PreparedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setattr("seq2set.workflows.JOINING_SECONDS", 0)
+    config = Config.model_validate({"data": {"corpus": str(small_corpus.folder)}})
+    with pytest.raises(WorkError, match="process 1 waited 0 s in vain for the run .* to begin"):
+        train(config, tmp_path / "run")

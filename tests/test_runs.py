@@ -25,8 +25,8 @@ def test_an_occupied_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_resume_takes_the_same_settings_only(tmp_path: Path) -> None:
-    RunFolder.start(tmp_path / "run", Config())
-    RunFolder.start(tmp_path / "run", Config(), resume=True)
+    RunFolder.start(tmp_path / "run", build_config())
+    RunFolder.start(tmp_path / "run", build_config(), resume=True)
     changed = build_config(assignments=["seed=2", "text.lowercase=false"])
     with pytest.raises(ConfigError) as caught:
         RunFolder.start(tmp_path / "run", changed, resume=True)

@@ -21,21 +21,29 @@ class Ratio(NamedTuple):
     ours: float
     theirs: float
     shapes: dict[str, Any]
+    checks: dict[str, Any] | None = None
+    """What else the same run found out, such as how far the results of the two sides lie apart"""
 
     @property
     def ratio(self) -> float:
         """The opponent's seconds by ours."""
         return self.theirs / self.ours
 
+    @property
+    def cost(self) -> float:
+        """Our seconds by the opponent's, where the opponent is a part or a cheaper kind of our work."""
+        return self.ours / self.theirs
+
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `bench --json` prints."""
-        return {
+        found = {
             "name": self.name,
             "ratio": round(self.ratio, 3),
             "opponent": self.opponent,
             "seconds": {"ours": self.ours, "opponent": self.theirs},
             "shapes": self.shapes,
         }
+        return found if self.checks is None else found | {"checks": self.checks}
 
 
 def measure(
@@ -45,7 +53,12 @@ def measure(
     best = [float("inf"), float("inf")]
     for _ in range(rounds):
         for side, work in enumerate((ours, theirs)):
-            began = time.perf_counter()
-            work()
-            best[side] = min(best[side], time.perf_counter() - began)
+            best[side] = min(best[side], seconds(work))
     return Ratio(name, opponent, best[0], best[1], shapes)
+
+
+def seconds(work: Side) -> float:
+    """Time one piece of work."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

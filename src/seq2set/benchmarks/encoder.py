@@ -1,0 +1,151 @@
+"""A training step of the encoder on a CPU, forward and backward, against the library's packed LSTM.
+
+Both sides use the same weights, read the same batch and send the same gradients back; the run fails where
+their outputs or gradients differ. Lengths differ from batch to batch in training, and a library may prepare
+code for each new shape: `checks.new_shapes` compares steps on bucketed batches seen for the first time with
+steps on the same batches seen again.
+
+The packed side fills hundreds of large buffers with zeros. Where the C library hands freed memory back to the
+system, each of them is paged in anew, and that side takes about three times as long as where it does not; the
+ratio of a run depends on which of the two happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from seq2set.batching import length_buckets
+from seq2set.benchmarks.documents import AAPD, Shape, made_documents
+from seq2set.benchmarks.ratio import Ratio, measure, seconds
+from seq2set.errors import WorkError
+from seq2set.nn.encoder import Encoder
+from seq2set.training.examples import EncodedExamples, TrainingBatch
+
+LIMIT = 8
+"""How many times as fast as the opponent it must be."""
+
+TOLERANCE = 1e-5
+"""How far outputs and gradients of the two sides may lie apart."""
+
+Reader = Callable[[Encoder, TrainingBatch], "Outputs"]
+
+
+class Outputs(NamedTuple):
+    """What a side made of a batch."""
+
+    states: Tensor  # (B, T, 2H)
+    final: Tensor  # (n, B, 2H)
+
+
+class Trained(NamedTuple):
+    """What a training step gave."""
+
+    outputs: Outputs
+    gradients: tuple[Tensor, ...]
+
+
+class Apart(NamedTuple):
+    """How far the two sides lie apart."""
+
+    outputs: float
+    """The largest difference; outputs lie between -1 and 1"""
+    gradients: float
+    """The largest difference, as a share of the largest gradient of the same weights"""
+
+
+def run(
+    documents: int = 64,
+    *,
+    shape: Shape = AAPD,
+    embedding: int = 256,
+    hidden: int = 256,
+    layers: int = 2,
+    batches: int = 4,
+    rounds: int = 2,
+) -> Ratio:
+    """Train on one batch of `documents` both ways, then our way on `batches` batches of other lengths."""
+    torch.manual_seed(1)
+    encoder = Encoder(shape.vocabulary + 2, embedding, hidden, layers)
+    batch = made_documents(documents, shape).batch(np.arange(documents))
+    found: dict[str, Trained] = {}
+    shapes = {
+        "documents": documents,
+        **shape.to_dict(),
+        "embedding": embedding,
+        "hidden": hidden,
+        "layers": layers,
+    }
+    result = measure(
+        "encoder",
+        "nn.LSTM with pack_padded_sequence",
+        lambda: found.update(ours=trained(encoder, batch, read_by_us)),
+        lambda: found.update(theirs=trained(encoder, batch, read_packed)),
+        shapes,
+        rounds,
+    )
+    apart = compared(found["ours"], found["theirs"])
+    others = made_documents(documents * batches, shape, seed=2)
+    new = _new_shapes(encoder, others, documents)
+    return result._replace(checks={"limit": LIMIT, "largest_difference": apart._asdict(), "new_shapes": new})
+
+
+def read_by_us(encoder: Encoder, batch: TrainingBatch) -> Outputs:
+    """Encode by the route that our encoder takes on a CPU."""
+    encoded = encoder(batch.ids, batch.lengths)
+    return Outputs(encoded.states, encoded.final)
+
+
+def read_packed(encoder: Encoder, batch: TrainingBatch) -> Outputs:
+    """Encode as the library's documentation tells."""
+    vectors = encoder.embedding(batch.ids)
+    packed = pack_padded_sequence(vectors, batch.lengths, batch_first=True, enforce_sorted=False)
+    outputs, (hidden, _) = encoder.bilstm.lstm(packed)
+    states, _ = pad_packed_sequence(outputs, batch_first=True)
+    return Outputs(states, torch.cat([hidden[0::2], hidden[1::2]], -1))
+
+
+def trained(encoder: Encoder, batch: TrainingBatch, read: Reader) -> Trained:
+    """Go forward, and backward from gradients that are the same for both sides."""
+    encoder.zero_grad(set_to_none=True)
+    outputs = read(encoder, batch)
+    torch.autograd.backward(outputs, [torch.cos(part.detach() * 9) for part in outputs])
+    gradients = tuple(part.grad for part in encoder.parameters() if part.grad is not None)
+    return Trained(Outputs(*(part.detach() for part in outputs)), gradients)
+
+
+def compared(ours: Trained, theirs: Trained) -> Apart:
+    """Say how far the sides lie apart, and fail where that is too far."""
+    pairs = list(zip(ours.gradients, theirs.gradients, strict=True))
+    apart = Apart(
+        max(_largest(a - b) for a, b in zip(ours.outputs, theirs.outputs, strict=True)),
+        max(_largest(a - b) / _largest(b) for a, b in pairs),
+    )
+    if max(apart) > TOLERANCE:
+        raise WorkError(
+            f"the encoder's outputs differ from the packed LSTM's by {apart.outputs:.1e} and its gradients "
+            f"by {apart.gradients:.1e}; at most {TOLERANCE:.0e} is allowed"
+        )
+    return apart
+
+
+def _largest(values: Tensor) -> float:
+    return float(values.abs().max())
+
+
+def _new_shapes(encoder: Encoder, examples: EncodedExamples, size: int) -> dict[str, float]:
+    """Time steps on bucketed batches, all for the first time and then all again."""
+    places = length_buckets(examples.lengths, size, seed=1, epoch=0)
+    batches = [examples.batch(one) for one in places]
+    first = sum(_step_seconds(encoder, batch) for batch in batches) / len(batches)
+    again = sum(_step_seconds(encoder, batch) for batch in batches) / len(batches)
+    return {"first_seconds": first, "again_seconds": again, "cost": round(first / again, 3)}
+
+
+def _step_seconds(encoder: Encoder, batch: TrainingBatch) -> float:
+    return seconds(lambda: trained(encoder, batch, read_by_us))

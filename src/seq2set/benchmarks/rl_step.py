@@ -1,0 +1,56 @@
+"""A full self-critical update, against an update by likelihood, of the same network on the same batch.
+
+A self-critical update reads the documents, decodes them greedily for the baseline, samples, goes backward,
+clips and applies Adam. The ratio is below 1 where it takes longer than likelihood; `checks.cost` is its
+inverse, for both models. The ratio itself is that of the model whose self-critical update costs more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from seq2set.benchmarks.costs import costliest
+from seq2set.benchmarks.documents import AAPD, Shape, made_documents, mean_labels
+from seq2set.benchmarks.learner import new_learner
+from seq2set.benchmarks.ratio import Ratio, measure
+from seq2set.training.examples import EncodedExamples
+
+LIMIT = 1.6
+"""What a self-critical update may cost, as a multiple of a likelihood update."""
+
+
+def run(
+    documents: int = 64,
+    *,
+    shape: Shape = AAPD,
+    settings: Sequence[str] = (),
+    settling: int = 100,
+    rounds: int = 3,
+) -> Ratio:
+    """Update with one batch of `documents`, after `settling` updates that teach realistic set sizes."""
+    examples = made_documents(documents, shape)
+    shapes = {"documents": documents, **shape.to_dict(), "labels_a_document": mean_labels(examples)}
+    return costliest(
+        lambda model: _measured(model, examples, shape, settings, settling, rounds),
+        LIMIT,
+        shapes | {"settling_updates": settling},
+    )
+
+
+def _measured(
+    model: str, examples: EncodedExamples, shape: Shape, settings: Sequence[str], settling: int, rounds: int
+) -> Ratio:
+    learner = new_learner(model, shape, settings)
+    learner.settle(shape, settling)
+    batch = examples.batch(np.arange(len(examples)))
+    result = measure(
+        "rl-step",
+        "the likelihood step",
+        lambda: learner.update(batch, "self-critical"),
+        lambda: learner.update(batch, "warm-start"),
+        {},
+        rounds,
+    )
+    return result._replace(shapes=learner.set_sizes(batch))

@@ -17,7 +17,7 @@ TEXTS = st.lists(st.lists(WORD, max_size=12).map(" ".join), min_size=1, max_size
 def words_of(texts: list[str], *, size: int = 1000, min_frequency: int = 1) -> Words:
     return Words.build(
         texts,
-        size=size,
+        vocabulary_size=size,
         min_frequency=min_frequency,
         lowercase=True,
         unicode_form="NFKC",

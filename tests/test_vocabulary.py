@@ -16,7 +16,7 @@ from seq2set.errors import CorpusError, ModelFolderError
 from seq2set.vocabulary import PAD, UNK, Labels, Words
 
 PLAIN = {
-    "size": 100,
+    "vocabulary_size": 100,
     "min_frequency": 1,
     "lowercase": True,
     "unicode_form": "NFKC",
@@ -38,7 +38,7 @@ def test_words_stand_in_descending_frequency_ties_by_the_word():
 
 
 def test_the_size_counts_words_only():
-    words = build(["d c b", "c d b a", "d"], size=2)
+    words = build(["d c b", "c d b a", "d"], vocabulary_size=2)
     assert (len(words), known(words)) == (4, ["d", "b"])
 
 
@@ -162,7 +162,9 @@ def test_all_ways_of_encoding_agree(texts, options):
 def test_the_vocabulary_is_what_counting_in_python_gives(texts, size, least):
     counts = Counter(word for text in texts for word in text.replace("ﬁ", "fi").split())
     ranked = sorted((-count, word) for word, count in counts.items() if count >= least)
-    assert known(build(texts, size=size, min_frequency=least)) == [word for _, word in ranked[:size]]
+    assert known(build(texts, vocabulary_size=size, min_frequency=least)) == [
+        word for _, word in ranked[:size]
+    ]
 
 
 SCRIPT = """
@@ -170,7 +172,7 @@ import os, sys
 from seq2set.vocabulary import Words
 texts = ["alpha beta gamma \\u00e9 %d" % i for i in range(3000)]
 make = lambda: Words.build(
-    texts, size=50, min_frequency=1, lowercase=True, unicode_form="NFKC", strip_accents=False
+    texts, vocabulary_size=50, min_frequency=1, lowercase=True, unicode_form="NFKC", strip_accents=False
 )
 words = make()
 before = words.flat_encode(texts).ids.tobytes()

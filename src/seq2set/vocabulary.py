@@ -68,17 +68,17 @@ class Words:
         cls,
         texts: Iterable[str],
         *,
-        size: int,
+        vocabulary_size: int,
         min_frequency: int,
         lowercase: bool,
         unicode_form: UnicodeForm,
         strip_accents: bool,
     ) -> Words:
-        """Keep the `size` most frequent words of the training texts, in one pass that holds only counts."""
+        """Keep the most frequent words of the training texts, in one pass that holds only counts."""
         tokenizer = new_tokenizer(
             {}, lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
         )
-        words = _SPECIALS + _frequent_words(tokenizer, texts, size, min_frequency)
+        words = _SPECIALS + _frequent_words(tokenizer, texts, vocabulary_size, min_frequency)
         numbers = {word: number for number, word in enumerate(words)}
         tokenizer.model = models.WordLevel(numbers, unk_token=UNKNOWN)
         return cls(tokenizer)

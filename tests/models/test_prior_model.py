@@ -15,7 +15,12 @@ from tiny_networks import tiny_config, tiny_examples
 def fitted(examples: Examples, *settings: str, labels: Labels | None = None) -> FittedPrior:
     config = tiny_config("prior.enabled=true", *settings)
     words = Words.build(
-        examples.texts, size=99, min_frequency=1, lowercase=True, unicode_form="NFKC", strip_accents=False
+        examples.texts,
+        vocabulary_size=99,
+        min_frequency=1,
+        lowercase=True,
+        unicode_form="NFKC",
+        strip_accents=False,
     )
     labels = labels or Labels.build(examples.label_sets)
     return fit_prior(config, words, examples.texts, labels.indicator(examples.label_sets), Silent())

@@ -25,8 +25,7 @@ WARM, CRITICAL = PhasePlan("warm-start", 1, 0.01), PhasePlan("self-critical", 1,
 
 def encoded(config: Config, examples: Examples) -> EncodedExamples:
     labels = Labels.build(examples.label_sets)
-    settings: dict[str, Any] = config.text.model_dump() | {"size": 100}
-    del settings["vocabulary_size"]
+    settings: dict[str, Any] = config.text.model_dump() | {"vocabulary_size": 100}
     return encode_examples(examples, config, Words.build(examples.texts, **settings), labels, None)
 
 

@@ -69,17 +69,9 @@ def train_br(
 
 
 def _prepare(config: Config, train: Examples, valid: Examples, progress: Progress) -> Prepared:
-    text = config.text
     with progress.stage("features", 4) as advance:
         labels = Labels.build(train.label_sets)
-        words = Words.build(
-            train.texts,
-            size=text.vocabulary_size,
-            min_frequency=text.min_frequency,
-            lowercase=text.lowercase,
-            unicode_form=text.unicode_form,
-            strip_accents=text.strip_accents,
-        )
+        words = Words.build(train.texts, **config.text.model_dump())
         advance(1)
         encoded = list(encoded_blocks(words, train.texts))
         features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())

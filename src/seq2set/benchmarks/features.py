@@ -14,17 +14,10 @@ from seq2set.vocabulary import Words
 def run(documents: int = 5_000) -> Ratio:
     """Fit and transform the same texts, uni- and bigrams that occur in two documents or more."""
     texts = zipf_texts(documents)
-    text = Config().text
+    settings = Config().text.model_dump()
 
     def ours() -> None:
-        words = Words.build(
-            texts,
-            size=text.vocabulary_size,
-            min_frequency=text.min_frequency,
-            lowercase=text.lowercase,
-            unicode_form=text.unicode_form,
-            strip_accents=text.strip_accents,
-        )
+        words = Words.build(texts, **settings)
         encoded = list(encoded_blocks(words, texts))
         TfidfFeatures.fit(words, encoded).transform_blocks(encoded)
 

@@ -39,16 +39,8 @@ def train_network(
     """Train on `train`, choose the best weights and the threshold on `valid`."""
     fabric, plan, objective = new_fabric(config), phases(config), Objective.of(config)
     torch.set_num_threads(thread_count(config.threads))
-    text = config.text
     labels = Labels.build(train.label_sets)
-    words = Words.build(
-        train.texts,
-        size=text.vocabulary_size,
-        min_frequency=text.min_frequency,
-        lowercase=text.lowercase,
-        unicode_form=text.unicode_form,
-        strip_accents=text.strip_accents,
-    )
+    words = Words.build(train.texts, **config.text.model_dump())
     prior = _prior(config, words, labels, train, progress)
     torch.manual_seed(config.seed)
     most = ROOM * max(len(set(one)) for one in train.label_sets)

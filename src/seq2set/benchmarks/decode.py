@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from seq2set.benchmarks.costs import costliest
-from seq2set.benchmarks.documents import AAPD, Shape, made_documents, mean_labels
-from seq2set.benchmarks.learner import new_learner
+from seq2set.benchmarks.documents import AAPD, Shape
+from seq2set.benchmarks.learner import Learner
 from seq2set.benchmarks.ratio import Ratio, measure
 from seq2set.nn.decoding import greedy
 from seq2set.training.examples import EncodedExamples, TrainingBatch
@@ -37,20 +37,17 @@ def run(
     rounds: int = 2,
 ) -> Ratio:
     """Decode a split of `documents`, after `settling` updates that teach realistic set sizes."""
-    examples = made_documents(documents, shape)
-    shapes = {"documents": documents, **shape.to_dict(), "labels_a_document": mean_labels(examples)}
     return costliest(
-        lambda model: _measured(model, examples, shape, settings, settling, rounds),
+        lambda learner, examples: _measured(learner, examples, rounds),
         LIMIT,
-        shapes | {"settling_updates": settling},
+        documents=documents,
+        shape=shape,
+        settings=settings,
+        settling=settling,
     )
 
 
-def _measured(
-    model: str, examples: EncodedExamples, shape: Shape, settings: Sequence[str], settling: int, rounds: int
-) -> Ratio:
-    learner = new_learner(model, shape, settings)
-    learner.settle(shape, settling)
+def _measured(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio:
     network, batches = learner.step.network.eval(), _batches(examples)
     found: list[Tensor] = []
 

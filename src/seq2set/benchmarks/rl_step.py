@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from seq2set.benchmarks.costs import costliest
-from seq2set.benchmarks.documents import AAPD, Shape, made_documents, mean_labels
-from seq2set.benchmarks.learner import new_learner
+from seq2set.benchmarks.documents import AAPD, Shape
+from seq2set.benchmarks.learner import Learner
 from seq2set.benchmarks.ratio import Ratio, measure
 from seq2set.training.examples import EncodedExamples
 
@@ -30,20 +30,17 @@ def run(
     rounds: int = 3,
 ) -> Ratio:
     """Update with one batch of `documents`, after `settling` updates that teach realistic set sizes."""
-    examples = made_documents(documents, shape)
-    shapes = {"documents": documents, **shape.to_dict(), "labels_a_document": mean_labels(examples)}
     return costliest(
-        lambda model: _measured(model, examples, shape, settings, settling, rounds),
+        lambda learner, examples: _measured(learner, examples, rounds),
         LIMIT,
-        shapes | {"settling_updates": settling},
+        documents=documents,
+        shape=shape,
+        settings=settings,
+        settling=settling,
     )
 
 
-def _measured(
-    model: str, examples: EncodedExamples, shape: Shape, settings: Sequence[str], settling: int, rounds: int
-) -> Ratio:
-    learner = new_learner(model, shape, settings)
-    learner.settle(shape, settling)
+def _measured(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio:
     batch = examples.batch(np.arange(len(examples)))
     result = measure(
         "rl-step",

@@ -29,6 +29,7 @@ LAYERS = {
     "predictions": 5,
     "calibration": 5,
     "thresholds": 6,
+    "evidence": 6,
     "features": 6,
     "nn": 6,
     "tagger": 7,

@@ -147,12 +147,17 @@ def test_words_stand_where_they_are_said_to(tagger: NeuralTagger, search: str) -
             assert len({word.word.lower() for word in words}) == len(words)
 
 
-def test_words_beyond_the_limit_are_no_evidence(tagger: NeuralTagger) -> None:
+def test_words_beyond_the_limit_are_evidence_of_the_prior_alone(tagger: NeuralTagger) -> None:
     encoder = tagger.config.encoder.model_copy(update={"max_words": 2})
     short = replace(tagger, config=tagger.config.model_copy(update={"encoder": encoder}))
-    found = short.infer(["wheat crude tariff bank"], Request(search="greedy", min_labels=1, explain=True))
+    text = "wheat crude tariff bank"
+    found = short.infer([text], Request(search="greedy", min_labels=1, explain=True))
     assert found.evidence is not None
-    assert {word.word for words in found.evidence[0] for word in words} <= {"wheat", "crude"}
+    assert found.evidence[0][0]
+    for label, words in zip(found.chosen[0], found.evidence[0], strict=True):
+        shares = short.prior.shares(text, int(label)) if short.prior else np.zeros(4)
+        places = [text.split().index(word.word) for word in words]
+        assert all(place < 2 or shares[place] > 0 for place in places)
 
 
 def test_nothing_is_answered_with_nothing(tagger: NeuralTagger) -> None:
@@ -186,8 +191,8 @@ def test_weights_of_other_sizes_are_a_sentence(tagger: NeuralTagger, tmp_path: P
 def test_evidence_leaves_out_punctuation_and_repetitions() -> None:
     text, spans = "Oil , oil up", [Span(0, 3), Span(4, 5), Span(6, 9), Span(10, 12)]
     weights = np.array([0.2, 0.5, 0.25, 0.05, 0.0], np.float32)
-    words = neural.attention_evidence(text, spans, weights, 5)
+    words = neural.heaviest_words(text, spans, weights, 5)
     assert [(word.word, word.start, word.end) for word in words] == [("oil", 6, 9), ("up", 10, 12)]
     assert [word.weight for word in words] == pytest.approx([0.25, 0.05])
-    assert len(neural.attention_evidence(text, spans, weights, 1)) == 1
-    assert neural.attention_evidence(text, spans, np.zeros(4, np.float32), 5) == ()
+    assert len(neural.heaviest_words(text, spans, weights, 1)) == 1
+    assert neural.heaviest_words(text, spans, np.zeros(4, np.float32), 5) == ()

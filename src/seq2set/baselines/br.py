@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.baselines.evidence import linear_evidence
+from seq2set.baselines.evidence import linear_shares
 from seq2set.baselines.linear import LinearScorer
 from seq2set.calibration import Sigmoid
 from seq2set.config import Config
+from seq2set.evidence import heaviest_words
 from seq2set.features import TfidfFeatures
 from seq2set.predictions import Evidence, Inference, Request, decide
 from seq2set.tagger import Parts
@@ -50,11 +51,14 @@ class BinaryRelevance:
     def _evidence(
         self, texts: Sequence[str], chosen: Sequence[npt.NDArray[np.intp]], most: int
     ) -> list[list[tuple[Evidence, ...]]]:
-        weights = self.scorer.weights
-        return [
-            [linear_evidence(text, self.features, weights[:, label], most) for label in labels]
-            for text, labels in zip(texts, chosen, strict=True)
-        ]
+        return [self._text_evidence(text, labels, most) for text, labels in zip(texts, chosen, strict=True)]
+
+    def _text_evidence(
+        self, text: str, labels: npt.NDArray[np.intp], most: int
+    ) -> list[tuple[Evidence, ...]]:
+        spans, weights = self.words.encode_with_spans(text).spans, self.scorer.weights
+        shares = (linear_shares(text, self.features, weights[:, label]) for label in labels)
+        return [heaviest_words(text, spans, share, most) for share in shares]
 
     def parts(self) -> Parts:
         """Take the model apart for saving."""

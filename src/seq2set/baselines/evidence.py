@@ -6,30 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.features import TfidfFeatures, occurrences
-from seq2set.predictions import Evidence
 
 
-def linear_evidence(
-    text: str, features: TfidfFeatures, weights: npt.NDArray[np.float32], most: int
-) -> tuple[Evidence, ...]:
-    """Return the words that speak most for a label, the strongest first; their weights sum to at most 1.
+def linear_shares(
+    text: str, features: TfidfFeatures, weights: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float64]:
+    """Return each word's share (T,) of what speaks for a label; a word that speaks against it has none.
 
     A term's contribution to the margin is shared by its occurrences, and an occurrence's by its words.
-    Left out are words that speak against the label, punctuation, and repetitions of a word named already.
     """
-    place_weights = _place_weights(text, features, weights)
-    total = place_weights[place_weights > 0].sum()
-    spans = features.words.encode_with_spans(text).spans
-    named: dict[str, Evidence] = {}
-    for place in np.argsort(-place_weights, kind="stable"):
-        if place_weights[place] <= 0 or len(named) == most:
-            break
-        start, end = spans[place]
-        word = text[start:end]
-        if not any(map(str.isalnum, word)):
-            continue
-        named.setdefault(word.lower(), Evidence(word, start, end, float(place_weights[place] / total)))
-    return tuple(named.values())
+    laid = np.maximum(_place_weights(text, features, weights), 0)
+    return np.asarray(laid / max(laid.sum(), np.finfo(np.float64).tiny), np.float64)
 
 
 def _place_weights(

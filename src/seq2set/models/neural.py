@@ -18,9 +18,9 @@ from seq2set.baselines.linear import LinearScorer
 from seq2set.batching import collate
 from seq2set.config import Config
 from seq2set.errors import InputError
+from seq2set.evidence import heaviest_words
 from seq2set.features import TfidfFeatures
 from seq2set.models.building import build_network
-from seq2set.models.evidence import attention_evidence
 from seq2set.models.filling import filled
 from seq2set.models.network import SetNetwork
 from seq2set.models.prior import PriorModel
@@ -108,16 +108,23 @@ class NeuralTagger:
         evidence: list[list[tuple[Evidence, ...]]],
         most: int,
     ) -> None:
-        """Lay on each label the words that the set decoder looked at when it gave the label."""
+        """Name for each label the words that the set decoder looked at when it gave the label.
+
+        With a linear prior, which has its own reasons, the two weigh the same.
+        """
         sequences = [torch.from_numpy(chosen[i].astype(np.int64)) for i in block.places]
         pad = Symbols(len(self.labels)).pad
         padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad)
-        weights: Tensor = attention_along(block.policy, padded[:, None].to(block.policy.device))[0]
-        looked = weights[:, 0].cpu().numpy()  # (B, S, T)
+        attention: Tensor = attention_along(block.policy, padded[:, None].to(block.policy.device))[0]
+        looked = attention[:, 0].cpu().numpy()  # (B, S, T)
         for row, place in enumerate(block.places):
             spans = self.words.encode_with_spans(texts[place]).spans
-            steps = looked[row, : len(chosen[place])]
-            evidence[place] = [attention_evidence(texts[place], spans, step, most) for step in steps]
+            for label, step in zip(chosen[place], looked[row], strict=False):
+                weights = np.zeros(len(spans))
+                weights[: len(step)] = step[: len(spans)]
+                if self.prior is not None:
+                    weights = (weights + self.prior.shares(texts[place], int(label))) / 2
+                evidence[place].append(heaviest_words(texts[place], spans, weights, most))
 
     def parts(self) -> Parts:
         """Take the model apart for saving."""

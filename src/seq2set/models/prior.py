@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
+from seq2set.baselines.evidence import linear_shares
 from seq2set.baselines.linear import LinearScorer, fit_linear
 from seq2set.config import Config
 from seq2set.features import TfidfFeatures, encoded_blocks
@@ -34,6 +35,10 @@ class PriorModel:
     def margins(self, texts: Sequence[str]) -> Reals:
         """Return every label's margin for every text: (N, L)."""
         return self.scorer.margins(self.features.transform(texts))
+
+    def shares(self, text: str, label: int) -> npt.NDArray[np.float64]:
+        """Return each word's share (T,) of what speaks for a label."""
+        return linear_shares(text, self.features, self.scorer.weights[:, label])
 
 
 class FittedPrior(NamedTuple):

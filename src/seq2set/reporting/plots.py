@@ -86,7 +86,9 @@ def training_curve(history: list[dict[str, Any]]) -> str | None:
             axes.plot(*zip(*points, strict=True), color=colour, ls=dash, marker=".", label=phase)
         best = max(looks, key=lambda look: look["micro_f1"])
         axes.axhline(best["micro_f1"], color=GREY, lw=0.8)
-        axes.text(0, best["micro_f1"], f" best {best['micro_f1']:.4f}", color=GREY, fontsize=9, va="bottom")
+        across = axes.get_yaxis_transform()  # x by the axes, y by the data
+        words = f"best {best['micro_f1']:.4f}"
+        axes.text(0.01, best["micro_f1"], words, color=GREY, fontsize=9, va="bottom", transform=across)
         axes.set(xlabel="updates", ylabel="validation micro-F1")
         axes.legend(frameon=False, loc="lower right")
 

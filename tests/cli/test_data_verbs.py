@@ -183,3 +183,15 @@ def test_stats_for_people_and_as_pictures(seq2set, small_corpus: PreparedCorpus,
     assert "grain" in outcome.out
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in (tmp_path / "plots").iterdir())
     assert any((tmp_path / "plots").iterdir())
+
+
+@pytest.mark.parametrize("verb", ["stats", "check"])
+def test_the_columns_of_a_plain_file_can_be_named(seq2set, verb: str, tmp_path: Path) -> None:
+    rows = "".join(f"some words {n},{'a|b' if n % 2 else 'b'}\n" for n in range(40))
+    path = write(tmp_path / "papers.csv", "abstract,tags\n" + rows)
+    wrong = seq2set("data", verb, path)
+    assert (wrong.code, "the columns are: abstract, tags" in wrong.err) == (2, True)
+    named = ("--text", "abstract", "--labels", "tags", "--separator", "|", "--json")
+    outcome = seq2set("data", verb, path, *named)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["documents"] == 40

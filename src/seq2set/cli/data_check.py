@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from seq2set.cli import columns
+
 
 def check(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A prepared folder, a known name, or a file.")],
@@ -16,6 +18,10 @@ def check(
     near_duplicate: Annotated[
         float, typer.Option(min=0.5, max=1.0, help="How similar two texts must be to be called the same.")
     ] = 0.9,
+    text: columns.Text = "text",
+    labels: columns.Labels = "labels",
+    separator: columns.Separator = None,
+    encoding: columns.Encoding = "utf-8",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Find what would spoil a training run, before it starts; exit code 1 where there is an error."""
@@ -23,8 +29,9 @@ def check(
     from seq2set.corpora.checks.checking import check_corpus
     from seq2set.corpora.document import SPLITS
     from seq2set.corpora.opening import open_corpus
+    from seq2set.corpora.reading import ReadOptions
 
-    corpus = open_corpus(data)
+    corpus = open_corpus(data, ReadOptions(text=text, labels=labels, separator=separator, encoding=encoding))
     documents = sum(len(corpus.split(name)) for name in SPLITS)
     with RichProgress().stage("checking", documents) as advance:
         findings = check_corpus(

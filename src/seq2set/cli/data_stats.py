@@ -8,20 +8,27 @@ from typing import Annotated
 
 import typer
 
+from seq2set.cli import columns
+
 
 def stats(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A prepared folder, a known name, or a file.")],
     top: Annotated[int, typer.Option(min=1, help="How many labels and pairs of labels to show.")] = 20,
     plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw plots (PNG) into a folder.")] = None,
+    text: columns.Text = "text",
+    labels: columns.Labels = "labels",
+    separator: columns.Separator = None,
+    encoding: columns.Encoding = "utf-8",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Describe a corpus: its size, its labels, and how they go together."""
     from seq2set.cli.console import RichProgress
     from seq2set.corpora.document import SPLITS
     from seq2set.corpora.opening import open_corpus
+    from seq2set.corpora.reading import ReadOptions
     from seq2set.corpora.statistics import corpus_statistics
 
-    corpus = open_corpus(data)
+    corpus = open_corpus(data, ReadOptions(text=text, labels=labels, separator=separator, encoding=encoding))
     with RichProgress().stage("reading", sum(len(corpus.split(name)) for name in SPLITS)) as advance:
         statistics = corpus_statistics(corpus, top=top, progress=advance)
     if plot is not None:

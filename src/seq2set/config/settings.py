@@ -120,6 +120,8 @@ class DecoderSettings(Settings):
     """Hidden units."""
     layers: Positive = 2
     """Layers of the LSTM."""
+    attention: NotNegative = 0
+    """Units of each attention; 0 takes as many as hidden units."""
     dropout: Share = 0.3
     """The share of numbers that training leaves out."""
 
@@ -145,7 +147,7 @@ class ObjectiveSettings(Settings):
 
     lambda_: Share = Field(default=0.95, alias="lambda")
     """The weight of the set decoder's loss; the rest is the sequence decoder's."""
-    reward: Literal["f1", "hamming", "jaccard", "subset_accuracy"] = "f1"
+    reward: Literal["f1", "hamming", "jaccard", "micro_f1", "subset_accuracy"] = "f1"
     """What a sampled set is rewarded by."""
     baseline: Literal["greedy", "leave-one-out"] = "greedy"
     """What a reward is compared with: the greedy set's, or the mean of the document's other samples."""

@@ -19,7 +19,13 @@ def build_network(config: Config, words: int, labels: int, max_labels: int | Non
             min(words, encoder.words + 2), encoder.embedding, encoder.hidden, encoder.layers, encoder.dropout
         ),
         labels,
-        DecoderSizes(decoder.embedding, decoder.hidden, decoder.layers, decoder.dropout),
+        DecoderSizes(
+            decoder.embedding,
+            decoder.hidden,
+            decoder.layers,
+            decoder.attention or decoder.hidden,
+            decoder.dropout,
+        ),
         sequence_decoder=SEQUENCE_DECODER[config.model],
         train_sequence_decoder=config.set_decoder.train_sequence_decoder,
         prior=config.prior.enabled,

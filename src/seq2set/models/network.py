@@ -26,6 +26,7 @@ class DecoderSizes(NamedTuple):
     embedding: int
     hidden: int
     layers: int
+    attention: int
     dropout: float
 
 
@@ -92,5 +93,6 @@ def _decoder(labels: int, sizes: DecoderSizes, sources: list[int], start: int) -
         sources=sources,
         start=start,
         layers=sizes.layers,
+        attention=sizes.attention,
         dropout=sizes.dropout,
     )

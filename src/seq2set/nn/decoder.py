@@ -68,13 +68,14 @@ class AttentionDecoder(nn.Module):
         sources: Sequence[int],
         start: int,
         layers: int = 1,
+        attention: int | None = None,
         dropout: float = 0.0,
     ):
         super().__init__()
         self.symbols = Symbols(labels)
         self.embedding = nn.Embedding(self.symbols.inputs, embedding, padding_idx=self.symbols.pad)
         self.first = nn.ModuleList(nn.Linear(start, 2 * hidden) for _ in range(layers))
-        self.attentions = nn.ModuleList(AdditiveAttention(hidden, size, hidden) for size in sources)
+        self.attentions = nn.ModuleList(AdditiveAttention(hidden, size, attention or hidden) for size in sources)
         inputs = [embedding + sum(sources)] + [hidden] * (layers - 1)
         self.cells = nn.ModuleList(nn.LSTMCell(size, hidden) for size in inputs)
         self.readout = nn.Linear(hidden + sum(sources), hidden, bias=False)

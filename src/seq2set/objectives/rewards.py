@@ -1,7 +1,7 @@
 """Rewards that do not depend on the order of labels, on all documents at once; eq. 11 is `f1`.
 
 Sets are masks, true where a label is present, and broadcast: samples (B, K, L) go with true sets (B, 1, L).
-Every reward lies between 0 and 1.
+Every reward but `micro_f1` looks at each document alone and lies between 0 and 1.
 
 Letters: B documents, K samples a document, L labels.
 """
@@ -39,10 +39,23 @@ def subset_accuracy(predicted: Tensor, actual: Tensor) -> Tensor:
     return (predicted == actual).all(-1).float()
 
 
+def micro_f1(predicted: Tensor, actual: Tensor) -> Tensor:
+    """Return what each set (.., L) adds to the micro-F1 f of all the sets here together.
+
+    f is 2 TP / (P + A), summed over all sets, so a set raises it exactly if its own 2 TP - f (P + A) is
+    positive (Dinkelbach's way to maximise a ratio of sums). A document counts by its labels, as it does in
+    micro-F1, while `f1` counts every document the same. Divided by twice the mean size of the true sets.
+    """
+    common, sizes = _size(predicted & actual), _size(predicted) + _size(actual)
+    f = 2 * common.sum() / sizes.sum().clamp(min=1.0)
+    return (2 * common - f * sizes) / (2 * _size(actual).mean()).clamp(min=1.0)
+
+
 REWARDS: dict[str, Reward] = {
     "f1": f1,
     "hamming": hamming,
     "jaccard": jaccard,
+    "micro_f1": micro_f1,
     "subset_accuracy": subset_accuracy,
 }
 """The rewards by the names that settings use."""

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seq2set.bundle import load_model, model_folder, save_model
+from seq2set.bundle import load_model, model_folder, read_about, renew_model, save_model
 from seq2set.errors import ModelFolderError, OutputError
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
+from seq2set.rules import global_rule, top_rule
 from seq2set.runs import RunFolder
 
 TEXTS = ["wheat harvest", "crude barrels at the bank", ""]
@@ -72,7 +75,7 @@ def test_a_missing_file_is_named(model: Path) -> None:
 def test_a_newer_format_is_refused(model: Path) -> None:
     manifest = json.loads((model / "manifest.json").read_text())
     (model / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
-    with pytest.raises(ModelFolderError, match=r"has format version 99, .* reads up to 1; upgrade seq2set"):
+    with pytest.raises(ModelFolderError, match=r"has format version 99, .* reads up to 2; upgrade seq2set"):
         load_model(model)
 
 
@@ -117,6 +120,101 @@ def test_foreign_settings_are_refused_though_their_checksum_is_right(
         ModelFolderError, match=r"does not hold a model that can be opened: .*from_the_future"
     ):
         load_model(tmp_path / "m")
+
+
+def rewritten(model: Path, facts: dict[str, object], version: int = 2) -> Path:
+    """Put other facts into a folder, with checksums that are right."""
+    from seq2set.files import sha256_of
+
+    saved = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(saved | {"facts": facts}))
+    manifest = json.loads((model / "manifest.json").read_text()) | {"format": version}
+    manifest["files"]["config.json"]["sha256"] = sha256_of(model / "config.json")
+    (model / "manifest.json").write_text(json.dumps(manifest))
+    return model
+
+
+def test_a_folder_from_before_there_were_rules(br_run: RunFolder, model: Path) -> None:
+    facts = dict(load_model(model).parts().facts)
+    del facts["rule"]
+    opened = load_model(rewritten(model, facts | {"threshold": 0.375}, version=1))
+    assert opened.rule == global_rule(0.375)
+    assert opened.parts().facts == facts | {"rule": {"kind": "global", "thresholds": [0.375]}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ({"kind": "per-label", "thresholds": [0.1]}, "a rule of 1 thresholds cannot decide on 4 labels"),
+        ({"kind": "top-k", "k": 9}, "top_k is 9, but there are 4 labels; it must be <= 4"),
+        ({"kind": "global", "thresholds": [7]}, r"threshold is 7; it must lie in \[0, 1\]"),
+        ({"kind": "oracle"}, "rule 'oracle' is not known"),
+        ({}, "'kind'"),
+    ],
+)
+def test_a_rule_that_cannot_be(model: Path, rule: dict[str, object], sentence: str) -> None:
+    facts = dict(load_model(model).parts().facts) | {"rule": rule}
+    with pytest.raises(ModelFolderError, match=f"does not hold a model that can be opened: {sentence}"):
+        load_model(rewritten(model, facts))
+
+
+def test_a_renewed_folder_holds_the_new_and_keeps_the_rest(br_run: RunFolder, model: Path) -> None:
+    facts = dict(load_model(model).parts().facts) | {"rule": top_rule(2).to_dict()}
+    renew_model(model.parent, facts=facts, about={"new": 1}, card="a new card")
+    assert load_model(model).rule == top_rule(2)
+    assert read_about(model) == {"new": 1}
+    assert (model / "README.md").read_text() == "a new card"
+    assert {path.name for path in model.iterdir()} == {path.name for path in br_run.model.iterdir()}
+    old, new = (json.loads((one / "manifest.json").read_text())["files"] for one in (br_run.model, model))
+    assert old.keys() == new.keys()
+    assert {name for name in new if new[name] != old[name]} == {"config.json", "README.md"}
+    assert new["README.md"].keys() == {"sha256", "bytes"}
+
+
+KILLED = """
+import os, pathlib, shutil, signal, sys
+from seq2set.bundle import load_model, renew_model
+from seq2set.rules import top_rule
+
+model, out = map(pathlib.Path, sys.argv[1:])
+facts = dict(load_model(model).parts().facts) | {"rule": top_rule(2).to_dict()}
+rename = pathlib.Path.replace
+
+for moment in range(7):
+    copy = pathlib.Path(shutil.copytree(model, out / str(moment)))
+    child = os.fork()
+    if not child:
+        left = moment
+
+        def replace(path, target):
+            global left
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+            return rename(path, target)
+
+        pathlib.Path.replace = replace
+        renew_model(copy, facts=facts, about={}, card="a new card")
+        os._exit(0)
+    print(moment, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_killed_at_any_moment_the_folder_opens(br_run: RunFolder, model: Path, tmp_path: Path) -> None:
+    """Six renames: both new files beside the old ones, the manifest of both, both in place, the manifest."""
+    script = [sys.executable, "-c", KILLED, str(model), str(tmp_path / "killed")]
+    ended = subprocess.run(script, capture_output=True, text=True, check=True).stdout.split()
+    assert ended == [str(one) for moment in range(7) for one in (moment, 0 if moment == 6 else -9)]
+    opened = [load_model(tmp_path / "killed" / str(moment)) for moment in range(7)]
+    own = load_model(br_run.path).rule
+    assert [one.rule == top_rule(2) for one in opened] == [False, False, False, False, False, True, True]
+    assert all(one.rule == own for one in opened[:5])
+    facts = dict(opened[0].parts().facts) | {"rule": top_rule(3).to_dict()}
+    for moment in range(7):  # and it can be renewed again, to the end
+        folder = tmp_path / "killed" / str(moment)
+        renew_model(folder, facts=facts, about={}, card="again")
+        assert load_model(folder).rule == top_rule(3)
+        assert "next" not in (folder / "manifest.json").read_text()
 
 
 def test_what_is_no_model_folder(tmp_path: Path) -> None:

@@ -49,6 +49,17 @@ def test_the_curve_agrees_with_the_metrics(br_run: RunFolder) -> None:
     assert point.recall == pytest.approx(low.metrics["micro_recall"])
 
 
+def test_the_rule_that_decided_is_told(br_run: RunFolder) -> None:
+    own = evaluate(br_run.path)
+    assert own.result.rule is not None
+    assert own.summary()["rule"] == {"kind": "global", "thresholds": [own.summary()["threshold"]]}
+    asked = evaluate(br_run.path, request=Request(threshold=0.5)).summary()
+    assert (asked["threshold"], asked["rule"]) == (0.5, {"kind": "global", "thresholds": [0.5]})
+    few = evaluate(br_run.path, request=Request(top_k=2))
+    assert (few.summary()["threshold"], few.summary()["rule"]) == (None, {"kind": "top-k", "k": 2})
+    assert few.result.predicted_cardinality == {2: few.result.documents}
+
+
 def test_cardinalities_count_documents(br_run: RunFolder) -> None:
     result = evaluate(br_run.path).result
     assert sum(result.actual_cardinality.values()) == result.documents

@@ -25,13 +25,14 @@ from safetensors.numpy import load_file, save_file
 
 import seq2set
 from seq2set.config import validated
-from seq2set.errors import ConfigError, ModelFolderError, UnknownNameError
-from seq2set.files import folder_written_aside, sha256_of, write_json, write_text
+from seq2set.errors import InputError, ModelFolderError
+from seq2set.files import folder_written_aside, sha256_of, write_json, write_text, written_aside
 from seq2set.models.registry import tagger_class
+from seq2set.rules import global_rule
 from seq2set.tagger import Parts, Tagger
 from seq2set.vocabulary import Labels, Words
 
-FORMAT = 1
+FORMAT = 2
 """Raised when a folder written from now on could not be read by earlier versions."""
 
 MANIFEST = "manifest.json"
@@ -54,6 +55,21 @@ def save_model(
         write_json(aside / MANIFEST, _manifest(aside))
 
 
+def renew_model(folder: Path, *, facts: Mapping[str, Any], about: Mapping[str, Any], card: str) -> None:
+    """Replace what training found and the model card; whenever this is killed, the folder can be opened."""
+    folder = model_folder(folder)
+    settings = _read_json(folder / CONFIG)["settings"]
+    manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
+    with written_aside(folder / CONFIG) as config, written_aside(folder / CARD) as readme:
+        write_json(config, {"settings": settings, "facts": dict(facts), "about": dict(about)})
+        write_text(readme, card)
+        new = {CONFIG: _recorded(config), CARD: _recorded(readme)}
+        # Until both files are in their place, the old and the new ones are right.
+        old = {name: manifest["files"].get(name, {}) | {"next": new[name]["sha256"]} for name in new}
+        write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | old})
+    write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | new})
+
+
 def load_model(folder: Path) -> Tagger:
     """Check a model folder against its manifest, and put the model together."""
     folder = model_folder(folder)
@@ -65,12 +81,22 @@ def load_model(folder: Path) -> Tagger:
             words=Words.from_json((folder / TOKENIZER).read_text(encoding="utf-8")),
             labels=Labels.from_dict(_read_json(folder / LABELS)),
             tensors=load_file(folder / TENSORS),
-            facts=saved["facts"],
+            facts=_facts(saved["facts"]),
         )
-        return tagger_class(parts.config.model).restore(parts)
-    except (KeyError, TypeError, ValueError, SafetensorError, ConfigError, UnknownNameError) as error:
+        tagger = tagger_class(parts.config.model).restore(parts)
+        tagger.rule.refuse_misfit(len(parts.labels))
+        return tagger
+    except (KeyError, TypeError, ValueError, SafetensorError, InputError) as error:
         # The checksums are right, so the folder was written like this: by other software, or by hand.
         raise ModelFolderError(f"{folder} does not hold a model that can be opened: {error}") from error
+
+
+def _facts(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what training found; a folder of format 1 has a threshold where there is a rule now."""
+    facts = dict(saved)
+    if "threshold" in facts:
+        facts["rule"] = global_rule(facts.pop("threshold")).to_dict()
+    return facts
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -113,18 +139,22 @@ def _verify_file(folder: Path, name: str, recorded: Any) -> None:
         raise ModelFolderError(f"{folder / MANIFEST} lists '{name}', which lies outside the folder")
     if not (folder / name).is_file():
         raise ModelFolderError(f"{folder / name} is missing; copy the model folder again")
-    if not isinstance(recorded, dict) or sha256_of(folder / name) != recorded.get("sha256"):
+    if not isinstance(recorded, dict) or sha256_of(folder / name) not in (
+        recorded.get("sha256"),
+        recorded.get("next"),
+    ):
         raise ModelFolderError(
             f"{folder / name} is damaged: its SHA-256 is not the one in {MANIFEST}; copy the folder again"
         )
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    files = {
-        path.name: {"sha256": sha256_of(path), "bytes": path.stat().st_size}
-        for path in sorted(folder.iterdir())
-    }
+    files = {path.name: _recorded(path) for path in sorted(folder.iterdir())}
     return {"format": FORMAT, "seq2set": seq2set.__version__, "files": files}
+
+
+def _recorded(path: Path) -> dict[str, Any]:
+    return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
 
 
 def _read_json(path: Path) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from seq2set.config import Config
 from seq2set.models.registry import find_entry
+from seq2set.rules import Rule
 
 _METRIC_NAMES = {
     "micro_f1": "micro-F1",
@@ -39,16 +40,17 @@ def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any
         "",
         "## Metrics on the validation split",
         "",
-        "The threshold and the other choices of this model were tuned on this very split, so these figures "
-        "are a little too good. The test split was not looked at: `seq2set evaluate` reports it.",
+        "The decision rule and the other choices of this model were tuned on this very split, so these "
+        "figures are a little too good. The test split was not looked at: `seq2set evaluate` reports it.",
         "",
         *_table(("metric", "value"), [(_METRIC_NAMES[k], f"{metrics[k]:.4f}") for k in _METRIC_NAMES]),
         "",
+        *_tuned_later(about),
         "## Training",
         "",
         *_table(
             ("", ""),
-            [(str(key), _plain(value)) for key, value in (dict(about["training"]) | dict(facts)).items()],
+            [(str(key), _plain(value)) for key, value in (dict(about["training"]) | _found(facts)).items()],
         ),
         "",
         "## Limits",
@@ -57,6 +59,24 @@ def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any
         "",
     ]
     return "\n".join(lines)
+
+
+def _tuned_later(about: Mapping[str, Any]) -> list[str]:
+    """Say what was tuned after the training, and whether the figures above are from before that."""
+    if "tuned" not in about:
+        return []
+    tuned = about["tuned"]
+    stale = "" if tuned["validation_renewed"] else " The figures above are without that rule."
+    return [
+        f"The decision rule was tuned after the training for the best {_METRIC_NAMES[tuned['metric']]} on "
+        f"{tuned['data']}, {tuned['split']}, {tuned['documents']:,} documents: {tuned['before']:.4f} before, "
+        f"{tuned['after']:.4f} after.{stale}",
+        "",
+    ]
+
+
+def _found(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(facts) | {"rule": Rule.from_dict(facts["rule"]).in_words()}
 
 
 def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from seq2set.corpora.document import Document
 from seq2set.metrics import Counts, LabelMetrics, RankingCounts
 from seq2set.predictions import Inference, Request
 from seq2set.progress import Progress, Silent
+from seq2set.rules import Rule
 from seq2set.tagger import Tagger
 from seq2set.vocabulary import Labels
 
@@ -44,7 +45,8 @@ class Evaluation:
 
     documents: int
     labels: int
-    threshold: float
+    rule: Rule | None
+    """The rule that gave the labels; none where a search found the sets by itself."""
     metrics: dict[str, float]
     ranking: dict[str, float]
     per_label: list[LabelMetrics]
@@ -54,6 +56,11 @@ class Evaluation:
     unseen_labels: int
     """How many of the split's labels the model never saw in training."""
     seconds: float
+
+    @property
+    def threshold(self) -> float | None:
+        """The one score from which on every label was given, where there is one."""
+        return self.rule.thresholds[0] if self.rule and self.rule.kind == "global" else None
 
     @property
     def documents_a_second(self) -> float:
@@ -86,6 +93,7 @@ class Report:
             **result.metrics,
             **result.ranking,
             "threshold": result.threshold,
+            "rule": result.rule and result.rule.to_dict(),
             "unseen_labels": result.unseen_labels,
             "documents_a_second": round(result.documents_a_second, 1),
         }
@@ -112,7 +120,7 @@ def evaluate_tagger(
     Labels that the model never saw in training count like any other: nobody can give them, so they are
     misses, and they have rows of their own in the per-label table.
     """
-    tally = _Tally(tagger, _with_unseen(tagger.labels, split), request or Request())
+    tally = _Tally(tagger, with_unseen(tagger.labels, split), request or Request())
     with (progress or Silent()).stage("predict", len(split)) as advance:
         for documents in split.iter_batches(BATCH):
             tally.add(documents)
@@ -120,7 +128,8 @@ def evaluate_tagger(
     return tally.result()
 
 
-def _with_unseen(labels: Labels, split: Labelled) -> Labels:
+def with_unseen(labels: Labels, split: Labelled) -> Labels:
+    """Add the labels of a split that a model does not know, behind those that it knows."""
     unseen = sorted({name for one in split.labels() for name in one} - set(labels.names))
     return Labels((*labels.names, *unseen), (*labels.frequencies, *(0 for _ in unseen)))
 
@@ -142,6 +151,7 @@ class _Tally:
         self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
         self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
         self.seconds = 0.0
+        self.rule: Rule | None = None
 
     def add(self, documents: Sequence[Document]) -> None:
         texts = [document.text for document in documents]
@@ -155,6 +165,7 @@ class _Tally:
         self.sizes[0].update(len(one) for one in answer.chosen)
         self.sizes[1].update(np.diff(actual.indptr).tolist())
         self.seconds += seconds
+        self.rule = answer.rule
 
     def _add_curve(self, scores: npt.NDArray[np.float32], actual: csr_matrix) -> None:
         right = np.sort(scores[actual.toarray().astype(bool)])
@@ -164,12 +175,12 @@ class _Tally:
         self.curve[:, 1] += len(everything) - np.searchsorted(everything, levels)
 
     def result(self) -> Evaluation:
-        request, names = self.request, self.labels.names
+        names = self.labels.names
         counts, ranking = reduce(add, self.counts), reduce(add, self.ranking)
         return Evaluation(
             documents=counts.documents,
             labels=len(names),
-            threshold=self.tagger.threshold if request.threshold is None else request.threshold,
+            rule=self.rule,
             metrics=counts.metrics(),
             ranking=ranking.metrics(),
             per_label=counts.per_label(names),

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.errors import InputError, UnknownNameError
+from seq2set.rules import Rule, global_rule, top_rule
 
 Scores = npt.NDArray[np.float32]
 
@@ -42,6 +43,8 @@ class Inference(NamedTuple):
     """Each text's labels, in the order in which the model gives them."""
     evidence: list[list[tuple[Evidence, ...]]] | None = None
     """For each chosen label the words it rests on, where asked for."""
+    rule: Rule | None = None
+    """The rule that chose; none where a search found the sets by itself."""
 
     def suggestions(self, names: Sequence[str]) -> list[tuple[Suggestion, ...]]:
         """Spell the chosen labels out."""
@@ -61,21 +64,29 @@ class Request:
     """How a prediction is wanted; what is left open is as the model was trained."""
 
     threshold: float | None = None
-    """The score from which on a label is given."""
+    """The score from which on a label is given, instead of by the model's own rule."""
     max_labels: int | None = None
     """At most so many labels, the best ones."""
     min_labels: int = 0
-    """At least so many labels, even below the threshold."""
+    """At least so many labels, even where the rule gives fewer."""
     search: str | None = None
     """How a decoder is searched: one of SEARCHES; models without a decoder take no notice."""
     explain: bool = False
     """Whether to say which words each label rests on."""
     words_a_label: int = 8
     """How many words to name for each label."""
+    top_k: int | None = None
+    """So many labels, the best ones, instead of by the model's own rule."""
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise InputError(f"threshold is {self.threshold}; it must lie in [0, 1]")
+        if self.top_k is not None and self.top_k < 1:
+            raise InputError(f"top_k is {self.top_k}; it must be >= 1")
+        if self.top_k is not None and self.threshold is not None:
+            raise InputError(
+                f"threshold is {self.threshold} and top_k is {self.top_k}; only one of the two can decide"
+            )
         if self.search is not None and self.search not in SEARCHES:
             raise UnknownNameError("search", self.search, SEARCHES)
         if self.min_labels < 0:
@@ -87,11 +98,33 @@ class Request:
             )
 
 
-def decide(scores: Scores, threshold: float, request: Request) -> list[npt.NDArray[np.intp]]:
-    """Choose each document's labels from its scores (N, L), the best first."""
-    threshold = threshold if request.threshold is None else request.threshold
-    order = np.argsort(-scores, axis=1, kind="stable")
-    given = (scores >= np.float32(threshold)).sum(axis=1)
-    most = scores.shape[1] if request.max_labels is None else request.max_labels
-    numbers = np.clip(given, min(request.min_labels, scores.shape[1]), most)
-    return [row[:number] for row, number in zip(order, numbers, strict=True)]
+def deciding_rule(rule: Rule, request: Request, labels: int) -> Rule:
+    """Return the rule that decides among so many labels: the request's where it names one, or the model's."""
+    if request.threshold is not None:
+        return global_rule(request.threshold)
+    if request.top_k is not None:
+        rule = top_rule(request.top_k)
+        rule.refuse_misfit(labels)
+    return rule
+
+
+def decide(scores: Scores, rule: Rule, request: Request) -> list[npt.NDArray[np.intp]]:
+    """Choose each document's labels from its scores (N, L), the best first.
+
+    Where the rule gives more labels than are asked for, the best of them stay; where it gives fewer, the
+    best of the others join them.
+    """
+    given = deciding_rule(rule, request, scores.shape[1]).given(scores)
+    _fill(given, scores, request.min_labels)
+    # Only what is given is put in order: it is little, and sorting all labels would take most of the time.
+    rows, labels = np.nonzero(given)
+    best_first = labels[np.lexsort((-scores[rows, labels], rows))]
+    ends = np.cumsum(given.sum(axis=1))
+    return [row[: request.max_labels] for row in np.split(best_first, ends)[:-1]]
+
+
+def _fill(given: npt.NDArray[np.bool_], scores: Scores, least: int) -> None:
+    """Give the best of the other labels where fewer than `least` are given."""
+    for row in np.flatnonzero(given.sum(axis=1) < least):
+        others = np.argsort(np.where(given[row], np.inf, -scores[row]), kind="stable")
+        given[row, others[: least - given[row].sum()]] = True

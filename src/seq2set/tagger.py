@@ -13,6 +13,7 @@ import numpy.typing as npt
 from seq2set.config import Config
 from seq2set.corpora.document import Document
 from seq2set.predictions import Inference, Request
+from seq2set.rules import Rule
 from seq2set.vocabulary import Labels, Words
 
 Tensors = Mapping[str, npt.NDArray[Any]]
@@ -27,7 +28,7 @@ class Parts:
     labels: Labels
     tensors: Tensors
     facts: Mapping[str, Any]
-    """Numbers that training found, such as the tuned threshold; plain JSON."""
+    """Numbers that training found, such as the tuned rule; plain JSON."""
 
 
 class Tagger(Protocol):
@@ -38,8 +39,8 @@ class Tagger(Protocol):
         """The labels it can give."""
 
     @property
-    def threshold(self) -> float:
-        """The score from which on it gives a label, unless a request says otherwise."""
+    def rule(self) -> Rule:
+        """The rule by which its scores become a set of labels, unless a request says otherwise."""
 
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Score and choose labels for each text."""

@@ -22,7 +22,8 @@ def evaluate(
     split: Annotated[
         str, typer.Option(help="train, valid or test; a plain file is measured whole.")
     ] = "test",
-    threshold: Annotated[float | None, typer.Option(help="Override the model's threshold.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Give so many labels, the best ones.")] = None,
     search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a model.")] = False,
     show: Annotated[
@@ -39,7 +40,7 @@ def evaluate(
 
     if report is not None:
         refuse_occupied(report, force=force)
-    request = Request(threshold=threshold, search=search)
+    request = Request(threshold=threshold, top_k=top_k, search=search)
     progress = RichProgress()
     found = [measure(model, data=data, split=split, request=request, progress=progress) for model in models]
     if report is not None:

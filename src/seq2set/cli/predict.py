@@ -32,6 +32,7 @@ def predict(
     ] = "id",
     encoding: Annotated[str, typer.Option(help="The character encoding of --input.")] = "utf-8",
     threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Give so many labels, the best ones.")] = None,
     max_labels: Annotated[int | None, typer.Option(help="Give at most so many labels.")] = None,
     min_labels: Annotated[int, typer.Option(help="Give at least so many labels.")] = 0,
     search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
@@ -47,7 +48,7 @@ def predict(
 
     if texts and source:
         raise InputError("texts are given both as arguments and by --input; give one of the two")
-    request = Request(threshold, max_labels, min_labels, search, explain)
+    request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     predictor = Predictor.open(model)
     answers = predictor.stream(_items(texts, source, text_column, id_column, encoding), request)
     if out is not None:

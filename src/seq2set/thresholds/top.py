@@ -1,0 +1,42 @@
+"""How many of the best labels to give each text, whatever their scores.
+
+Shapes: N documents, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2set.config.settings import Metric
+from seq2set.metrics import Counts, f1, is_better
+
+
+def best_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: Metric) -> int:
+    """Try every number of labels (N, L); of equally good ones the smallest is taken."""
+    reached = [counts.metrics()[metric] for counts in _by_number(scores, right)]
+    best = 0
+    for place, value in enumerate(reached):
+        if is_better(value, reached[best], metric):
+            best = place
+    return best + 1
+
+
+def _by_number(scores: NDArray[Any], right: NDArray[np.bool_]) -> Iterator[Counts]:
+    """Count what the best label gives, then the best two, and so on, each from the one before."""
+    documents, labels = scores.shape
+    order = np.argsort(-scores, axis=1, kind="stable")
+    found = np.take_along_axis(right, order, axis=1)  # (N, L) whether the best, second best ... is right
+    sizes, actual = right.sum(axis=1), right.sum(axis=0)
+    hits, both, given = (np.zeros(size, np.int64) for size in (documents, labels, labels))
+    for number in range(1, labels + 1):
+        label, hit = order[:, number - 1], found[:, number - 1]
+        hits += hit
+        both += np.bincount(label[hit], minlength=labels)
+        given += np.bincount(label, minlength=labels)
+        exact = int(((hits == number) & (sizes == number)).sum())
+        example_f1 = float(f1(hits, number, sizes).sum())
+        yield Counts(both.copy(), given - both, actual - both, documents, exact, example_f1)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2set.config import (
+    MODELS,
     PRESETS,
     Config,
     build_config,
@@ -20,6 +21,8 @@ from seq2set.config import (
     write_toml,
 )
 from seq2set.config.documenting import settings_page
+from seq2set.config.reading import OF_ITS_OWN
+from seq2set.config.settings import Settings
 from seq2set.errors import ConfigError, InputError, UnknownNameError
 
 
@@ -157,6 +160,24 @@ def test_a_fault_in_a_file_names_the_file(tmp_path: Path) -> None:
     file.write_text("seed = -4", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"mine.toml: seed is -4; it must be >= 0"):
         build_config(file=file)
+
+
+def test_what_a_model_never_reads_is_no_change() -> None:
+    for model, same, other in (
+        ("br", "encoder.hidden=9", "linear.tolerance=0.5"),
+        ("seq2set", "cnn.filters=9", "objective.lambda=0.5"),
+        ("seq2seq", "objective.lambda=0.5", "likelihood.epochs=9"),
+        ("cnn", "decoder.hidden=9", "cnn.filters=9"),
+    ):
+        plain = build_config(model=model)
+        assert changes(plain, build_config(model=model, assignments=[same])) == []
+        assert len(changes(plain, build_config(model=model, assignments=[other]))) == 1
+
+
+def test_every_section_is_read_by_a_model() -> None:
+    sections = {name for name, field in Config.model_fields.items() if isinstance(field.default, Settings)}
+    assert frozenset().union(*OF_ITS_OWN.values()) == sections - {"data", "text", "decision"}
+    assert set(OF_ITS_OWN) == set(MODELS)
 
 
 def test_changes_name_what_differs() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from seq2set.baselines.br_training import train_br
-from seq2set.baselines.linear import fit_linear
+from seq2set.baselines.linear_fitting import fit_linear
 from seq2set.bundle import load_model
 from seq2set.config import build_config
 from seq2set.corpora.prepared import PreparedCorpus
@@ -15,6 +15,7 @@ from seq2set.evaluation import evaluate_tagger
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Silent
+from seq2set.rules import global_rule
 from seq2set.runs import RunFolder
 from seq2set.tagger import Examples
 from seq2set.workflows import examples
@@ -54,7 +55,7 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path, small_corpus: Prepar
         for name in "ab"
     )
     assert np.array_equal(one.scorer.weights, two.scorer.weights)
-    assert one.threshold == two.threshold
+    assert one.rule == two.rule
 
 
 def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
@@ -79,7 +80,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: 
     resumed = train_br(config, learn, tune, RunFolder.start(run.path, config, resume=True), Silent())
     assert (run.checkpoints / "linear-c-0.01.safetensors").stat().st_mtime_ns == stamp
     assert np.array_equal(resumed.scorer.weights, whole.scorer.weights)
-    assert (resumed.threshold, resumed.c) == (whole.threshold, whole.c)
+    assert (resumed.rule, resumed.c) == (whole.rule, whole.c)
     assert [record["c"] for record in run.records()] == [
         record["c"] for record in RunFolder(tmp_path / "whole").records()
     ]
@@ -89,11 +90,11 @@ def test_the_threshold_can_be_given(tmp_path: Path, small_corpus: PreparedCorpus
     learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
     fixed = settings("decision.threshold=0.25", "linear.c=[1]")
     model = train_br(fixed, learn, tune, RunFolder.start(tmp_path / "fixed", fixed), Silent())
-    assert model.threshold == 0.25
+    assert model.rule == global_rule(0.25)
     own = settings('decision.threshold="boundary"', "linear.c=[1]")
     model = train_br(own, learn, tune, RunFolder.start(tmp_path / "own", own), Silent())
     # A margin of zero has the probability sigmoid(offset).
-    assert model.threshold == pytest.approx(1 / (1 + np.exp(-model.sigmoid.offset)), abs=1e-6)
+    assert model.rule.thresholds[0] == pytest.approx(1 / (1 + np.exp(-model.sigmoid.offset)), abs=1e-6)
 
 
 def test_the_search_over_c_stops_when_it_no_longer_pays(tmp_path: Path, small_corpus: PreparedCorpus) -> None:

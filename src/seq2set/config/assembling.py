@@ -11,6 +11,7 @@ from typing import Any
 import tomli_w
 
 from seq2set.config.faults import leaves, validated
+from seq2set.config.reading import reads
 from seq2set.config.settings import MODELS, PRESETS, Config
 from seq2set.errors import ConfigError, InputError, UnknownNameError
 from seq2set.files import write_text
@@ -101,6 +102,7 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changes(old: Config, new: Config) -> list[str]:
-    """List the settings that differ, each as `name: old -> new`."""
+    """List the settings that differ, each as `name: old -> new`; those that the model never reads do not."""
     before, after = dict(leaves(old.model_dump())), dict(leaves(new.model_dump()))
-    return [f"{key}: {before[key]} -> {after[key]}" for key in after if before[key] != after[key]]
+    read = [key for key in after if reads(old.model, key) or reads(new.model, key)]
+    return [f"{key}: {before[key]} -> {after[key]}" for key in read if before[key] != after[key]]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-ModelName = Literal["br", "seq2set", "seq2set-simp"]
+ModelName = Literal["br", "cc", "lp", "cnn", "cnn-rnn", "seq2seq", "seq2set", "seq2set-simp"]
 MODELS: tuple[str, ...] = get_args(ModelName)
 """The names of the models, as `--model` takes them."""
 
@@ -94,6 +94,29 @@ class LinearSettings(Settings):
     """When the optimiser stops: smaller is more exact and slower."""
 
 
+class ChainSettings(Settings):
+    """The classifier chains of `cc`."""
+
+    order: Literal["frequency", "random", "ensemble"] = "frequency"
+    """The order of the labels in a chain: by descending training frequency, drawn at random, or an ensemble
+    of random chains whose scores are averaged."""
+    chains: Positive = 5
+    """How many chains an ensemble has."""
+
+
+class PowersetSettings(Settings):
+    """The label combinations of `lp`: one class each."""
+
+    max_combinations: Positive = 5_000
+    """How many combinations are kept, the most frequent ones; a document of another counts for the largest
+    kept part of its labels, or not at all where there is none."""
+    min_documents: Positive = 1
+    """How many training documents a combination must have to be kept."""
+    max_features: Positive = 30_000
+    """How many terms are kept, those that occur in the most documents; with many combinations, more would
+    not fit into memory."""
+
+
 class EncoderSettings(Settings):
     """The encoder: word vectors and a bidirectional LSTM."""
 
@@ -111,6 +134,17 @@ class EncoderSettings(Settings):
     """How many words of a text are read; the rest is not looked at."""
 
 
+class CnnSettings(Settings):
+    """The convolution of `cnn` and `cnn-rnn`; words and their vectors are the encoder's settings."""
+
+    widths: Annotated[tuple[Positive, ...], Field(min_length=1)] = (3, 4, 5)
+    """How many words in a row the filters look at."""
+    filters: Positive = 128
+    """Filters of each width."""
+    dropout: Share = 0.5
+    """The share of the filters' responses that training leaves out."""
+
+
 class DecoderSettings(Settings):
     """The decoders: LSTMs that emit one label a step."""
 
@@ -124,6 +158,8 @@ class DecoderSettings(Settings):
     """Units of each attention; 0 takes as many as hidden units."""
     dropout: Share = 0.3
     """The share of numbers that training leaves out."""
+    global_embedding: bool = False
+    """Let each step read all labels that were likely in the last one, not only the one emitted (SGM)."""
 
 
 class SetDecoderSettings(Settings):
@@ -180,6 +216,17 @@ class SelfCriticalSettings(Settings):
     """Adam's learning rate at the beginning."""
 
 
+class LikelihoodSettings(Settings):
+    """The one phase of the models that learn by likelihood alone: `cnn`, `cnn-rnn` and `seq2seq`."""
+
+    epochs: Positive = 10
+    """Epochs of it."""
+    learning_rate: PositiveReal = 1e-3
+    """Adam's learning rate at the beginning."""
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """What the learning rate is multiplied by after every epoch."""
+
+
 class TrainingSettings(Settings):
     """The training loop."""
 
@@ -188,7 +235,8 @@ class TrainingSettings(Settings):
     accumulate: Positive = 1
     """In how many parts a batch is computed, to save memory."""
     decay: Annotated[float, Field(gt=0, le=1)] = 0.5
-    """What the learning rate is multiplied by after every epoch of a phase."""
+    """What the learning rate is multiplied by after every epoch of the warm start and of the self-critical
+    phase."""
     clip_norm: PositiveReal = 10.0
     """The largest norm of a gradient."""
     validate_every: Positive = 100
@@ -199,24 +247,31 @@ class TrainingSettings(Settings):
     """Where to train: auto, cpu, cuda."""
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     """The numbers to compute with."""
+    tensorboard: bool = False
+    """Write the history's numbers for TensorBoard too, into the run's folder `tensorboard`; needs the extra
+    `track`."""
 
 
 class PriorSettings(Settings):
     """The linear prior: a linear model's scores on top of the set decoder's."""
 
     enabled: bool = False
-    """Whether there is one."""
+    """Whether there is one; models other than `seq2set` and `seq2set-simp` take no notice."""
     c: PositiveReal = 1.0
     """The inverse regularisation strength of its classifiers."""
     folds: Annotated[int, Field(ge=2)] = 4
     """Training documents are scored by a model that did not see them, in so many parts."""
+    labels: Positive = 1000
+    """How many labels have a classifier, the most frequent ones; each of the rest begins at its share of
+    the training documents. Time and memory grow with it, while there is little to learn of rare labels."""
 
 
 class SearchSettings(Settings):
     """How the decoder is searched for a set of labels."""
 
     name: Literal["greedy", "beam", "set-beam", "marginal"] = "greedy"
-    """The search that prediction uses unless asked for another."""
+    """The search that prediction uses unless asked for another, of all models with a decoder; `beam` is
+    what the SGM model, `seq2seq`, was published with."""
     width: Positive = 5
     """Hypotheses a document in beam searches."""
     samples: Positive = 24
@@ -254,8 +309,14 @@ class Config(Settings):
     """The TF-IDF features of the linear models."""
     linear: LinearSettings = LinearSettings()
     """The linear classifiers."""
+    chain: ChainSettings = ChainSettings()
+    """The classifier chains of `cc`."""
+    powerset: PowersetSettings = PowersetSettings()
+    """The label combinations of `lp`."""
     encoder: EncoderSettings = EncoderSettings()
     """The encoder: word vectors and a bidirectional LSTM."""
+    cnn: CnnSettings = CnnSettings()
+    """The convolution of `cnn` and `cnn-rnn`."""
     decoder: DecoderSettings = DecoderSettings()
     """The decoders: LSTMs that emit one label a step."""
     set_decoder: SetDecoderSettings = SetDecoderSettings()
@@ -270,6 +331,8 @@ class Config(Settings):
     """Likelihood training before the self-critical phase."""
     self_critical: SelfCriticalSettings = SelfCriticalSettings()
     """The self-critical phase."""
+    likelihood: LikelihoodSettings = LikelihoodSettings()
+    """The one phase of `cnn`, `cnn-rnn` and `seq2seq`."""
     training: TrainingSettings = TrainingSettings()
     """The training loop."""
     search: SearchSettings = SearchSettings()

@@ -11,10 +11,12 @@ from seq2set.config import MODELS, Config
 from seq2set.corpora.document import Document
 from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
+from seq2set.errors import InputError
 from seq2set.evaluation import evaluate_tagger
 from seq2set.models.registry import ENTRIES
 from seq2set.predictions import Inference, Request
 from seq2set.predictor import Predictor
+from seq2set.rules import top_rule
 from seq2set.runs import RunFolder
 from seq2set.workflows import evaluate, train
 from tiny_networks import tiny_config
@@ -36,6 +38,8 @@ UNSEEN = ["", "zebra quagga okapi", "...", "wheat", "ÅÄÖ ﬁ \ud800", "tariff
 LEARN_BY_HEART = (
     "warm_start.epochs=60",
     "self_critical.epochs=2",
+    "likelihood.epochs=60",
+    "likelihood.decay=1.0",
     "training.decay=1.0",
     "encoder.hidden=16",
     "decoder.hidden=24",
@@ -145,6 +149,18 @@ def test_at_least_and_at_most(predictor: Predictor) -> None:
     for least, most in ((1, 1), (2, 3), (4, 4)):
         found = infer(predictor, [*TEXTS, *UNSEEN], min_labels=least, max_labels=most)
         assert all(least <= len(set(row)) == len(row) <= most for row in found.chosen)
+
+
+def test_a_rule_decides_where_no_search_does(predictor: Predictor) -> None:
+    texts, own = [*TEXTS, *UNSEEN], predictor.tagger.rule
+    found = predictor.tagger.infer(texts, Request(search="marginal"))
+    assert found.rule == own
+    assert [set(row) for row in found.chosen] == [set(np.flatnonzero(row)) for row in own.given(found.scores)]
+    few = predictor.tagger.infer(texts, Request(search="marginal", top_k=2))
+    assert few.rule == top_rule(2)
+    assert [len(set(row)) for row in few.chosen] == [2] * len(texts)
+    with pytest.raises(InputError, match="top_k is 5, but there are 4 labels; it must be <= 4"):
+        predictor.tagger.infer(texts, Request(search="marginal", top_k=5))
 
 
 def test_evidence_stands_in_the_text(predictor: Predictor) -> None:

@@ -13,10 +13,11 @@ from seq2set.config.settings import SearchSettings
 from seq2set.errors import CorpusError
 from seq2set.evaluation import evaluate_tagger
 from seq2set.models.building import build_network
+from seq2set.models.neural import NeuralTagger
 from seq2set.models.searching import search
 from seq2set.predictions import SEARCHES, Request
 from seq2set.tagger import Examples, Tagger
-from tiny_networks import tiny_config, trained
+from tiny_networks import tiny_config, tiny_examples, trained
 
 BOTH_PHASES = ("self_critical.epochs=1", "warm_start.epochs=1")
 
@@ -50,6 +51,15 @@ def test_twenty_thousand_labels(tmp_path: Path) -> None:
     assert tagger.network.max_labels == 40
     found = tagger.infer(texts[:3], Request(search="greedy"))
     assert found.scores.shape == (3, 20_000)
+
+
+def test_a_prior_with_fewer_classifiers_than_labels(tmp_path: Path) -> None:
+    examples = tiny_examples(24)
+    tagger = trained_and_opened(tmp_path, examples, "prior.enabled=true", "prior.labels=3")
+    assert isinstance(tagger, NeuralTagger)
+    assert tagger.prior is not None
+    assert tagger.prior.scorer.weights.shape[1] == 3
+    assert tagger.prior.margins(examples.texts).shape == (24, 4)
 
 
 @torch.no_grad()

@@ -14,6 +14,7 @@ from seq2set.errors import InputError, ModelFolderError
 from seq2set.models import neural
 from seq2set.models.neural import NeuralTagger
 from seq2set.predictions import SEARCHES, Inference, Request
+from seq2set.rules import top_rule
 from seq2set.text import Span
 from tiny_networks import tiny_config, tiny_examples, trained
 
@@ -38,7 +39,7 @@ def test_scores_are_probabilities_that_agree_with_the_sets(tagger: NeuralTagger,
         assert len(set(row)) == len(row)
         assert (scores[row] > 0).all()
         if search == "marginal":
-            assert set(row) == set(np.flatnonzero(scores >= np.float32(tagger.threshold)))
+            assert set(row) == set(np.flatnonzero(scores >= np.float32(tagger.rule.thresholds[0])))
         if search == "greedy":
             assert set(row) == set(np.flatnonzero(scores))
 
@@ -116,6 +117,11 @@ def test_a_threshold_decides_marginals_only(tagger: NeuralTagger) -> None:
             tagger.infer(TEXTS, Request(search=search, threshold=0.5))
     with pytest.raises(InputError, match="but search is 'greedy'"):  # the model's own search
         tagger.infer(TEXTS, Request(threshold=0.5))
+    with pytest.raises(InputError, match="top_k is 2, but search is 'beam'; it must be 'marginal' then"):
+        tagger.infer(TEXTS, Request(search="beam", top_k=2))
+    assert tagger.infer(TEXTS, Request(search="greedy")).rule is None
+    assert tagger.infer(TEXTS, Request(search="marginal")).rule == tagger.rule
+    assert tagger.infer(TEXTS, Request(search="marginal", top_k=2)).rule == top_rule(2)
     everything = tagger.infer(TEXTS, Request(search="marginal", threshold=0.0))
     assert all(len(row) == 4 for row in everything.chosen)
 
@@ -174,7 +180,7 @@ def test_saved_and_opened_it_is_the_same(tagger: NeuralTagger, search: str, tmp_
     assert np.array_equal(first.scores, second.scores)
     assert [row.tolist() for row in first.chosen] == [row.tolist() for row in second.chosen]
     assert first.evidence == second.evidence
-    assert again.threshold == tagger.threshold
+    assert again.rule == tagger.rule
     assert again.parts().facts == tagger.parts().facts
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seq2set.models.prior import FittedPrior, fit_prior
+from seq2set.calibration import fit_sigmoid
+from seq2set.models.prior_fitting import FittedPrior, fit_prior
 from seq2set.progress import Silent
 from seq2set.tagger import Examples
 from seq2set.vocabulary import Labels, Words
@@ -56,3 +57,60 @@ def test_margins_tell_labels_apart_out_of_fold() -> None:
 def test_fewer_documents_than_folds() -> None:
     prior = fitted(tiny_examples(3), "prior.folds=8")
     assert np.isfinite(prior.margins).all()
+
+
+RARE = Examples(
+    ["wheat here", "wheat there", "wheat and crude", "crude there", "tariff here", "bank there"] * 2,
+    [("grain",), ("grain",), ("grain", "oil"), ("oil",), ("trade",), ()] * 2,
+)
+"""12 documents: 6 with grain, 4 with oil, 2 with trade."""
+
+
+def test_labels_beyond_the_most_frequent_stand_at_their_share_of_the_documents() -> None:
+    prior = fitted(RARE, "prior.labels=2", "prior.folds=3")
+    # trade is in 2 of 12 documents, and every document's margin says so.
+    assert prior.sigmoid(prior.margins[:, 2]) == pytest.approx([2 / 12] * 12, abs=1e-6)
+    assert prior.sigmoid(prior.model.margins(["wheat", "tariff"])[:, 2]) == pytest.approx(
+        [2 / 12] * 2, abs=1e-6
+    )
+    assert prior.model.scorer.weights.shape[1] == 2
+    assert prior.margins.dtype == np.float32
+    assert prior.margins.flags.c_contiguous
+
+
+def test_leaving_rare_labels_out_moves_no_other() -> None:
+    every, two = fitted(RARE), fitted(RARE, "prior.labels=2")
+    assert np.array_equal(every.margins[:, :2], two.margins[:, :2])
+    assert np.array_equal(every.model.scorer.weights[:, :2], two.model.scorer.weights)
+    assert not np.array_equal(every.margins[:, 2], two.margins[:, 2])
+
+
+def test_a_label_in_no_document_or_in_all_stays_finite() -> None:
+    always = Examples(["wheat", "crude", "bank"], [("money", "grain"), ("money", "oil"), ("money",)])
+    names = Labels.build([("money", "trade"), ("money", "trade"), ("money", "trade"), ("money",)])
+    prior = fitted(always, "prior.labels=1", labels=names)
+    # Half a document of 3: trade, which none of them has, stands at 1/6.
+    assert prior.sigmoid(prior.margins[:, 1]) == pytest.approx([1 / 6] * 3, abs=1e-6)
+
+
+def test_no_word_speaks_for_a_label_without_a_classifier() -> None:
+    prior = fitted(RARE, "prior.labels=2")
+    assert prior.model.shares("wheat here", 0).argmax() == 0
+    assert prior.model.shares("tariff here", 2).tolist() == [0, 0]
+
+
+def test_the_sigmoid_is_that_of_the_labels_with_a_classifier() -> None:
+    prior = fitted(RARE, "prior.labels=2")
+    right = Labels.build(RARE.label_sets).indicator(RARE.label_sets).toarray()
+    assert prior.sigmoid == fit_sigmoid(prior.margins[:, :2], right[:, :2])
+
+
+def test_twenty_thousand_labels() -> None:
+    sets = [tuple(f"label {place}" for place in range(start, start + 100)) for start in range(0, 20_000, 100)]
+    sets = [("common", *one) if number % 2 else one for number, one in enumerate(sets)]
+    examples = Examples([f"word{number % 50} and more" for number in range(len(sets))], sets)
+    prior = fitted(examples, "prior.labels=10", "prior.folds=2")
+    assert prior.margins.shape == (200, 20_001)
+    assert prior.model.scorer.weights.shape[1] == 10
+    # Every label but the first is in 1 of 200 documents.
+    assert prior.sigmoid(prior.margins[0, 10:]) == pytest.approx([1 / 200] * 19_991, abs=1e-6)

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from seq2set.errors import UnknownNameError
 from seq2set.nn.decoding import label_masks
-from seq2set.objectives.rewards import REWARDS, f1, hamming, jaccard, reward_named, subset_accuracy
+from seq2set.objectives.rewards import (
+    REWARDS,
+    f1,
+    hamming,
+    jaccard,
+    micro_f1,
+    reward_named,
+    subset_accuracy,
+)
 
 LABELS = 6
 sets = st.sets(st.integers(0, LABELS - 1))
@@ -33,9 +41,19 @@ def by_sets(name: str, predicted: set[int], actual: set[int]) -> float:
 def test_rewards_are_those_of_the_sets(pairs: list[tuple[set[int], set[int]]]) -> None:
     predicted = torch.stack([mask(p) for p, _ in pairs])
     actual = torch.stack([mask(a) for _, a in pairs])
-    for name, reward in REWARDS.items():
+    for name in set(REWARDS) - {"micro_f1"}:
         expected = torch.tensor([by_sets(name, p, a) for p, a in pairs])
-        torch.testing.assert_close(reward(predicted, actual), expected)
+        torch.testing.assert_close(REWARDS[name](predicted, actual), expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(sets, sets), min_size=1, max_size=8))
+def test_the_mean_of_micro_f1_is_the_micro_f1_of_all(pairs: list[tuple[set[int], set[int]]]) -> None:
+    predicted = torch.stack([mask(p) for p, _ in pairs])
+    actual = torch.stack([mask(a) for _, a in pairs])
+    common, sizes = sum(len(p & a) for p, a in pairs), sum(len(p) + len(a) for p, a in pairs)
+    expected = 2 * common / sizes if sizes else 1.0
+    assert micro_f1(predicted, actual).mean().item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_values_worked_by_hand() -> None:
@@ -44,6 +62,17 @@ def test_values_worked_by_hand() -> None:
     assert jaccard(predicted, actual).item() == pytest.approx(1 / 4)  # {2} of {0, 1, 2, 3}
     assert hamming(predicted, actual).item() == pytest.approx(3 / 6)  # wrong: 0, 1, 3
     assert subset_accuracy(predicted, actual).item() == 0.0
+
+
+def test_micro_f1_worked_by_hand() -> None:
+    predicted = torch.stack([mask({0, 1}), mask({2}), mask(set())])
+    actual = torch.stack([mask({0}), mask({2, 3}), mask(set())])
+    # f = 2 (1 + 1) / (3 + 3) = 2/3, the mean of P + A is 2; then f + (2 TP - f (P + A)) / 2:
+    # 2/3 + (2 - 2) / 2, the same again, and 2/3 + 0.
+    assert micro_f1(predicted, actual).tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])
+    # With {4} for the last: f = 4/7, the mean 7/3; 4/7 + (2 - 12/7) 3/7 twice, and 4/7 - (4/7) 3/7.
+    predicted[2] = mask({4})
+    assert micro_f1(predicted, actual).tolist() == pytest.approx([34 / 49, 34 / 49, 16 / 49])
 
 
 def test_empty_sets() -> None:
@@ -75,6 +104,6 @@ def test_samples_go_with_their_document() -> None:
 
 def test_rewards_are_found_by_name() -> None:
     assert reward_named("jaccard") is jaccard
-    text = r"^reward 'jacard' is not known, did you mean 'jaccard'\?; known are: f1, hamming, jaccard, subset"
+    text = r"^reward 'jacard' is not known, did you mean 'jaccard'\?; known are: f1, hamming, jaccard, micro"
     with pytest.raises(UnknownNameError, match=text):
         reward_named("jacard")

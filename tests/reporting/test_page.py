@@ -9,6 +9,8 @@ import pytest
 from seq2set.evaluation import Report
 from seq2set.metrics import LabelMetrics
 from seq2set.reporting.page import report_page
+from seq2set.reporting.plots import threshold_curve
+from seq2set.rules import global_rule
 from seq2set.runs import RunFolder
 from seq2set.workflows import evaluate
 
@@ -76,9 +78,42 @@ def test_a_run_shows_its_training_curve(report: Report) -> None:
     ]
     page = report_page(replace(report, history=looks))
     assert page.count("<svg") == 4
-    assert "best 0.3000" in page
+    assert "best 0.3000, after update 3" in page
     assert "self-critical" in page
 
 
 def test_the_same_evaluation_gives_the_same_page(report: Report, tmp_path: Path) -> None:
     assert report_page(report) == report_page(report)
+
+
+def test_facts_are_readable(report: Report) -> None:
+    facts = {"training": {"seconds": 152.2, "best_seed": 10, "share": 0.25004}}
+    page = report_page(replace(report, about=facts))
+    assert '<tr><th colspan="2">training</th></tr>' in page
+    assert "<td>seconds</td><td>152.2</td>" in page
+    assert "<td>best seed</td><td>10</td>" in page
+    assert "<td>share</td><td>0.25</td>" in page
+
+
+def test_rankings_have_their_usual_names(report: Report) -> None:
+    page = report_page(report)
+    assert f"<td>P@1</td><td>{report.result.ranking['precision_at_1']:.4f}</td>" in page
+    assert f"<td>nDCG@1</td><td>{report.result.ranking['ndcg_at_1']:.4f}</td>" in page
+
+
+def test_the_pages_own_background_shows_behind_the_plots(report: Report) -> None:
+    page = report_page(report)
+    backgrounds = [page[place : page.index("</g>", place)] for place in _places(page, '<g id="patch_1">')]
+    assert len(backgrounds) == 3
+    assert all("fill: none" in one or "opacity: 0" in one for one in backgrounds)
+
+
+@pytest.mark.parametrize(("threshold", "side"), [(0.9, "end"), (0.1, "start")])
+def test_the_thresholds_words_stay_inside_the_picture(report: Report, threshold: float, side: str) -> None:
+    curve = threshold_curve(replace(report.result, rule=global_rule(threshold)))
+    words = next(line for line in curve.splitlines() if f"threshold {threshold:.2f}" in line)
+    assert ("text-anchor: end" in words) == (side == "end")
+
+
+def _places(text: str, part: str) -> list[int]:
+    return [place for place in range(len(text)) if text.startswith(part, place)]

@@ -20,7 +20,7 @@ from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
 from seq2set.vocabulary import Labels, Words
 from tiny_networks import tiny_config, tiny_examples, tiny_network
 
-WARM, CRITICAL = PhasePlan("warm-start", 1, 0.01), PhasePlan("self-critical", 1, 0.001)
+WARM, CRITICAL = PhasePlan("warm-start", 1, 0.01, 0.5), PhasePlan("self-critical", 1, 0.001, 0.5)
 
 
 def encoded(config: Config, examples: Examples) -> EncodedExamples:
@@ -45,7 +45,6 @@ def new_loop(
     settings: dict[str, Any] = {
         "batch_size": 4,
         "accumulate": 1,
-        "decay": 0.5,
         "clip_norm": 10.0,
         "validate_every": 2,
         "patience": 0,

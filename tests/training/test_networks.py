@@ -73,7 +73,7 @@ def test_half_precision_learns_the_same(tmp_path: Path) -> None:
 def test_the_threshold_is_tuned_given_or_the_middle(tmp_path: Path) -> None:
     for wanted, expected in (("boundary", 0.5), ("0.3", 0.3)):
         tagger = trained(tmp_path / wanted, tiny_config(f"decision.threshold={wanted}"))
-        assert tagger.threshold == expected
+        assert tagger.rule.thresholds == (expected,)
     tuned = trained(tmp_path / "tuned", tiny_config("warm_start.epochs=8", "training.decay=1.0"))
     examples = tiny_examples()
     actual = tuned.labels.indicator(examples.label_sets).toarray()
@@ -83,8 +83,8 @@ def test_the_threshold_is_tuned_given_or_the_middle(tmp_path: Path) -> None:
         given = scores >= np.float32(threshold)
         return float(2 * (given & actual).sum() / (given.sum() + actual.sum()))
 
-    assert micro_f1(tuned.threshold) == max(micro_f1(value) for value in np.unique(scores))
-    assert micro_f1(tuned.threshold) > micro_f1(0.5) - 1e-9
+    assert micro_f1(tuned.rule.thresholds[0]) == max(micro_f1(value) for value in np.unique(scores))
+    assert micro_f1(tuned.rule.thresholds[0]) > micro_f1(0.5) - 1e-9
 
 
 def test_the_corpus_gives_the_label_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

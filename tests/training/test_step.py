@@ -82,7 +82,10 @@ def test_the_warm_start_teaches_both_decoders_likelihood() -> None:
     batch = batch_of(config)
     step, losses = losses_of(config, "warm-start", batch)
     policies = step.network(batch.ids, batch.lengths)
-    both = [-score_sequences(one, batch.sequences).log_prob.mean().item() for one in policies]
+    both = [
+        -score_sequences(one, batch.sequences).log_prob.mean().item()
+        for one in (policies.sequence, policies.final)
+    ]
     assert losses.total.item() == pytest.approx(sum(both), abs=1e-5)
     assert losses.reward is None
     assert all(

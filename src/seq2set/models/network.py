@@ -3,43 +3,36 @@
 D2 always attends to D1's free-running greedy states, in training and in use alike. Were they D1's
 teacher-forced states, D2 would read the true labels there in training, and starve without them.
 
+The SGM model, `seq2seq`, is the same network without D1, trained by ordered likelihood alone.
+
 Letters: B documents, T words, L labels, H hidden units a direction of the encoder.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from seq2set.models.decoders import DecoderSizes, new_decoder
+from seq2set.models.reading import DecoderReading, Network
 from seq2set.nn.attention import Source
-from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
+from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding import greedy
 from seq2set.nn.encoder import Encoded, Encoder
 from seq2set.nn.prior import LinearPrior
 
 
-class DecoderSizes(NamedTuple):
-    """The sizes of a decoder."""
+@dataclass(frozen=True)
+class Policies(DecoderReading):
+    """Both decoders, bound to a batch of documents; `final` is D2."""
 
-    embedding: int
-    hidden: int
-    layers: int
-    attention: int
-    dropout: float
-
-
-class Policies(NamedTuple):
-    """Both decoders, bound to a batch of documents."""
-
-    sequence: DecoderPolicy | None
+    sequence: DecoderPolicy | None = None
     """D1, or nothing in the simplified variant"""
-    final: DecoderPolicy
-    """D2, whose labels are the model's answer"""
 
 
-class SetNetwork(nn.Module):
+class SetNetwork(Network):
     """The encoder with D2 and, unless simplified, D1; neither emits more than `max_labels`.
 
     Without that limit, a decoder that has not learnt yet when to stop would go through all labels.
@@ -62,9 +55,9 @@ class SetNetwork(nn.Module):
         self.prior = LinearPrior(labels) if prior else None
         words = 2 * encoder.bilstm.lstm.hidden_size
         start = words + (self.prior.size if self.prior else 0)
-        self.sequence_decoder = _decoder(labels, sizes, [words], start) if sequence_decoder else None
+        self.sequence_decoder = new_decoder(labels, sizes, [words], start) if sequence_decoder else None
         sources = [words, sizes.hidden] if sequence_decoder else [words]
-        self.set_decoder = _decoder(labels, sizes, sources, start)
+        self.set_decoder = new_decoder(labels, sizes, sources, start)
 
     def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> Policies:
         """Read documents (B, T) once and bind both decoders to them."""
@@ -75,24 +68,12 @@ class SetNetwork(nn.Module):
             start, bias = self.prior.start(start, margins), self.prior.bias(margins)
         words = Source(encoded.states, encoded.mask)
         if self.sequence_decoder is None:
-            return Policies(None, self.set_decoder.given(start, [words], bias))
+            return Policies(self.set_decoder.given(start, [words], bias), self.max_labels)
         sequence = self.sequence_decoder.given(start, [words], bias)
-        return Policies(sequence, self.set_decoder.given(start, [words, self._heard(sequence)], bias))
+        final = self.set_decoder.given(start, [words, self._heard(sequence)], bias)
+        return Policies(final, self.max_labels, sequence)
 
     def _heard(self, sequence: DecoderPolicy) -> Source:
         """Let D1 run free and keep its states, for D2 to attend to."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.train_sequence_decoder):
             return greedy(sequence, max_steps=self.max_labels, keep_states=True).source
-
-
-def _decoder(labels: int, sizes: DecoderSizes, sources: list[int], start: int) -> AttentionDecoder:
-    return AttentionDecoder(
-        labels,
-        sizes.embedding,
-        sizes.hidden,
-        sources=sources,
-        start=start,
-        layers=sizes.layers,
-        attention=sizes.attention,
-        dropout=sizes.dropout,
-    )

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from seq2set.baselines.linear import LinearScorer
 from seq2set.batching import collate
@@ -20,15 +19,13 @@ from seq2set.config import Config
 from seq2set.errors import InputError
 from seq2set.evidence import heaviest_words
 from seq2set.features import TfidfFeatures
-from seq2set.models.building import build_network
-from seq2set.models.filling import filled
-from seq2set.models.network import SetNetwork
+from seq2set.models.building import build_network, has_prior
 from seq2set.models.prior import PriorModel
-from seq2set.models.searching import Found, hypotheses, search
-from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import attention_along
+from seq2set.models.reading import Network, Reading
+from seq2set.models.searching import Found, hypotheses
 from seq2set.nn.symbols import Symbols
-from seq2set.predictions import Evidence, Inference, Request, decide
+from seq2set.predictions import Evidence, Inference, Request, decide, deciding_rule
+from seq2set.rules import Rule
 from seq2set.tagger import Parts
 from seq2set.vocabulary import UNK, Labels, Words
 
@@ -44,7 +41,7 @@ class _Block(NamedTuple):
     """Texts that are read together, by their numbers among all texts."""
 
     places: npt.NDArray[np.int64]
-    policy: DecoderPolicy
+    reading: Reading
 
 
 @dataclass(frozen=True)
@@ -54,31 +51,37 @@ class NeuralTagger:
     config: Config
     words: Words
     labels: Labels
-    network: SetNetwork
+    network: Network
     prior: PriorModel | None
-    threshold: float
+    rule: Rule
 
     @torch.inference_mode()
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Search each text's label set, and score every label."""
         self.network.eval()
-        name = request.search or self.config.search.name
-        if request.threshold is not None and name != "marginal":
-            raise InputError(
-                f"threshold is {request.threshold}, but search is '{name}'; it must be 'marginal' then"
-            )
+        # Without a decoder each label's score is its marginal, and a rule always decides.
+        name = (request.search or self.config.search.name) if self.network.decodes else "marginal"
+        rule = self._rule(name, request)
         scores = np.zeros((len(texts), len(self.labels)), np.float32)
         chosen: list[npt.NDArray[np.intp]] = [np.empty(0, np.intp)] * len(texts)
         evidence: list[list[tuple[Evidence, ...]]] = [[] for _ in texts]
         for block in self._blocks(texts, hypotheses(name, self.config.search)):
-            found = search(name, block.policy, self.config.search, self.network.max_labels)
-            found = filled(block.policy, found, request.min_labels)
+            found = block.reading.found(name, self.config.search, request.min_labels)
             scores[block.places] = found.scores
             for place, labels in zip(block.places, self._chosen(found, request), strict=True):
                 chosen[place] = labels
             if request.explain:
                 self._explain(block, texts, chosen, evidence, request.words_a_label)
-        return Inference(scores, chosen, evidence if request.explain else None)
+        return Inference(scores, chosen, evidence if request.explain else None, rule)
+
+    def _rule(self, search: str, request: Request) -> Rule | None:
+        """Return the rule that decides; the searches for one sequence leave it nothing to decide."""
+        if search == "marginal":
+            return deciding_rule(self.rule, request, len(self.labels))
+        for name, value in (("threshold", request.threshold), ("top_k", request.top_k)):
+            if value is not None:
+                raise InputError(f"{name} is {value}, but search is '{search}'; it must be 'marginal' then")
+        return None
 
     def _blocks(self, texts: Sequence[str], held: int) -> Iterator[_Block]:
         """Read texts of about the same length together, not more at once than fits into memory.
@@ -88,16 +91,16 @@ class NeuralTagger:
         limit, known = self.config.encoder.max_words, self.config.encoder.words
         encoded = [limited(one, limit, known) for one in self.words.encode(texts)]
         margins = None if self.prior is None else self.prior.margins(texts)
-        device = next(self.network.parameters()).device
+        device = self.network.device
         most = max(1, CELLS_AT_A_TIME // (held * (len(self.labels) + 1)))
         for index in _by_length(encoded, most):
             read = collate(encoded, index)
             prior = None if margins is None else torch.from_numpy(margins[index]).to(device)
-            yield _Block(index, self.network(read.ids.to(device), read.lengths.to(device), prior).final)
+            yield _Block(index, self.network(read.ids.to(device), read.lengths.to(device), prior))
 
     def _chosen(self, found: Found, request: Request) -> list[npt.NDArray[np.intp]]:
         if found.sequences is None:
-            return decide(found.scores, self.threshold, request)
+            return decide(found.scores, self.rule, request)
         return [row[: request.max_labels] for row in found.sequences]
 
     def _explain(
@@ -108,18 +111,17 @@ class NeuralTagger:
         evidence: list[list[tuple[Evidence, ...]]],
         most: int,
     ) -> None:
-        """Name for each label the words that the set decoder looked at when it gave the label.
+        """Name for each label the words that have the largest shares in what the network gave it for.
 
         With a linear prior, which has its own reasons, the two weigh the same.
         """
         sequences = [torch.from_numpy(chosen[i].astype(np.int64)) for i in block.places]
         pad = Symbols(len(self.labels)).pad
         padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad)
-        attention: Tensor = attention_along(block.policy, padded[:, None].to(block.policy.device))[0]
-        looked = attention[:, 0].cpu().numpy()  # (B, S, T)
+        shares = block.reading.shares(padded.to(self.network.device)).cpu().numpy()  # (B, S, T)
         for row, place in enumerate(block.places):
             spans = self.words.encode_with_spans(texts[place]).spans
-            for label, step in zip(chosen[place], looked[row], strict=False):
+            for label, step in zip(chosen[place], shares[row], strict=False):
                 weights = np.zeros(len(spans))
                 weights[: len(step)] = step[: len(spans)]
                 if self.prior is not None:
@@ -137,7 +139,7 @@ class NeuralTagger:
                 self.prior.scorer.bias,
             )
             tensors["prior/terms"], tensors["prior/idf"] = self.prior.features.terms, self.prior.features.idf
-        facts = {"threshold": self.threshold, "max_labels": self.network.max_labels}
+        facts = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
         return Parts(self.config, self.words, self.labels, tensors, facts)
 
     @classmethod
@@ -154,8 +156,9 @@ class NeuralTagger:
             network.load_state_dict(weights)
         except RuntimeError as error:  # names or shapes
             raise ValueError(f"the weights are not those of the settings: {error}") from error
-        prior = _restored_prior(parts) if parts.config.prior.enabled else None
-        return cls(parts.config, parts.words, parts.labels, network, prior, parts.facts["threshold"])
+        prior = _restored_prior(parts) if has_prior(parts.config) else None
+        rule = Rule.from_dict(parts.facts["rule"])
+        return cls(parts.config, parts.words, parts.labels, network, prior, rule)
 
 
 def limited(ids: npt.NDArray[np.int32], most: int, known: int) -> npt.NDArray[np.int32]:

@@ -11,7 +11,8 @@ decoder layer, and `y_0` is `bos`. From then on
 so that `s_1`, the first state that has read a symbol, emits the first label, and the state that emits `eos`
 is the last one. A step thus needs one reading of each source: `c_t` serves the output and the next state.
 `f` is tanh. The attention is that of the top layer's state. With two sources the output reads both contexts:
-`W_d s_t + V_e c_t^e + V_c c_t^d`; the W_d and V matrices are columns of one, `readout`.
+`W_d s_t + V_e c_t^e + V_c c_t^d`; the W_d and V matrices are columns of one, `readout`. Without any source
+there is no context: all that the decoder knows of a document is then its first state.
 
 Letters: B documents, K hypotheses a document, L labels, H hidden units, V numbers of a source's value.
 """
@@ -26,6 +27,8 @@ import torch
 from torch import Tensor, nn
 
 from seq2set.nn.attention import AdditiveAttention, Memory, Source
+from seq2set.nn.decoding.policy import masked_log_probs, with_emitted
+from seq2set.nn.feedback import GlobalEmbedding
 from seq2set.nn.symbols import Symbols
 
 
@@ -40,6 +43,8 @@ class DecoderState(NamedTuple):
     """c_t of each source, (B, K, V)"""
     attention: tuple[Tensor, ...]
     """The weights behind each context, (B, K, T)"""
+    emitted: tuple[Tensor, ...] = ()
+    """The mask of eq. 7, (B, K, L + 1), after `bos` and where a global embedding asks for it"""
 
     @property
     def output(self) -> Tensor:
@@ -70,17 +75,21 @@ class AttentionDecoder(nn.Module):
         layers: int = 1,
         attention: int | None = None,
         dropout: float = 0.0,
+        global_embedding: bool = False,
     ):
         super().__init__()
         self.symbols = Symbols(labels)
         self.embedding = nn.Embedding(self.symbols.inputs, embedding, padding_idx=self.symbols.pad)
         self.first = nn.ModuleList(nn.Linear(start, 2 * hidden) for _ in range(layers))
-        self.attentions = nn.ModuleList(AdditiveAttention(hidden, size, attention or hidden) for size in sources)
+        self.attentions = nn.ModuleList(
+            AdditiveAttention(hidden, size, attention or hidden) for size in sources
+        )
         inputs = [embedding + sum(sources)] + [hidden] * (layers - 1)
         self.cells = nn.ModuleList(nn.LSTMCell(size, hidden) for size in inputs)
         self.readout = nn.Linear(hidden + sum(sources), hidden, bias=False)
         self.W_o = nn.Linear(hidden, self.symbols.outputs, bias=False)
         self.dropout = nn.Dropout(dropout)
+        self.feedback = GlobalEmbedding(embedding) if global_embedding else None
 
     def given(self, start: Tensor, sources: Sequence[Source], bias: Tensor | None = None) -> DecoderPolicy:
         """Bind to documents: what s_0 comes from (B, ..), the sources, and a bias (B, L + 1) on logits."""
@@ -88,9 +97,15 @@ class AttentionDecoder(nn.Module):
         memories = tuple(part.prepare(source) for part, source in zip(attentions, sources, strict=True))
         return DecoderPolicy(self, memories, self._first_state(start, memories), bias)
 
-    def advance(self, memories: Sequence[Memory], state: DecoderState, previous: Tensor) -> DecoderState:
+    def advance(
+        self,
+        memories: Sequence[Memory],
+        state: DecoderState,
+        previous: Tensor,
+        bias: Tensor | None = None,
+    ) -> DecoderState:
         """Read the symbols `previous` (B, K) and go from s_t to s_{t+1} and its contexts."""
-        label = self.dropout(self.embedding(previous))
+        label = self.dropout(self._vectors(state, previous, bias))
         below = torch.cat([label, *state.contexts], -1).flatten(0, 1)  # eq. 4 and 8: (B * K, E + V)
         hidden, cell = [], []
         for layer, (unit, s, c) in enumerate(zip(self.cells, state.hidden, state.cell, strict=True)):
@@ -98,13 +113,36 @@ class AttentionDecoder(nn.Module):
             below, kept = unit(below, (s.flatten(0, 1), c.flatten(0, 1)))
             hidden.append(below.view_as(s))
             cell.append(kept.view_as(c))
-        return self._attending(memories, tuple(hidden), tuple(cell))
+        following = self._attending(memories, tuple(hidden), tuple(cell))
+        return following._replace(emitted=self._marked(state, previous))
 
-    def logits(self, features: Tensor) -> Tensor:
-        """Score all labels and `eos` from features (.., H + V)."""
+    def logits(self, features: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Score all labels and `eos` from features (B, n, H + V), with a bias (B, L + 1) on top."""
         mixed = torch.tanh(self.readout(features))
-        scores: Tensor = self.W_o(self.dropout(mixed))  # eq. 5: (.., L + 1)
-        return scores
+        scores: Tensor = self.W_o(self.dropout(mixed))  # eq. 5: (B, n, L + 1)
+        return scores if bias is None else scores + bias[:, None]
+
+    def _vectors(self, state: DecoderState, previous: Tensor, bias: Tensor | None) -> Tensor:
+        """Return e(y_t) (B, K, E), or its mix with the mean embedding of what could have been emitted."""
+        label: Tensor = self.embedding(previous)
+        if self.feedback is None:
+            return label
+        # No state emitted `bos`; mixed with itself it stays as it is, and no weight is ever without gradient.
+        mixed: Tensor = self.feedback(label, self._mean(state, bias) if state.emitted else label)
+        return mixed
+
+    def _mean(self, state: DecoderState, bias: Tensor | None) -> Tensor:
+        """Return the mean embedding (B, K, E) under softmax(o_t + I_t), eq. 6."""
+        likely = masked_log_probs(self.logits(state.features, bias), state.emitted[0]).exp()
+        table = self.embedding.weight[: self.symbols.outputs]  # (L + 1, E)
+        return likely.to(table.dtype) @ table
+
+    def _marked(self, state: DecoderState, previous: Tensor) -> tuple[Tensor, ...]:
+        """Take the mask of eq. 7 along with the state, where it is needed."""
+        if self.feedback is None:
+            return ()
+        nothing = previous.new_zeros(*previous.shape, self.symbols.outputs, dtype=torch.bool)
+        return (with_emitted(state.emitted[0] if state.emitted else nothing, previous),)
 
     def _first_state(self, start: Tensor, memories: Sequence[Memory]) -> DecoderState:
         pairs = [layer(start)[:, None].chunk(2, -1) for layer in self.first]  # (B, 1, H) each
@@ -152,12 +190,11 @@ class DecoderPolicy:
 
     def advance(self, state: DecoderState, previous: Tensor) -> DecoderState:
         """Read one symbol (B, K) a hypothesis."""
-        return self.decoder.advance(self.memories, state, previous)
+        return self.decoder.advance(self.memories, state, previous, self.bias)
 
     def logits(self, features: Tensor) -> Tensor:
         """Score all labels and `eos` from features (B, n, H + V) of any n hypotheses or steps."""
-        scores = self.decoder.logits(features)
-        return (scores if self.bias is None else scores + self.bias[:, None]) / self.temperature
+        return self.decoder.logits(features, self.bias) / self.temperature
 
     def tempered(self, temperature: float) -> DecoderPolicy:
         """Return the policy at another temperature."""

@@ -40,15 +40,15 @@ def subset_accuracy(predicted: Tensor, actual: Tensor) -> Tensor:
 
 
 def micro_f1(predicted: Tensor, actual: Tensor) -> Tensor:
-    """Return what each set (.., L) adds to the micro-F1 f of all the sets here together.
+    """Return what each set (.., L) adds to the micro-F1 f of all the sets here, so that their mean is f.
 
-    f is 2 TP / (P + A), summed over all sets, so a set raises it exactly if its own 2 TP - f (P + A) is
+    f is 2 TP / (P + A), each summed over all sets, so a set raises it exactly if its own 2 TP - f (P + A) is
     positive (Dinkelbach's way to maximise a ratio of sums). A document counts by its labels, as it does in
-    micro-F1, while `f1` counts every document the same. Divided by twice the mean size of the true sets.
+    micro-F1, while `f1` counts every document the same.
     """
     common, sizes = _size(predicted & actual), _size(predicted) + _size(actual)
-    f = 2 * common.sum() / sizes.sum().clamp(min=1.0)
-    return (2 * common - f * sizes) / (2 * _size(actual).mean()).clamp(min=1.0)
+    f = metrics.f1(common.sum(), sizes.sum(), common.new_zeros(()))
+    return f + (2 * common - f * sizes) / sizes.mean().clamp(min=1e-9)
 
 
 REWARDS: dict[str, Reward] = {

@@ -49,7 +49,7 @@ def report_page(report: Report) -> str:
         scatter=frequency_scatter(result),
         cardinality=cardinality_bars(result),
         ranking="\n".join(
-            f"<tr><td>{escape(k)}</td><td>{v:.4f}</td></tr>" for k, v in result.ranking.items()
+            f"<tr><td>{escape(_ranking_name(k))}</td><td>{v:.4f}</td></tr>" for k, v in result.ranking.items()
         ),
         rows="\n".join(map(_label_row, result.per_label)),
         about="\n".join(_about_rows(report)),
@@ -80,8 +80,20 @@ def _label_row(label: LabelMetrics) -> str:
     )
 
 
+def _ranking_name(key: str) -> str:
+    """Name a metric as the literature does: P@1 for precision_at_1."""
+    return key.replace("precision_at_", "P@").replace("ndcg_at_", "nDCG@")
+
+
 def _about_rows(report: Report) -> Iterable[str]:
     for section, facts in report.about.items():
+        yield f'<tr><th colspan="2">{escape(section)}</th></tr>'
         for key, value in facts.items():
-            shown = f"{value:.4f}" if isinstance(value, float) else str(value)
-            yield f"<tr><td>{escape(section)}</td><td>{escape(str(key))}</td><td>{escape(shown)}</td></tr>"
+            name = str(key).replace("_", " ")
+            yield f"<tr><td>{escape(name)}</td><td>{escape(_shown(value))}</td></tr>"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    return str(value)

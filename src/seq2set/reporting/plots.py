@@ -13,6 +13,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from seq2set.evaluation import Evaluation
 
@@ -27,17 +28,20 @@ _STYLE: dict[Any, Any] = {
 
 
 def threshold_curve(result: Evaluation) -> str:
-    """Precision, recall and F1 over the threshold, with the model's own marked."""
+    """Precision, recall and F1 over the threshold, with the model's own marked where it has one."""
 
     def draw(axes: Axes) -> None:
         x = [point.threshold for point in result.curve]
         axes.plot(x, [point.precision for point in result.curve], color=BLUE, ls="--", label="precision")
         axes.plot(x, [point.recall for point in result.curve], color=GREEN, ls=":", label="recall")
         axes.plot(x, [point.f1 for point in result.curve], color=ORANGE, label="micro-F1")
-        axes.axvline(result.threshold, color=GREY, lw=1)
-        axes.text(result.threshold, 1.02, f" threshold {result.threshold:.2f}", color=GREY, fontsize=9)
+        if result.threshold is not None:
+            axes.axvline(result.threshold, color=GREY, lw=1)
+            side = "right" if result.threshold > 0.5 else "left"  # the words stay inside the picture
+            words = f" threshold {result.threshold:.2f} "
+            axes.text(result.threshold, 1.02, words, color=GREY, fontsize=9, ha=side)
         axes.set(xlabel="threshold", ylim=(0, 1), xlim=(0, 1))
-        axes.legend(frameon=False, loc="lower center")
+        axes.legend(frameon=False, loc="best")
 
     return _svg(draw)
 
@@ -68,6 +72,7 @@ def cardinality_bars(result: Evaluation) -> str:
         axes.bar([n - 0.2 for n in places], actual, 0.4, color=BLUE, label="true")
         axes.bar([n + 0.2 for n in places], predicted, 0.4, color=ORANGE, hatch="//", label="predicted")
         axes.set(xlabel="labels a document", ylabel="documents")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(frameon=False)
 
     return _svg(draw)
@@ -86,24 +91,26 @@ def training_curve(history: list[dict[str, Any]]) -> str | None:
             axes.plot(*zip(*points, strict=True), color=colour, ls=dash, marker=".", label=phase)
         best = max(looks, key=lambda look: look["micro_f1"])
         axes.axhline(best["micro_f1"], color=GREY, lw=0.8)
-        across = axes.get_yaxis_transform()  # x by the axes, y by the data
-        words = f"best {best['micro_f1']:.4f}"
-        axes.text(0.01, best["micro_f1"], words, color=GREY, fontsize=9, va="bottom", transform=across)
+        words = f"best {best['micro_f1']:.4f}, after update {best['update']:,}"
+        axes.set_title(words, color=GREY, fontsize=9, loc="right")  # above the picture, where no curve goes
         axes.set(xlabel="updates", ylabel="validation micro-F1")
-        axes.legend(frameon=False, loc="lower right")
+        axes.legend(frameon=False, loc="best")
 
     return _svg(draw)
 
 
 def _svg(draw: Callable[[Axes], None]) -> str:
     with rc_context(_STYLE):
-        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+        figure = Figure(figsize=(4.6, 3.1), layout="constrained")
         axes = figure.add_subplot()
         axes.spines[["top", "right"]].set_visible(False)
         draw(axes)
         stream = io.StringIO()
         figure.savefig(
-            stream, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+            stream,
+            format="svg",
+            transparent=True,  # the page's own background shows, light or dark
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
     text = stream.getvalue()
     return text[text.index("<svg") :]  # the XML prologue has no place inside a page

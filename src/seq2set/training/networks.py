@@ -1,33 +1,31 @@
-"""From examples to a trained network: vocabularies, prior, network, phases, and the threshold at the end."""
+"""From examples to a trained network: vocabularies, prior, network, phases, and the rule at the end."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
 
-from seq2set.calibration import fit_sigmoid
 from seq2set.config import Config
 from seq2set.errors import ConfigError, InputError
 from seq2set.hardware import thread_count
-from seq2set.metrics import Counts
-from seq2set.models.building import build_network
+from seq2set.models.building import SET_MODELS, build_network, has_prior
+from seq2set.models.network import SetNetwork
 from seq2set.models.neural import NeuralTagger
-from seq2set.models.prior import FittedPrior, fit_prior
-from seq2set.nn.decoding import greedy
+from seq2set.models.prior_fitting import FittedPrior, fit_prior
 from seq2set.predictions import Request
 from seq2set.progress import Progress
+from seq2set.rules import global_rule
 from seq2set.runs import RunFolder
 from seq2set.tagger import Examples
 from seq2set.thresholds import best_threshold
-from seq2set.training.examples import EncodedExamples, encode_examples
+from seq2set.training.examples import encode_examples
 from seq2set.training.step import Objective, Step
 from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
+from seq2set.training.validation import validation_micro_f1
 from seq2set.vocabulary import Labels, Words
-
-VALIDATION_BATCH = 128
 
 ROOM = 2
 """A decoder may emit so many times the labels of the largest training set."""
@@ -36,7 +34,7 @@ ROOM = 2
 def train_network(
     config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
 ) -> NeuralTagger:
-    """Train on `train`, choose the best weights and the threshold on `valid`."""
+    """Train on `train`, choose the best weights and the decision rule on `valid`."""
     fabric, plan, objective = new_fabric(config), phases(config), Objective.of(config)
     torch.set_num_threads(thread_count(config.threads))
     labels = Labels.build(train.label_sets)
@@ -45,17 +43,15 @@ def train_network(
     torch.manual_seed(config.seed)
     most = ROOM * max(len(set(one)) for one in train.label_sets)
     step = Step(build_network(config, len(words), len(labels), most), objective)
-    if prior is not None and step.network.prior is not None:
-        step.network.prior.calibrate(
-            *fit_sigmoid(prior.margins, labels.indicator(train.label_sets).toarray())
-        )
+    if prior is not None and isinstance(step.network, SetNetwork) and step.network.prior is not None:
+        step.network.prior.calibrate(*prior.sigmoid)
     learn = encode_examples(train, config, words, labels, prior and prior.margins)
     tune_margins = prior.model.margins(valid.texts) if prior else None
     tune = encode_examples(valid, config, words, labels, tune_margins)
     trainer = Trainer(
         step,
         learn,
-        lambda: greedy_micro_f1(step, tune, fabric.device),
+        lambda: validation_micro_f1(step, tune, config.search, fabric.device),
         plan,
         loop_settings(config),
         run,
@@ -63,18 +59,21 @@ def train_network(
         fabric,
     )
     trainer.run()
-    tagger = NeuralTagger(config, words, labels, step.network.cpu(), prior and prior.model, 0.5)
-    return _with_threshold(tagger, valid)
+    network, rule = step.network.cpu(), global_rule(0.5)
+    return _with_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
 
 
 def phases(config: Config) -> list[PhasePlan]:
     """Return the phases that the settings ask for."""
+    if config.model not in SET_MODELS:
+        alone = config.likelihood
+        return [PhasePlan("likelihood", alone.epochs, alone.learning_rate, alone.decay)]
     warm, critical = config.warm_start, config.self_critical
     if not warm.epochs and not critical.epochs:
         raise ConfigError(["warm_start.epochs and self_critical.epochs are 0; one of them must be >= 1"])
     return [
-        PhasePlan("warm-start", warm.epochs, warm.learning_rate),
-        PhasePlan("self-critical", critical.epochs, critical.learning_rate),
+        PhasePlan("warm-start", warm.epochs, warm.learning_rate, config.training.decay),
+        PhasePlan("self-critical", critical.epochs, critical.learning_rate, config.training.decay),
     ]
 
 
@@ -84,7 +83,6 @@ def loop_settings(config: Config) -> LoopSettings:
     return LoopSettings(
         chosen.batch_size,
         chosen.accumulate,
-        chosen.decay,
         chosen.clip_norm,
         chosen.validate_every,
         chosen.patience,
@@ -113,30 +111,15 @@ def new_fabric(config: Config) -> Fabric:
     return fabric
 
 
-@torch.no_grad()
-def greedy_micro_f1(step: Step, examples: EncodedExamples, device: torch.device) -> float:
-    """Measure the micro-F1 of greedy decoding."""
-    step.eval()
-    order = np.argsort(examples.lengths, kind="stable")
-    counts = []
-    for start in range(0, len(order), VALIDATION_BATCH):
-        batch = examples.batch(order[start : start + VALIDATION_BATCH]).to(device)
-        policy = step.network(batch.ids, batch.lengths, batch.margins).final
-        given = greedy(policy, max_steps=step.network.max_labels).masks(policy.labels)
-        counts.append(Counts.of(given.cpu().numpy(), batch.gold.cpu().numpy()))
-    step.train()
-    return sum(counts[1:], counts[0]).metrics()["micro_f1"]
-
-
 def _prior(
     config: Config, words: Words, labels: Labels, train: Examples, progress: Progress
 ) -> FittedPrior | None:
-    if not config.prior.enabled:
+    if not has_prior(config):
         return None
     return fit_prior(config, words, train.texts, labels.indicator(train.label_sets), progress)
 
 
-def _with_threshold(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
+def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     """Tune the threshold of the marginals on validation, or take the one that is set."""
     wanted = tagger.config.decision.threshold
     if wanted == "boundary":
@@ -147,4 +130,4 @@ def _with_threshold(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
         value = best_threshold(scores, actual, tagger.config.decision.metric).value
     else:
         value = wanted
-    return NeuralTagger(tagger.config, tagger.words, tagger.labels, tagger.network, tagger.prior, value)
+    return replace(tagger, rule=global_rule(value))

@@ -13,16 +13,18 @@ from torch import Tensor, nn
 
 from seq2set.config import Config
 from seq2set.errors import ConfigError
-from seq2set.models.network import Policies, SetNetwork
+from seq2set.models.building import SET_MODELS
+from seq2set.models.network import Policies
+from seq2set.models.reading import Network, Reading, ordered_likelihood
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import greedy, order_free, sample, score_sequences
+from seq2set.nn.decoding import greedy, order_free, sample
 from seq2set.objectives.likelihood import negative_log_likelihood
 from seq2set.objectives.rewards import reward_named
 from seq2set.objectives.self_critical import leave_one_out, self_critical
 from seq2set.objectives.total import mixed_loss, total_loss
 from seq2set.training.examples import TrainingBatch
 
-Phase = Literal["warm-start", "self-critical"]
+Phase = Literal["likelihood", "warm-start", "self-critical"]
 
 
 class Losses(NamedTuple):
@@ -49,7 +51,7 @@ class Objective:
     def of(cls, config: Config) -> Objective:
         """Read the settings."""
         chosen = config.objective
-        if chosen.baseline == "leave-one-out" and chosen.samples < 2:
+        if config.model in SET_MODELS and chosen.baseline == "leave-one-out" and chosen.samples < 2:
             raise ConfigError(
                 [f"objective.samples is {chosen.samples}; the baseline 'leave-one-out' needs >= 2"]
             )
@@ -67,13 +69,16 @@ class Objective:
 class Step(nn.Module):
     """The network with its losses as its forward pass, so that data-parallel wrappers see one module."""
 
-    def __init__(self, network: SetNetwork, objective: Objective):
+    def __init__(self, network: Network, objective: Objective):
         super().__init__()
         self.network, self.objective = network, objective
 
     def forward(self, batch: TrainingBatch, phase: Phase, generator: torch.Generator) -> Losses:
         """Return the loss of a batch."""
-        policies: Policies = self.network(batch.ids, batch.lengths, batch.margins)
+        policies: Reading = self.network(batch.ids, batch.lengths, batch.margins)
+        if phase == "likelihood":
+            return Losses(policies.likelihood(batch.sequences, batch.gold))
+        assert isinstance(policies, Policies), "only the set models have other phases"
         if phase == "warm-start":
             return Losses(self._likelihood(policies.final, batch) + _sequence_loss(policies, batch))
         rewarded = self._self_critical(policies.final, batch, generator)
@@ -91,7 +96,7 @@ class Step(nn.Module):
         """Return the set decoder's likelihood, with an order or without."""
         if self.objective.free_order:
             return negative_log_likelihood(order_free(policy, batch.gold).steps)
-        return negative_log_likelihood(score_sequences(policy, batch.sequences).steps)
+        return ordered_likelihood(policy, batch.sequences)
 
     def _self_critical(
         self, policy: DecoderPolicy, batch: TrainingBatch, generator: torch.Generator
@@ -114,4 +119,4 @@ def _sequence_loss(policies: Policies, batch: TrainingBatch) -> Tensor:
     """Return L(phi), D1's likelihood of the right labels in order, or 0 where there is no D1."""
     if policies.sequence is None:
         return torch.zeros((), device=batch.ids.device)
-    return negative_log_likelihood(score_sequences(policies.sequence, batch.sequences).steps)
+    return ordered_likelihood(policies.sequence, batch.sequences)

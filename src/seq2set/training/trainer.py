@@ -45,6 +45,8 @@ class PhasePlan(NamedTuple):
     name: Phase
     epochs: int
     learning_rate: float
+    decay: float
+    """What the learning rate is multiplied by after every epoch"""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,6 @@ class LoopSettings:
 
     batch_size: int
     accumulate: int
-    decay: float
     clip_norm: float
     validate_every: int
     patience: int
@@ -99,7 +100,7 @@ class Trainer:
         with self.progress.stage(phase.name, phase.epochs * batches) as advance:
             advance(place.epoch * batches + place.batch)
             while place.epoch < phase.epochs and not self._tired(place):
-                self._set_learning_rate(phase.learning_rate * self.settings.decay**place.epoch)
+                self._set_learning_rate(phase.learning_rate * phase.decay**place.epoch)
                 plan = self._batches(place)
                 while place.batch < len(plan) and not self._tired(place):
                     self._update(plan[place.batch], phase.name, place)

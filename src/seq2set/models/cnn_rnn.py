@@ -1,0 +1,90 @@
+"""The `cnn-rnn` model: convolution reads the text as a whole, and a recurrent network gives its labels.
+
+After Chen et al. (2017), where the paper is silent:
+
+- a dense layer with tanh makes the global features of the filters' largest responses;
+- they are what the label LSTM begins with, and all that it knows of the text: there is no attention;
+- it is the decoder of the other models without a source, so that the mask, `eos`, the likelihood on ordered
+  labels and the searches are theirs.
+
+Letters: B documents, T words, F filters, G global features, S labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from seq2set.models.decoders import DecoderSizes, new_decoder
+from seq2set.models.reading import DecoderReading, Network
+from seq2set.models.windows import Windows
+from seq2set.nn.convolution import ConvolutionalEncoder
+from seq2set.nn.decoder import DecoderPolicy
+from seq2set.nn.decoding import score_sequences
+
+POINTS = 8
+"""At how many points of the way a slope is taken, when a label is explained."""
+
+
+@dataclass(frozen=True)
+class WindowedReading(DecoderReading):
+    """A label LSTM bound to documents, and the windows that its beginning comes from."""
+
+    network: ConvolutionalRecurrentNetwork
+    windows: Windows
+
+    def shares(self, sequences: Tensor) -> Tensor:
+        """Say for each label (B, S) what speaks for it in the windows that won.
+
+        There is no attention to look at. What a feature adds to the log-probability of a label, in its own
+        step after the labels before it, is its integrated gradient: its value times the mean slope on the
+        way from no response of any filter to what they are. Taken there alone, the slope of a network that
+        is sure of itself would be next to nothing.
+        """
+        # Only tensors made outside inference mode have gradients.
+        with torch.inference_mode(False), torch.enable_grad():
+            features, labels = self.windows.pooled.features.detach().clone(), sequences.clone()
+            way = [(point + 0.5) / POINTS * features for point in range(POINTS)]
+            slopes = torch.stack([self._slopes(one.requires_grad_(), labels) for one in way]).mean(0)
+        return self.windows.shares(slopes)
+
+    def _slopes(self, features: Tensor, labels: Tensor) -> Tensor:
+        """Return the slopes (B, S, F) of the log-probabilities of labels (B, S) in features (B, F)."""
+        steps = score_sequences(self.network.bound(features), labels).steps  # (B, S + 1)
+        slopes = features.new_zeros(*labels.shape, features.shape[1])
+        for step in range(labels.shape[1]):
+            (slopes[:, step],) = torch.autograd.grad(steps[:, step].sum(), features, retain_graph=True)
+        return slopes
+
+
+class ConvolutionalRecurrentNetwork(Network):
+    """A convolutional encoder, a dense layer, and a decoder without attention."""
+
+    encoder: ConvolutionalEncoder
+
+    def __init__(
+        self,
+        encoder: ConvolutionalEncoder,
+        labels: int,
+        sizes: DecoderSizes,
+        dropout: float = 0.0,
+        max_labels: int | None = None,
+    ):
+        super().__init__()
+        self.encoder, self.max_labels = encoder, max_labels
+        self.dropout = nn.Dropout(dropout)
+        self.dense = nn.Linear(encoder.size, sizes.hidden)
+        self.decoder = new_decoder(labels, sizes, [], sizes.hidden)
+
+    def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> WindowedReading:  # noqa: ARG002
+        """Read documents (B, T) and bind the decoder to them; there is no prior."""
+        pooled = self.encoder(ids, lengths)
+        windows = Windows(self.encoder, ids, lengths, pooled)
+        return WindowedReading(self.bound(pooled.features), self.max_labels, self, windows)
+
+    def bound(self, features: Tensor) -> DecoderPolicy:
+        """Bind the decoder to documents of these features (B, F)."""
+        start = torch.tanh(self.dense(self.dropout(features)))  # (B, F) x (F, G)
+        return self.decoder.given(start, [])

@@ -1,0 +1,97 @@
+"""Fitting the linear model behind the prior.
+
+Training documents are scored out of fold: a margin from a model that had seen the document would be too
+good, and the decoder would learn to trust it more than it deserves.
+
+A classifier costs the same time and memory however rare its label is, and of a rare label there is little to
+learn. So only the most frequent labels have one; every other label has one margin for all documents, the one
+at which the calibrated probability is the label's share of the training documents.
+
+Shapes: N documents, F terms, L labels, K of them with a classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from scipy.special import logit
+
+from seq2set.baselines.linear import LinearScorer, Reals
+from seq2set.baselines.linear_fitting import fit_linear
+from seq2set.calibration import Sigmoid, fit_sigmoid
+from seq2set.config import Config
+from seq2set.features import TfidfFeatures, encoded_blocks
+from seq2set.hardware import thread_count
+from seq2set.models.prior import PriorModel
+from seq2set.progress import Progress
+from seq2set.vocabulary import Words
+
+
+class FittedPrior(NamedTuple):
+    """A prior, the margins (N, L) of its own training documents, out of fold, and what they mean."""
+
+    model: PriorModel
+    margins: Reals
+    sigmoid: Sigmoid
+
+
+class _Scored(NamedTuple):
+    """The classifiers of K labels, and the margins (N, K) of their training documents, out of fold."""
+
+    scorer: LinearScorer
+    margins: Reals
+
+
+def fit_prior(
+    config: Config, words: Words, texts: Sequence[str], targets: csr_matrix, progress: Progress
+) -> FittedPrior:
+    """Fit the prior on all documents, and once more for each fold without its documents.
+
+    The columns of `targets` (N, L) are in descending frequency, as labels always are.
+    """
+    encoded = list(encoded_blocks(words, texts))
+    features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
+    frequent = targets[:, : config.prior.labels]  # (N, L) -> (N, K)
+    scored = _fit_in_folds(config, features.transform_blocks(encoded), frequent, progress)
+    sigmoid = fit_sigmoid(scored.margins, frequent.toarray())
+    constant = _constant_margins(targets[:, config.prior.labels :], sigmoid)  # (L - K,)
+    scorer = LinearScorer(scored.scorer.weights, np.concatenate([scored.scorer.bias, constant]))
+    everywhere = np.broadcast_to(constant, (len(texts), len(constant)))
+    return FittedPrior(PriorModel(features, scorer), np.hstack([scored.margins, everywhere]), sigmoid)
+
+
+def _fit_in_folds(config: Config, matrix: csr_matrix, targets: csr_matrix, progress: Progress) -> _Scored:
+    documents, labels = targets.shape
+    folds = min(config.prior.folds, documents)
+    fold = np.random.default_rng(config.seed).permutation(documents) % folds
+    margins = np.zeros(targets.shape, np.float32)
+    with progress.stage("linear prior", (folds + 1) * labels) as advance:
+
+        def fit(rows: npt.NDArray[np.intp]) -> LinearScorer:
+            return fit_linear(
+                matrix[rows],
+                targets[rows],
+                c=config.prior.c,
+                tolerance=config.linear.tolerance,
+                seed=config.seed,
+                threads=thread_count(config.threads),
+                advance=advance,
+            )
+
+        for number in range(folds):
+            held = np.flatnonzero(fold == number)
+            margins[held] = fit(np.flatnonzero(fold != number)).margins(matrix[held])
+        return _Scored(fit(np.arange(documents)), margins)
+
+
+def _constant_margins(targets: csr_matrix, sigmoid: Sigmoid) -> Reals:
+    """Return the margin (L - K,) of each label whose probability is its share of the documents."""
+    documents = targets.shape[0]
+    times = np.asarray(targets.sum(axis=0)).ravel()
+    # Half a document more or less keeps the odds of a label that none, or all, of them have finite.
+    share = np.clip(times, 0.5, documents - 0.5) / documents
+    return np.asarray((logit(share) - sigmoid.offset) / sigmoid.slope, np.float32)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,16 @@ from seq2set.config import Config, changes, load_config, write_toml
 from seq2set.errors import ConfigError, InputError
 from seq2set.files import output_errors, refuse_occupied, write_text
 
+Watch = Callable[[int, dict[str, Any]], None]
+"""Is told of every record of a run's history, with its number from 1; may raise to end the run."""
+
 
 @dataclass(frozen=True)
 class RunFolder:
     """Where everything of one run lies."""
 
     path: Path
+    watch: Watch | None = field(default=None, compare=False)
 
     @property
     def config(self) -> Path:
@@ -39,11 +44,13 @@ class RunFolder:
         return self.path / "model"
 
     @classmethod
-    def start(cls, path: Path, config: Config, *, resume: bool = False) -> RunFolder:
+    def start(
+        cls, path: Path, config: Config, *, resume: bool = False, watch: Watch | None = None
+    ) -> RunFolder:
         """Begin a run in an empty folder, or go on with one whose settings are the same."""
-        run = cls(path)
+        run = cls(path, watch)
         if resume and run.config.is_file():
-            run._refuse_changes(config)
+            refuse_changes(path, run.config, config)
             return run
         if path.is_dir() and run.config.is_file():
             raise InputError(
@@ -59,6 +66,8 @@ class RunFolder:
         """Add a line to the history."""
         with output_errors(self.history), self.history.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        if self.watch is not None:
+            self.watch(len(self.records()), record)
 
     def records(self) -> list[dict[str, Any]]:
         """Return the history so far; a last line cut off by a crash is passed over."""
@@ -73,8 +82,10 @@ class RunFolder:
             lines = self.history.read_text(encoding="utf-8").split("\n")[:count]
             write_text(self.history, "".join(line + "\n" for line in lines))
 
-    def _refuse_changes(self, config: Config) -> None:
-        changed = changes(load_config(self.config), config)
-        if changed:
-            faults = [f"{self.path} was begun with other settings: {change}" for change in changed]
-            raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])
+
+def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
+    """Refuse to go on in a folder with settings other than those in the file that it was begun with."""
+    changed = changes(load_config(begun_with), config)
+    if changed:
+        faults = [f"{folder} was begun with other settings: {change}" for change in changed]
+        raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])

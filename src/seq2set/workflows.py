@@ -24,8 +24,9 @@ from seq2set.models.registry import training_of
 from seq2set.predictions import Request
 from seq2set.predictor import Prediction, Predictor, TextItem
 from seq2set.progress import Progress, Silent
-from seq2set.runs import RunFolder
+from seq2set.runs import RunFolder, Watch
 from seq2set.tagger import Examples, Tagger
+from seq2set.training.tracking import tracked
 
 UNSPLIT = SplitPlan("random", valid=0, test=0)
 """A plain file to measure on is taken whole."""
@@ -37,11 +38,21 @@ CARVED_SHARE = 0.1
 """The share of the training split that becomes validation where a corpus has none."""
 
 
-def train(config: Config, out: Path, *, resume: bool = False, progress: Progress | None = None) -> RunFolder:
-    """Train a model as the settings say and leave it in the run folder `out`."""
+def train(
+    config: Config,
+    out: Path,
+    *,
+    resume: bool = False,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+) -> RunFolder:
+    """Train a model as the settings say and leave it in the run folder `out`.
+
+    `watch` is told of every look at validation, and may end the training by raising.
+    """
     progress = progress or Silent()
     corpus = corpus_of(config.data)
-    run = _run_folder(out, config, resume)
+    run = _run_folder(out, config, resume, watch)
     if run.model.is_dir():
         progress.note(f"{out} is finished already")
         return run
@@ -62,10 +73,10 @@ def train(config: Config, out: Path, *, resume: bool = False, progress: Progress
     return run
 
 
-def _run_folder(out: Path, config: Config, resume: bool) -> RunFolder:
+def _run_folder(out: Path, config: Config, resume: bool, watch: Watch | None) -> RunFolder:
     """Let the first process begin the run, and the others join it."""
     if process_rank() == 0:
-        return RunFolder.start(out, config, resume=resume)
+        return RunFolder.start(out, config, resume=resume, watch=tracked(config, out, watch))
     for _ in range(JOINING_SECONDS * 10):
         if (run := RunFolder(out)).config.is_file():
             return run
@@ -124,14 +135,15 @@ def measurable(trained_on: DataSettings, named: str | None, split: str) -> Measu
     if named and Path(named).is_file():
         whole = open_corpus(named, _read_options(trained_on), UNSPLIT, max_words=None)
         return Measured(whole.name, "all", whole.split("train"))
-    corpus = corpus_of(trained_on.model_copy(update={"corpus": named})) if named else _trained_on(trained_on)
+    corpus = corpus_of(trained_on.model_copy(update={"corpus": named})) if named else own_corpus(trained_on)
     part = corpus.split(split)
     if not len(part):
         raise CorpusError(f"the split '{split}' is empty; there is nothing to measure", corpus.folder)
     return Measured(corpus.name, split, part)
 
 
-def _trained_on(data: DataSettings) -> PreparedCorpus:
+def own_corpus(data: DataSettings) -> PreparedCorpus:
+    """Open the corpus that a model was trained on."""
     try:
         return corpus_of(data)
     except InputError as error:

@@ -1,0 +1,1 @@
+"""Choices made on the validation split: decision rules, and studies of settings."""

@@ -1,0 +1,96 @@
+"""The decision rule of a trained model, tuned anew and put into its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from seq2set.bundle import renew_model
+from seq2set.cards import model_card
+from seq2set.config.settings import Metric
+from seq2set.predictions import Request
+from seq2set.predictor import Predictor
+from seq2set.progress import Progress, Silent
+from seq2set.rules import Rule, RuleKind
+from seq2set.tagger import Tagger
+from seq2set.thresholds import LEAST, TunedRule, best_rule, refuse_unknown
+from seq2set.tuning.scoring import Material, material, scored
+
+
+class TunedModel(NamedTuple):
+    """A model's new rule, and its metrics on the documents that it was tuned on, before and after."""
+
+    kind: RuleKind
+    rule: Rule
+    before: dict[str, float]
+    after: dict[str, float]
+    documents: int
+
+
+def tune_rule(
+    model: Path,
+    *,
+    kind: str = "best",
+    metric: str = "micro_f1",
+    data: str | None = None,
+    split: str = "valid",
+    search: str | None = None,
+    progress: Progress | None = None,
+) -> TunedModel:
+    """Find the rule of a kind that is best for a metric, and put it into the model's folder.
+
+    It is found on the validation split of the model's own corpus, or on a split of another one; see
+    `best_rule` for the kinds. Labels that fewer than `LEAST` of the documents have take the threshold that
+    is best for all labels together. Of a decoder's searches a rule decides `marginal` only.
+    """
+    refuse_unknown(kind, metric)
+    progress = progress or Silent()
+    predictor = Predictor.open(model)
+    tagger = predictor.tagger
+    documents = material(tagger.parts().config, data, split, progress)
+    judged = scored(tagger, documents.part, search or "marginal", progress)
+    found = best_rule(kind, judged.scores, judged.known, cast("Metric", metric))
+    before, after = judged.metrics(tagger.rule), judged.metrics(found.rule)
+    tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
+    _store(model, predictor, tuned, documents, metric)
+    _tell(found, tagger, progress)
+    return tuned
+
+
+def _store(model: Path, predictor: Predictor, tuned: TunedModel, documents: Material, metric: str) -> None:
+    renewed = documents.own and _rule_decides(predictor.tagger)
+    record = {
+        "metric": metric,
+        "data": documents.data,
+        "split": documents.split,
+        "documents": tuned.documents,
+        "before": tuned.before[metric],
+        "after": tuned.after[metric],
+        "validation_renewed": renewed,
+    }
+    about: dict[str, Any] = predictor.about | {"tuned": record}
+    if renewed:
+        about["validation"] = tuned.after
+    parts = predictor.tagger.parts()
+    facts = dict(parts.facts) | {"rule": tuned.rule.to_dict()}
+    renew_model(model, facts=facts, about=about, card=model_card(parts.config, about, facts))
+
+
+def _tell(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
+    if found.held_out:
+        tried = ", ".join(f"{kind} {value:.4f}" for kind, value in found.held_out.items())
+        progress.note(f"on documents held out in turn: {tried}")
+    if found.rare:
+        progress.note(
+            f"{found.rare} of {len(tagger.labels)} labels stand in fewer than {LEAST} of the documents: they "
+            "take the threshold that is best for all labels together"
+        )
+    if not _rule_decides(tagger):
+        progress.note(
+            f"the model searches by '{tagger.parts().config.search.name}', which needs no rule; "
+            "pass --search marginal to evaluate and predict by this one"
+        )
+
+
+def _rule_decides(tagger: Tagger) -> bool:
+    return tagger.infer([""], Request()).rule is not None

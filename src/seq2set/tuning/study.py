@@ -1,0 +1,139 @@
+"""The study: a folder with settings, a search space, and a database of trials that processes share.
+
+::
+
+    config.toml   the settings that every trial starts from
+    space.toml    the settings that trials vary
+    study.db      the trials: their values, looks and states
+    corpus/       the corpus with a validation split, where one had to be carved
+    trials/0000   a run folder a trial
+    best.toml     the settings of the best trial, once all are done; tables and a picture lie beside it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import optuna
+from optuna.trial import TrialState
+
+from seq2set.config import Config, load_config, write_toml
+from seq2set.errors import ConfigError, InputError
+from seq2set.files import output_errors, refuse_occupied, write_text
+from seq2set.metrics import is_better
+from seq2set.runs import RunFolder, refuse_changes
+from seq2set.tuning.space import Space, read_space, shipped_space
+
+NAME = "seq2set"
+COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING = 5, 2
+"""A median of fewer trials, or a first look, says too little to give a trial up."""
+DATABASE_SECONDS = 60
+"""How long a process waits while others write to the database."""
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """Where everything of one study lies."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The settings that every trial starts from."""
+        return self.path / "config.toml"
+
+    @property
+    def space(self) -> Path:
+        """The settings that trials vary."""
+        return self.path / "space.toml"
+
+    @property
+    def corpus(self) -> Path:
+        """The corpus with a carved validation split."""
+        return self.path / "corpus"
+
+    @property
+    def best(self) -> Path:
+        """The settings of the best trial."""
+        return self.path / "best.toml"
+
+    def run(self, number: int) -> RunFolder:
+        """Return the run folder of a trial."""
+        return RunFolder(self.path / "trials" / f"{number:04}")
+
+    def lock(self, name: str) -> Path:
+        """Return a file for processes to lock."""
+        return self.path / f".{name}.lock"
+
+
+def begin_study(folder: StudyFolder, config: Config, space: Path | None, *, resume: bool) -> Space:
+    """Begin a study in an empty folder, or go on with one of the same settings; return its space."""
+    if folder.config.is_file():
+        if not resume:
+            raise InputError(
+                f"{folder.path} holds a study already; pass --resume to go on with it, or name another folder"
+            )
+        refuse_changes(folder.path, folder.config, config)
+        return _same_space(folder, config, space)
+    chosen = read_space(space, config) if space else shipped_space(config)
+    refuse_occupied(folder.path)
+    with output_errors(folder.path):
+        folder.path.mkdir(parents=True, exist_ok=True)
+    write_text(folder.space, chosen.to_toml())
+    write_toml(config, folder.config)
+    return chosen
+
+
+def _same_space(folder: StudyFolder, config: Config, space: Path | None) -> Space:
+    begun = read_space(folder.space, config)
+    if space and read_space(space, config).parameters != begun.parameters:
+        raise ConfigError(
+            [f"{folder.path} was begun with another search space than {space}; resume with the same"]
+        )
+    return begun
+
+
+@contextmanager
+def open_study(folder: StudyFolder) -> Iterator[optuna.Study]:
+    """Open the database of a study, and make it where there is none."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    storage = optuna.storages.RDBStorage(
+        f"sqlite:///{folder.path.resolve() / 'study.db'}",
+        engine_kwargs={"connect_args": {"timeout": DATABASE_SECONDS}},
+    )
+    try:
+        yield optuna.create_study(
+            storage=storage,
+            study_name=NAME,
+            direction=direction(load_config(folder.config).decision.metric),
+            pruner=optuna.pruners.MedianPruner(COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING),
+            load_if_exists=True,
+        )
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def direction(metric: str) -> Literal["minimize", "maximize"]:
+    """Say which way a metric is to go, in optuna's words."""
+    return "minimize" if is_better(0.0, 1.0, metric) else "maximize"
+
+
+def sampler(seed: int, number: int) -> optuna.samplers.TPESampler:
+    """Return what draws the values of one trial.
+
+    It has a seed of its own for every trial, so that a study that was stopped goes on as if it had not been.
+    """
+    state = np.random.SeedSequence(seed, spawn_key=(number,)).generate_state(1)
+    return optuna.samplers.TPESampler(seed=int(state[0]))
+
+
+def stale_trials(study: optuna.Study) -> list[int]:
+    """List the trials that were running when the study was stopped; nobody else may be working on it."""
+    running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    return [trial.number for trial in running]

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2set.config import load_config
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.runs import RunFolder
+
+
+def test_tune_prints_the_best_settings_and_the_command_that_trains_with_them(
+    seq2set, small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    call = ("tune", "--data", small_corpus.folder, "--model", "br", "--out", out, "--seed", 3)
+    outcome = seq2set(*call, "--trials", 2, "--metric", "macro_f1", "--set", "text.min_frequency=1")
+    assert outcome.code == 0, outcome.err
+    first, *settings, tables, model, command = outcome.out.splitlines()
+    assert first.startswith("best macro_f1 ")
+    assert first.endswith(" of 2, with")
+    assert [line.split(" = ")[0] for line in settings] == [
+        "  linear.c",
+        "  features.ngrams",
+        "  features.min_documents",
+        "  features.max_terms",
+        "  features.sublinear",
+    ]
+    assert tables == f"all trials are in {out / 'trials.md'}, their picture in {out / 'study.png'}"
+    best = out / "best.toml"
+    assert command == f"to train with these settings: seq2set train --config {best} --out RUN"
+    found = load_config(best)
+    assert (found.seed, found.decision.metric, found.text.min_frequency) == (3, "macro_f1", 1)
+    assert "trial 1: macro_f1 " in outcome.err
+    assert seq2set("train", "--config", best, "--out", tmp_path / "run").code == 0
+    trained = (tmp_path / "run" / "model" / "model.safetensors").read_bytes()
+    assert trained == (Path(model.split()[-1]) / "model" / "model.safetensors").read_bytes()
+    again = seq2set(*call)
+    assert (again.code, "holds a study already; pass --resume" in again.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--trials", "0"], "--trials is 0; it must be >= 1"),
+        (["--jobs", "0"], "--jobs is 0; it must be >= 1"),
+        (["--metric", "f1"], "decision.metric is 'f1'; it must be 'micro_f1', 'macro_f1'"),
+        (["--model", "bm"], "model 'bm' is not known, did you mean 'br'?"),
+        (["--space", "nowhere.toml"], "the settings file nowhere.toml does not exist"),
+    ],
+)
+def test_a_wrong_tune_is_one_sentence(seq2set, small_corpus, tmp_path: Path, arguments, sentence) -> None:
+    outcome = seq2set("tune", "--data", small_corpus.folder, "--out", tmp_path / "study", *arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"seq2set: {sentence}")
+    assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "study").exists()
+
+
+def test_tune_needs_a_folder(seq2set, small_corpus: PreparedCorpus) -> None:
+    outcome = seq2set("tune", "--data", small_corpus.folder)
+    assert (outcome.code, outcome.err) == (
+        2,
+        "seq2set: no folder is named; pass --out with the folder of the study\n",
+    )
+
+
+def test_without_optuna_tune_says_how_to_install_it(
+    seq2set, small_corpus: PreparedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    outcome = seq2set("tune", "--data", small_corpus.folder, "--out", tmp_path / "study")
+    assert (outcome.code, outcome.err) == (
+        2,
+        "seq2set: this needs the package 'optuna': pip install 'seq2set[tune]'\n",
+    )
+
+
+def test_tune_thresholds_prints_what_it_gains(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(br_run.path, run)
+    outcome = seq2set("tune", "--thresholds", run, "--kind", "top-k", "--metric", "micro_f1")
+    assert outcome.code == 0, outcome.err
+    rule, figures = outcome.out.splitlines()
+    assert rule == "it gives the best label of each text (top-k)"
+    assert figures.startswith("micro_f1 on 32 validation documents: ")
+    before, after = (float(part) for part in figures.rsplit(": ", 1)[1].split(" -> "))
+    # Every tenth document has no label, and a third of the others has two: one label a text is worse.
+    assert after < before

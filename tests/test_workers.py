@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from seq2set.workers import stopping_with
+
+
+def test_the_end_of_the_pipe_interrupts_the_work() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"left over")
+    os.close(writing)
+    with pytest.raises(KeyboardInterrupt), stopping_with(reading):
+        time.sleep(60)
+    os.close(reading)
+
+
+def test_work_that_has_ended_is_not_interrupted() -> None:
+    reading, writing = os.pipe()
+    before = set(threading.enumerate())
+    with stopping_with(reading):
+        (watcher,) = set(threading.enumerate()) - before
+    os.close(writing)
+    watcher.join(10)
+    assert not watcher.is_alive()  # it saw the end, and said nothing
+    os.close(reading)
+
+
+def test_an_open_pipe_lets_the_work_be() -> None:
+    reading, writing = os.pipe()
+    with stopping_with(reading):
+        os.write(writing, b"words are no sign")
+        time.sleep(0.05)
+    os.close(writing)

@@ -1,0 +1,175 @@
+"""A trained model's rule, tuned and put into its folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seq2set.bundle import load_model
+from seq2set.config import build_config
+from seq2set.corpora.document import Document
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.preparing import prepare
+from seq2set.corpora.splits import SplitPlan
+from seq2set.errors import CorpusError, InputError, UnknownNameError
+from seq2set.evaluation import evaluate_tagger
+from seq2set.predictions import Request
+from seq2set.predictor import Predictor
+from seq2set.progress import Silent
+from seq2set.runs import RunFolder
+from seq2set.thresholds import best_rule
+from seq2set.tuning.rules import tune_rule
+from seq2set.workflows import evaluate, train
+from tiny_networks import tiny_config
+
+
+class Notes(Silent):
+    """Remembers what was said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, sentence: str) -> None:
+        self.said.append(sentence)
+
+
+@pytest.fixture
+def model(br_run: RunFolder, tmp_path: Path) -> Path:
+    """A copy of the model that a test may change."""
+    return Path(shutil.copytree(br_run.model, tmp_path / "copy" / "model"))
+
+
+@pytest.mark.parametrize("kind", ["global", "top-k", "per-label"])
+def test_the_folder_then_decides_by_the_rule_found(
+    kind: str, model: Path, small_corpus: PreparedCorpus
+) -> None:
+    before = load_model(model)
+    part = small_corpus.split("valid")
+    scores = before.infer(part.texts(), Request()).scores
+    expected = best_rule(kind, scores, before.labels.indicator(part.labels()), "macro_f1")
+    measured = evaluate(model, split="valid").result.metrics
+    tuned = tune_rule(model.parent, kind=kind, metric="macro_f1")
+    assert (tuned.kind, tuned.rule, tuned.documents) == (kind, expected.rule, len(part))
+    assert tuned.before == measured
+    assert tuned.after["macro_f1"] == pytest.approx(expected.score)
+    assert load_model(model).rule == expected.rule
+    report = evaluate(model, split="valid")
+    assert report.result.metrics == tuned.after
+    assert report.summary()["rule"] == expected.rule.to_dict()
+
+
+def test_all_else_in_the_folder_stays(br_run: RunFolder, model: Path) -> None:
+    tune_rule(model, kind="top-k")
+    for name in ("model.safetensors", "tokenizer.json", "labels.json"):
+        assert (model / name).read_bytes() == (br_run.model / name).read_bytes()
+    assert {path.name for path in model.iterdir()} == {path.name for path in br_run.model.iterdir()}
+    old, new = (json.loads((one / "config.json").read_text()) for one in (br_run.model, model))
+    assert new["settings"] == old["settings"]
+    assert {**new["facts"], "rule": None} == {**old["facts"], "rule": None}
+    assert new["about"]["corpus"] == old["about"]["corpus"]
+
+
+def test_the_card_tells_of_it(model: Path) -> None:
+    tuned = tune_rule(model, kind="top-k", metric="hamming_loss")
+    card = (model / "README.md").read_text(encoding="utf-8")
+    assert f"| rule | {tuned.rule.in_words()} |" in card
+    assert (
+        "The decision rule was tuned after the training for the best hamming loss on small, valid, "
+        f"{tuned.documents} documents: {tuned.before['hamming_loss']:.4f} before, "
+        f"{tuned.after['hamming_loss']:.4f} after.\n" in card
+    )
+    assert f"| micro-F1 | {tuned.after['micro_f1']:.4f} |" in card
+    assert Predictor.open(model).about["validation"] == tuned.after
+
+
+def test_other_documents_leave_the_validation_figures_alone(model: Path, tmp_path: Path) -> None:
+    validation = Predictor.open(model).about["validation"]
+    rows = "".join(f"wheat harvest {number},grain\n" for number in range(7)) + "crude oil,whaling\n"
+    (tmp_path / "own.csv").write_text("text,labels\n" + rows, encoding="utf-8")
+    tuned = tune_rule(model, kind="global", data=str(tmp_path / "own.csv"))
+    assert tuned.documents == 8
+    # No model can give a label that it does not know: it is missed, as in evaluate.
+    assert tuned.after == evaluate(model, data=str(tmp_path / "own.csv")).result.metrics
+    assert tuned.after["micro_recall"] < 1
+    assert Predictor.open(model).about["validation"] == validation
+    assert "on own, all, 8 documents" in (model / "README.md").read_text(encoding="utf-8")
+    assert "The figures above are without that rule." in (model / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_says_what_was_tried_and_which_labels_are_too_rare(model: Path, tmp_path: Path) -> None:
+    notes = Notes()
+    tuned = tune_rule(model, progress=notes)
+    assert notes.said[0].startswith("on documents held out in turn: global ")
+    assert tuned.kind == "global"  # these texts are so easy that nothing does better
+    documents = [Document(str(n), "wheat harvest", ("grain",), "valid") for n in range(6)]
+    documents += [Document("t", "crude", ("oil",), "train"), Document("v", "crude", ("oil",), "valid")]
+    folder = tmp_path / "few"
+    prepare(documents, folder, name="few", source="", licence="", plan=SplitPlan("given", valid=0))
+    notes = Notes()
+    tune_rule(model, kind="per-label", data=str(folder), progress=notes)
+    assert notes.said == [
+        "3 of 4 labels stand in fewer than 5 of the documents: they take the threshold that is best for all "
+        "labels together"
+    ]
+
+
+def test_what_the_training_set_aside_is_tuned_on(tmp_path: Path) -> None:
+    documents = [
+        Document(str(n), f"{'wheat' if n % 2 else 'crude'} {n}", ("grain" if n % 2 else "oil",), "train")
+        for n in range(40)
+    ]
+    folder = tmp_path / "corpus"
+    prepare(documents, folder, name="own", source="", licence="", plan=SplitPlan("given", valid=0))
+    config = build_config(model="br", assignments=[f'data.corpus="{folder}"', "features.min_documents=1"])
+    run = train(config, tmp_path / "run")
+    tuned = tune_rule(run.path, kind="global")
+    assert tuned.documents == 4
+    assert tuned.before == Predictor.open(run.path).about["validation"]
+    with pytest.raises(
+        CorpusError,
+        match=r"corpus: the split 'valid' is empty, so there is nothing to tune on; prepare the corpus with "
+        r"one \(seq2set data prepare --valid 0.1\), or name a file with --data, which is taken whole",
+    ):
+        tune_rule(run.path, data=str(folder))
+
+
+def test_a_decoder_is_decided_in_one_search_only(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    config = tiny_config(f'data.corpus="{small_corpus.folder}"', "warm_start.epochs=3", model="seq2set-simp")
+    run, notes = train(config, tmp_path / "run"), Notes()
+    validation = Predictor.open(run.path).about["validation"]
+    with pytest.raises(InputError, match="search is 'beam', which needs no rule; only 'marginal' can have"):
+        tune_rule(run.path, search="beam")
+    tuned = tune_rule(run.path, kind="top-k", progress=notes)
+    assert notes.said == [
+        "the model searches by 'greedy', which needs no rule; pass --search marginal to evaluate and predict "
+        "by this one"
+    ]
+    tagger = load_model(run.model)
+    assert Predictor.open(run.path).about["validation"] == validation
+    found = evaluate_tagger(tagger, small_corpus.split("valid"), Request(search="marginal"))
+    assert found.metrics == tuned.after
+    greedy = evaluate(run.path, split="valid")
+    assert (greedy.summary()["rule"], greedy.summary()["threshold"]) == (None, None)
+
+
+def test_wrong_names_are_found_before_the_work(model: Path) -> None:
+    stamps = {path: path.stat().st_mtime_ns for path in model.iterdir()}
+    with pytest.raises(UnknownNameError, match="kind 'topk' is not known, did you mean 'top-k'?"):
+        tune_rule(model, kind="topk")
+    with pytest.raises(UnknownNameError, match="metric 'micro' is not known, did you mean 'micro_f1'?"):
+        tune_rule(model, metric="micro")
+    with pytest.raises(UnknownNameError, match="split 'dev' is not known"):
+        tune_rule(model, split="dev")
+    assert {path: path.stat().st_mtime_ns for path in model.iterdir()} == stamps
+
+
+def test_tuned_twice_it_is_the_same(model: Path) -> None:
+    first = tune_rule(model, kind="per-label")
+    second = tune_rule(model, kind="per-label")
+    assert second.rule == first.rule
+    assert second.before == first.after
+    assert np.isclose(second.after["micro_f1"], first.after["micro_f1"])

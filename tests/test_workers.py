@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 
@@ -15,6 +16,19 @@ def test_the_end_of_the_pipe_interrupts_the_work() -> None:
     os.close(writing)
     with pytest.raises(KeyboardInterrupt), stopping_with(reading):
         time.sleep(60)
+    os.close(reading)
+
+
+def test_it_is_heard_where_a_shell_had_interruptions_ignored() -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(KeyboardInterrupt), stopping_with(reading):
+            time.sleep(60)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
     os.close(reading)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,16 +17,29 @@ from contextlib import contextmanager
 @contextmanager
 def stopping_with(pipe: int) -> Iterator[None]:
     """Interrupt the block when the other end of the pipe is closed; what comes after it is left alone."""
-    done = threading.Event()
-    threading.Thread(target=_interrupt_at_the_end_of, args=(pipe, done), daemon=True).start()
+    done, before = threading.Event(), signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        # So it is in whatever a shell started in the background; an interruption would go unheard.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        threading.Thread(target=_interrupt_at_the_end_of, args=(pipe, done), daemon=True).start()
         yield
     finally:
         done.set()
+        signal.signal(signal.SIGINT, before)
 
 
 def _interrupt_at_the_end_of(pipe: int, done: threading.Event) -> None:
     while os.read(pipe, 1):
         pass
     if not done.is_set():
+        _interrupt_main()
+
+
+def _interrupt_main() -> None:
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        # A real signal also wakes a main thread that waits in a call of the system.
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
         _thread.interrupt_main()

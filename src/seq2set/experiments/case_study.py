@@ -1,0 +1,140 @@
+"""The paper's case study: documents on which the models disagree, with what each of them gave.
+
+With `--option texts=hidden` the texts are left out, for corpora whose licence forbids to quote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.errors import InputError
+from seq2set.experiments import compare
+from seq2set.experiments.agreement import Habits, habits, habits_table
+from seq2set.experiments.answers import Answers
+from seq2set.experiments.asked import asked_corpus
+from seq2set.experiments.case_picture import case_plot
+from seq2set.experiments.case_verdicts import agreement_verdicts, habit_verdicts
+from seq2set.experiments.cases import Case, make_case
+from seq2set.experiments.cells import Cell, CellResult
+from seq2set.experiments.disagreement import POOL, SHORT, choose, distances
+from seq2set.experiments.label_groups import THRESHOLD, Correlated
+from seq2set.experiments.lineup import title_of
+from seq2set.experiments.options import Options
+from seq2set.experiments.own_numbers import own_choice, own_number
+from seq2set.experiments.own_options import own_share
+from seq2set.experiments.sections import Section, every_training
+from seq2set.experiments.summaries import refuse_different_documents
+from seq2set.experiments.tables import Column, Row, Table
+
+TITLE = "Documents on which the models disagree"
+
+CASES, SEED = 3, 1
+"""How many documents are shown, as in the paper, and the seed that draws them."""
+
+
+def cells(options: Options) -> list[Cell]:
+    """Return the cells of the comparison: nothing else is trained."""
+    if len(options.models) < 2:
+        raise InputError(f"--models has {options.models[0]} alone; it must name two models that can disagree")
+    _shows_texts(options)
+    own_number(options, "cases", CASES)
+    own_number(options, "seed", SEED)
+    own_share(options, "correlation", THRESHOLD)
+    return compare.cells(options)
+
+
+def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
+    """Show how the models differ, and documents on which they do."""
+    refuse_different_documents(results)
+    answers: dict[str, Answers] = {}
+    for one in results:
+        answers.setdefault(one.row, one.answers)  # of several seeds the first one speaks
+    corpus = asked_corpus(options)
+    correlated = Correlated(corpus.split("train").labels(), own_share(options, "correlation", THRESHOLD))
+    pairs = correlated.pairs()
+    found = {row: habits(one, pairs) for row, one in answers.items()}
+    cases = _cases(options, answers, correlated, corpus, results[0].facts["split"])
+    return [_as_a_whole(answers, found), _shown(options, cases), _listed(cases), every_training(results)]
+
+
+def _cases(
+    options: Options,
+    answers: Mapping[str, Answers],
+    correlated: Correlated,
+    corpus: PreparedCorpus,
+    split: str,
+) -> list[Case]:
+    first = next(iter(answers.values()))
+    part = corpus.split(split)
+    texts = dict(zip(part.ids(), part.texts(), strict=True))
+    apart = list(distances(answers).values())
+    places = choose(
+        np.mean(apart, axis=0) if apart else np.zeros(len(first.ids)),
+        [len(texts[one].split()) for one in first.ids],
+        np.diff(first.actual.ends).tolist(),
+        cases=own_number(options, "cases", CASES),
+        seed=own_number(options, "seed", SEED),
+    )
+    named = {title_of(row): one for row, one in answers.items()}
+    shown = [texts[first.ids[place]] if _shows_texts(options) else None for place in places]
+    return [
+        make_case(number, place, named, text, correlated)
+        for number, (place, text) in enumerate(zip(places, shown, strict=True), start=1)
+    ]
+
+
+def _shows_texts(options: Options) -> bool:
+    return own_choice(options, "texts", ("shown", "hidden")) == "shown"
+
+
+def _as_a_whole(answers: Mapping[str, Answers], found: Mapping[str, Habits]) -> Section:
+    first = next(iter(answers.values()))
+    true_labels = float(np.diff(first.actual.ends).mean())
+    return Section(
+        "How the models differ",
+        "How often do the models give different sets, and what do they leave out? Of several seeds, the "
+        "first one speaks.",
+        (*agreement_verdicts(distances(answers)), *habit_verdicts(found)),
+        (habits_table(found, true_labels),),
+    )
+
+
+def _shown(options: Options, cases: Sequence[Case]) -> Section:
+    threshold = own_share(options, "correlation", THRESHOLD)
+    caption = (
+        "The labels stand in the order in which each model gave them; ✗ wrong, ○ missed. Labels of one "
+        f"colour and letter go together (a correlation of at least {threshold:g} on the training split)."
+    )
+    return Section(
+        "Cases",
+        "What do the models give to documents on which they disagree? The score of a document is the mean "
+        f"Jaccard distance between the models' sets, lessened for texts of more than {SHORT} words; those "
+        f"that are shown were drawn among the highest, {POOL} times as many. Who is right played no part.",
+        figures=tuple(case_plot(case, caption) for case in cases),
+    )
+
+
+def _listed(cases: Sequence[Case]) -> Section:
+    rows = [
+        Row(
+            f"{case.number}. {name}",
+            (", ".join(mark.text() for mark in marks) or "no label",),
+            ruled=not place,
+        )
+        for case in cases
+        for place, (name, marks) in enumerate(case.lines())
+    ]
+    ids = ", ".join(f"{case.number}: {case.id}" for case in cases)
+    table = Table(
+        "cases",
+        "The cases as a table",
+        (Column("Labels in order"),),
+        tuple(rows),
+        f"✗ wrong, ○ missed; labels of one letter go together. The documents are {ids}.",
+        rows_are="Given by",
+        worded=True,
+    )
+    return Section("The cases once more", "The same labels without colours, for texts.", tables=(table,))

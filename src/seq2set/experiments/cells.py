@@ -1,0 +1,167 @@
+"""A cell: one training and its measurement, done once and never again.
+
+A cell's folder is a run like any other, with two files more: `answers.npz` holds what the model answered for
+each document, and `cell.json`, written last, says that the cell is done and what came out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from seq2set.config import Config, validated
+from seq2set.evaluation import Evaluation
+from seq2set.experiments.answers import Answers, measure
+from seq2set.experiments.machine import machine_facts
+from seq2set.files import output_errors, sha256_of, write_json
+from seq2set.locking import held
+from seq2set.predictions import Request
+from seq2set.predictor import Predictor
+from seq2set.progress import Progress
+from seq2set.runs import RunFolder
+from seq2set.workflows import examples, measurable, train
+
+FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
+
+PATIENCE = 30.0
+"""Seconds to wait for a process that was told to stop and still works on the cell."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training to be measured."""
+
+    row: str
+    """The row of the table that it belongs to; the cells of a row differ in their seeds only"""
+    config: Config
+    folder: Path
+    split: str = "test"
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cell as plain JSON, for a process of its own."""
+        settings = self.config.model_dump(mode="json")
+        return {"row": self.row, "config": settings, "folder": str(self.folder), "split": self.split}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Cell:
+        """Read a cell back."""
+        return cls(values["row"], validated(values["config"]), Path(values["folder"]), values["split"])
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What came out of a cell."""
+
+    row: str
+    folder: Path
+    facts: dict[str, Any]
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.facts["model"])
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The metrics on the split that was measured."""
+        metrics: dict[str, float] = self.facts["metrics"]
+        return metrics
+
+    @property
+    def validation(self) -> dict[str, float]:
+        """The metrics on validation, which the training tuned on."""
+        metrics: dict[str, float] = self.facts["validation"]
+        return metrics
+
+    @property
+    def seconds(self) -> float:
+        """How long the training took."""
+        return float(self.facts["seconds"]["training"])
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The labels of each document."""
+        return Answers.load(self.folder / ANSWERS)
+
+
+def finished(cell: Cell) -> CellResult | None:
+    """Return what came out of a cell, or None where it is not done or its answers are damaged."""
+    path = cell.folder / FACTS
+    if not path.is_file():
+        return None
+    RunFolder.start(cell.folder, cell.config, resume=True)  # refuses a cell of other settings
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    answers = cell.folder / ANSWERS
+    whole = answers.is_file() and sha256_of(answers) == facts["answers"]["sha256"]
+    return CellResult(cell.row, cell.folder, facts) if whole and facts["split"] == cell.split else None
+
+
+def run_cell(cell: Cell, progress: Progress) -> CellResult:
+    """Do a cell, from the beginning or from where it was stopped; one that is done is only read."""
+    with output_errors(cell.folder):
+        cell.folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = cell.folder.with_name(f".{cell.name}.lock")
+    busy = f"{cell.folder} is being done by another process; wait until that ends, or stop it"
+    with held(lock, busy=busy, seconds=PATIENCE):
+        return finished(cell) or _trained_and_measured(cell, progress)
+
+
+def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
+    with _time_is_kept(cell.folder):
+        train(cell.config, cell.folder, resume=True, progress=progress)
+    predictor = Predictor.open(cell.folder)
+    part = measurable(cell.config.data, None, cell.split).part
+    result, answers = measure(predictor.tagger, examples(part), Request(), progress)
+    answers.save(cell.folder / ANSWERS)
+    facts = _facts(cell, predictor.about, result)
+    write_json(cell.folder / FACTS, facts)
+    return CellResult(cell.row, cell.folder, facts)
+
+
+def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation) -> dict[str, Any]:
+    trained = about["training"]["seconds"] + _spent(cell.folder)
+    return {
+        "row": cell.row,
+        "model": cell.config.model,
+        "seed": cell.config.seed,
+        "corpus": about["corpus"],
+        "split": cell.split,
+        "documents": result.documents,
+        "labels": result.labels,
+        "validation": about["validation"],
+        "metrics": result.metrics | result.ranking,
+        "seconds": {"training": round(trained, 1), "prediction": round(result.seconds, 3)},
+        "documents_a_second": round(result.documents_a_second, 1),
+        "machine": machine_facts(cell.config.threads),
+        "answers": {"file": ANSWERS, "sha256": sha256_of(cell.folder / ANSWERS)},
+        "config": cell.config.model_dump(mode="json"),
+    }
+
+
+@contextmanager
+def _time_is_kept(folder: Path) -> Iterator[None]:
+    """Remember the time of a training that is stopped: the next one counts its own only."""
+    began = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        if folder.is_dir():
+            spent = _spent(folder) + time.perf_counter() - began
+            write_json(folder / SPENT, {"seconds": round(spent, 1)})
+        raise
+
+
+def _spent(folder: Path) -> float:
+    path = folder / SPENT
+    return float(json.loads(path.read_text(encoding="utf-8"))["seconds"]) if path.is_file() else 0.0

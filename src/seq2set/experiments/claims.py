@@ -1,0 +1,63 @@
+"""The paper's claims, judged by what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from seq2set.experiments.comparison import Comparison
+from seq2set.experiments.lineup import BASELINES, title_of
+from seq2set.experiments.margins import Margin, Pair, signed
+from seq2set.experiments.summaries import Summary
+
+Wanted = Mapping[int, bool | None]
+"""What the side of a margin means for a claim: it speaks for it, against it, or leaves it open."""
+
+ABOVE: Wanted = {1: True, 0: None, -1: False}
+NOT_ABOVE: Wanted = {1: False, 0: True, -1: True}
+BELOW: Wanted = {1: False, 0: None, -1: True}
+NOT_BELOW: Wanted = {1: True, 0: True, -1: False}
+
+FEW = 0.25
+"""Where fewer of the documents have more than one label, an order of labels has little to say."""
+
+
+def judged(claim: str, found: Sequence[Margin], wanted: Wanted) -> list[str]:
+    """Say whether a claim holds by the margins that it is about; nothing where there are none."""
+    if not found:
+        return []
+    speaks = [wanted[one.side] for one in found]
+    state = "does not hold" if False in speaks else "is left open" if None in speaks else "holds"
+    evidence = "; ".join(map(_evidence, found))
+    return [f"The paper's claim that {claim} {state} here: {evidence}."]
+
+
+def _evidence(margin: Margin) -> str:
+    ours, theirs = (title_of(one.row) for one in margin.pair)
+    accident = ", which may be an accident" if margin.points and not margin.side else ""
+    return f"{ours} over {theirs} {signed(margin.points)} points{accident}"
+
+
+def above_all_baselines(comparison: Comparison) -> list[str]:
+    """Judge the first claim by the baseline that is best on validation: who beats it beats them all."""
+    if comparison.reference is None:
+        return []
+    found = [
+        Margin(Pair(one, comparison.reference), comparison.compared[one.row])
+        for one in comparison.summaries
+        if one.model not in BASELINES
+    ]
+    return judged("both Seq2Sets lie above all baselines", found, ABOVE)
+
+
+def few_labels(summary: Summary) -> list[str]:
+    """Say that order can hardly matter, where few documents have labels to put in order."""
+    sizes = np.diff(summary.results[0].answers.actual.ends)
+    share = float((sizes > 1).mean())
+    if share >= FEW:
+        return []
+    return [
+        f"Only {100 * share:.0f} % of the documents have more than one label ({sizes.mean():.2f} a document; "
+        "the paper's corpora have 3.24 and 2.41), so that the order of labels can hardly matter here."
+    ]

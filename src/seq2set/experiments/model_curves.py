@@ -1,0 +1,85 @@
+"""Curves: a line a model over what was varied, with a band for what the seed changes.
+
+Colours are those of Okabe and Ito, which people with any colour vision can tell apart; lines differ in dash
+and marker as well, so that a print in grey can be read. A model looks the same in every plot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from seq2set.experiments.figures import Plot, drawn
+from seq2set.experiments.statistics import Spread
+from seq2set.reporting.plots import BLUE, GREEN, GREY, ORANGE
+
+BLACK, AMBER, SKY, ROSE = "#000000", "#E69F00", "#56B4E9", "#CC79A7"
+
+
+class Style(NamedTuple):
+    """How a line looks."""
+
+    colour: str
+    dash: str
+    marker: str
+
+
+STYLES = {
+    "br": Style(GREEN, "--", "D"),
+    "cc": Style(AMBER, ":", "v"),
+    "lp": Style(SKY, ":", "<"),
+    "cnn": Style(ROSE, "-.", "P"),
+    "cnn-rnn": Style(GREY, "-.", "X"),
+    "seq2seq": Style(BLACK, "--", "^"),
+    "seq2set-simp": Style(BLUE, "-", "s"),
+    "seq2set": Style(ORANGE, "-", "o"),
+}
+"""The look of each model; the paper's own are the solid lines."""
+
+UNKNOWN = Style(GREY, ":", ".")
+"""The look of everything else."""
+
+
+class Curve(NamedTuple):
+    """A line: a mean for each place, with a deviation where several seeds were trained."""
+
+    name: str
+    points: Sequence[Spread]
+    style: Style
+
+
+class Axis(NamedTuple):
+    """What was varied: its places, and what stands below them."""
+
+    label: str
+    places: Sequence[float]
+    ticks: Sequence[str] | None = None
+
+
+def curve_plot(
+    name: str, caption: str, curves: Sequence[Curve], axis: Axis, measure: str, *, zero: bool = False
+) -> Plot:
+    """Draw the curves side by side, with a line at zero where a sign matters."""
+
+    def draw(axes: Axes) -> None:
+        for curve in curves:
+            _draw_curve(axes, axis.places, curve)
+        if zero:
+            axes.axhline(0, color=GREY, lw=0.8, zorder=0)
+        axes.set_xticks(axis.places, axis.ticks or [f"{place:g}" for place in axis.places])
+        axes.set(xlabel=axis.label, ylabel=measure)
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3.2)
+
+    return drawn(name, caption, draw, (8.2, 4.0))
+
+
+def _draw_curve(axes: Axes, places: Sequence[float], curve: Curve) -> None:
+    colour, dash, marker = curve.style
+    means = np.array([point.mean for point in curve.points])
+    axes.plot(places, means, color=colour, ls=dash, marker=marker, ms=5, lw=1.6, label=curve.name)
+    if any(point.deviation is not None for point in curve.points):
+        spread = np.array([point.deviation or 0.0 for point in curve.points])
+        axes.fill_between(places, means - spread, means + spread, color=colour, alpha=0.14, lw=0)

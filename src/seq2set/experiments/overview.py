@@ -1,0 +1,42 @@
+"""The page over all experiments: what each asked and found, in short, with a link to the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from seq2set.experiments.page import filled_page, lead
+from seq2set.experiments.sections import Findings
+from seq2set.files import write_text
+
+TITLE = "The paper's experiments"
+
+
+def write_overview(parts: Sequence[Findings], folder: Path) -> Path:
+    """Write the page beside the folders of the experiments, and return its path."""
+    widest = max(parts, key=lambda one: len(one.results))
+    contents = {address(one): one.title for one in parts}
+    sections = "\n".join(map(_section, parts))
+    write_text(folder / "index.html", filled_page(TITLE, lead(widest), contents, sections))
+    return folder / "index.html"
+
+
+def address(findings: Findings) -> str:
+    """Return where an experiment's page lies, seen from the page over all."""
+    return f"{findings.experiment}/index.html"
+
+
+def gist(findings: Findings) -> list[str]:
+    """Return the first sentence that an experiment found, and those that speak of the paper's claims."""
+    sentences = [sentence for section in findings.sections for sentence in section.found]
+    return [one for place, one in enumerate(sentences) if place == 0 or "The paper's" in one]
+
+
+def _section(findings: Findings) -> str:
+    first = findings.sections[0]
+    found = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in gist(findings))
+    return (
+        f'<section>\n<h2><a href="{address(findings)}">{escape(findings.title)}</a></h2>\n'
+        f'<p class="asked">{escape(first.asked)}</p>\n{found}\n</section>'
+    )

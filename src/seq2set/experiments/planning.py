@@ -1,0 +1,137 @@
+"""How long cells take: from those that are done, else by a rule of thumb.
+
+The rule of thumb was measured on one or two cores of an AVX2 machine. A linear model learns about 20,000
+labels of documents a second and thread, all values of C together. A network takes 3 ms a document and epoch,
+and one second more for each 1.3 thousand million weights that its LSTM meets on the way through the words.
+Cells that are done correct the rule for their model: the second of a kind is estimated by the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from seq2set.config import Config
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.experiments.cells import Cell, CellResult, finished
+from seq2set.hardware import thread_count
+from seq2set.models.registry import find_entry
+from seq2set.workflows import corpus_of
+
+LINEAR_DECISIONS = 20_000
+"""Labels of training documents, yes or no, that a linear model learns in a second on one thread."""
+
+NETWORK_SECONDS = 0.003
+"""What a document costs a network in an epoch, however short it is."""
+
+NETWORK_WEIGHTS = 1.3e9
+"""Weights that a network's LSTM meets in a second: all of them once a word."""
+
+
+class Shape(NamedTuple):
+    """What of a corpus decides how long a training takes."""
+
+    documents: int
+    labels: int
+    words: float
+    """Words a document"""
+
+    @classmethod
+    def of(cls, corpus: PreparedCorpus) -> Shape:
+        """Read the shape off a prepared corpus."""
+        counts = corpus.facts["counts"]
+        return cls(counts["documents"]["train"], counts["labels"], counts["words_per_document"])
+
+
+def rule_of_thumb(config: Config, shape: Shape) -> float:
+    """Return about how many seconds a training takes."""
+    if find_entry(config.model).training.startswith("seq2set.baselines."):
+        return shape.documents * shape.labels / (LINEAR_DECISIONS * thread_count(config.threads))
+    weights = min(shape.words, config.encoder.max_words) * _encoder_weights(config)
+    return shape.documents * _epochs(config) * (NETWORK_SECONDS + weights / NETWORK_WEIGHTS)
+
+
+def _encoder_weights(config: Config) -> int:
+    """Count the weights of one gate and direction, which the others are multiples of."""
+    encoder = config.encoder
+    inputs = [encoder.embedding] + [2 * encoder.hidden] * (encoder.layers - 1)
+    return sum(encoder.hidden * (one + encoder.hidden) for one in inputs)
+
+
+def _epochs(config: Config) -> int:
+    from seq2set.training.networks import phases
+
+    return sum(phase.epochs for phase in phases(config))
+
+
+class Estimate(NamedTuple):
+    """How long a cell takes, and whether one of its kind was measured."""
+
+    seconds: float
+    measured: bool
+
+
+class Step(NamedTuple):
+    """A cell in the plan."""
+
+    cell: Cell
+    state: Literal["done", "begun", "to do"]
+    estimate: Estimate
+
+
+class Schedule:
+    """What is done and what is left of an experiment."""
+
+    def __init__(self, cells: Sequence[Cell], jobs: int = 1):
+        self.cells, self.jobs = tuple(cells), jobs
+        shapes = {data: Shape.of(corpus_of(data)) for data in {cell.config.data for cell in cells}}
+        self._rules = {cell.name: rule_of_thumb(cell.config, shapes[cell.config.data]) for cell in cells}
+        found = {cell.name: finished(cell) for cell in cells}
+        self.results = {name: result for name, result in found.items() if result is not None}
+        self.failed: set[str] = set()
+
+    @property
+    def left(self) -> list[Cell]:
+        """The cells that are still to be done, in their order."""
+        return [cell for cell in self.cells if cell.name not in {*self.results, *self.failed}]
+
+    @property
+    def seconds_left(self) -> float:
+        """About how long the rest takes."""
+        return sum(self.estimate(cell).seconds for cell in self.left) / max(1, min(self.jobs, len(self.left)))
+
+    def add(self, cell: Cell, result: CellResult) -> None:
+        """Take a cell's result."""
+        self.results[cell.name] = result
+
+    def give_up(self, cell: Cell) -> None:
+        """Leave out a cell that failed."""
+        self.failed.add(cell.name)
+
+    def estimate(self, cell: Cell) -> Estimate:
+        """Return how long a cell takes: the rule of thumb, corrected by the cells of the same model."""
+        rule = self._rules[cell.name]
+        known = [
+            self.results[other.name].seconds / self._rules[other.name]
+            for other in self.cells
+            if other.name in self.results and other.config.model == cell.config.model
+        ]
+        return Estimate(rule * (sum(known) / len(known) if known else 1.0), bool(known))
+
+    def steps(self) -> Iterable[Step]:
+        """Give the plan, a cell at a time."""
+        for cell in self.cells:
+            if (result := self.results.get(cell.name)) is not None:
+                yield Step(cell, "done", Estimate(result.seconds, True))
+            else:
+                begun = (cell.folder / "config.toml").is_file()
+                yield Step(cell, "begun" if begun else "to do", self.estimate(cell))
+
+
+def span(seconds: float) -> str:
+    """Return a time in words that suit its length."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,96 @@
+"""What was measured, put into the folder `results`: numbers only, no texts and no answers.
+
+::
+
+    python -m seq2set.experiments.publishing RUNS... --into results
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import seq2set
+from seq2set.errors import InputError, Seq2SetError
+from seq2set.experiments.results_readme import results_readme
+from seq2set.files import write_json, write_text
+
+README = "README.md"
+
+
+def publish(folder: Path, into: Path) -> list[Path]:
+    """Copy the numbers of a folder's finished experiments, and write the page that tells them."""
+    found = sorted(folder.glob("*/results.json"))
+    if not found:
+        raise InputError(f"{folder} holds no finished experiment; name the --out of `seq2set experiment`")
+    written = [_published(path, into) for path in found]
+    write_readme(into)
+    return written
+
+
+def write_readme(into: Path) -> None:
+    """Write the page over all that was published."""
+    write_text(into / README, results_readme(into))
+
+
+def _published(path: Path, into: Path) -> Path:
+    values = json.loads(path.read_text(encoding="utf-8"))
+    asked = values.get("asked")
+    if not asked:
+        raise InputError(f"{path} does not say what was asked for; run the experiment again to renew it")
+    values["cells"] = [_bare(cell) for cell in values["cells"]]
+    values["published"] = {"seq2set": seq2set.__version__, "commit": commit_of(Path(seq2set.__file__).parent)}
+    target = into / f"{asked['corpus']}-{asked['preset']}" / f"{values['experiment']}.json"
+    write_json(target, values)
+    return target
+
+
+def _bare(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell's facts without what lies on this machine only."""
+    config = cell["config"] | {"data": cell["config"]["data"] | {"corpus": cell["corpus"]["name"]}}
+    return {name: value for name, value in cell.items() if name != "answers"} | {"config": config}
+
+
+def commit_of(folder: Path) -> str | None:
+    """Return the commit that a folder's files belong to, with a sign where they were changed since."""
+    said = [_git(folder, "rev-parse", "--short=12", "HEAD"), _git(folder, "status", "--porcelain", ".")]
+    if said[0] is None:
+        return None
+    return said[0] + (" with changes" if said[1] else "")
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    if (git := shutil.which("git")) is None:
+        return None
+    done = subprocess.run(  # noqa: S603 (git, with words of our own)
+        [git, "-C", str(folder), *arguments], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Publish the folders that are named, or only write the page anew where none are."""
+    parser = argparse.ArgumentParser(
+        prog="python -m seq2set.experiments.publishing", description=publish.__doc__
+    )
+    parser.add_argument("folders", nargs="*", type=Path, help="what `seq2set experiment` had as --out")
+    parser.add_argument("--into", type=Path, default=Path("results"))
+    named = parser.parse_args(arguments)
+    try:
+        for folder in named.folders:
+            publish(folder, named.into)
+        write_readme(named.into)
+    except Seq2SetError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Doing cells: one after another here, or several at a time in processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from seq2set.errors import StoppedError, WorkError
+from seq2set.experiments.cells import Cell, CellResult, run_cell
+from seq2set.experiments.planning import Schedule, span
+from seq2set.experiments.processes import Crew
+from seq2set.progress import Progress
+
+
+class Failure(NamedTuple):
+    """A cell that could not be done, and why."""
+
+    cell: Cell
+    sentence: str
+
+
+class Outcome(NamedTuple):
+    """The cells that are done, in their order, and those that failed."""
+
+    results: list[CellResult]
+    failures: list[Failure]
+
+    def raise_failures(self) -> None:
+        """Say which cells failed, where any did."""
+        if self.failures:
+            reasons = "; ".join(f"{one.cell.name}: {one.sentence}" for one in self.failures)
+            cells = "cell" if len(self.failures) == 1 else "cells"
+            raise WorkError(f"{len(self.failures)} {cells} failed, the rest is done; {reasons}")
+
+
+def run_cells(schedule: Schedule, progress: Progress) -> Outcome:
+    """Do what is left; a cell that fails does not keep the others from being done."""
+    if schedule.results:
+        progress.note(f"{len(schedule.results)} of {len(schedule.cells)} cells are done already")
+    with _stopping(schedule):
+        run = _in_processes if schedule.jobs > 1 else _one_after_another
+        failures = run(schedule, progress)
+    done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
+    return Outcome(done, failures)
+
+
+@contextmanager
+def _stopping(schedule: Schedule) -> Iterator[None]:
+    """Let whoever stops the work know how to go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, StoppedError) as error:
+        done, all_cells = len(schedule.results), len(schedule.cells)
+        raise StoppedError(
+            f"stopped with {done} of {all_cells} cells done; nothing is lost, and the same command goes on"
+        ) from error
+
+
+def _one_after_another(schedule: Schedule, progress: Progress) -> list[Failure]:
+    failures: list[Failure] = []
+    for cell in schedule.left:
+        number = schedule.cells.index(cell) + 1
+        progress.note(f"{cell.name}: cell {number} of {len(schedule.cells)}, {_time_left(schedule)}")
+        try:
+            result = run_cell(cell, progress)
+        except StoppedError:
+            raise
+        except WorkError as error:
+            failures.append(_failed(schedule, cell, str(error), progress))
+        else:
+            _finish(schedule, cell, result, progress)
+    return failures
+
+
+def _in_processes(schedule: Schedule, progress: Progress) -> list[Failure]:
+    failures: list[Failure] = []
+    with progress.stage("cells", len(schedule.cells)) as advance, Crew(schedule.jobs) as crew:
+        advance(len(schedule.results))
+        waiting = schedule.left
+        while waiting or crew.busy:
+            while waiting and crew.free:
+                crew.start(waiting.pop(0))
+            advance(0, f"{', '.join(crew.busy)}; {len(waiting)} wait; {_time_left(schedule)}")
+            for cell, message in crew.wait():
+                if message is None:
+                    _finish(schedule, cell, run_cell(cell, progress), progress)
+                else:
+                    failures.append(_failed(schedule, cell, message, progress))
+                advance(1)
+    return failures
+
+
+def _finish(schedule: Schedule, cell: Cell, result: CellResult, progress: Progress) -> None:
+    schedule.add(cell, result)
+    score, took = result.metrics["micro_f1"], span(result.seconds)
+    progress.note(f"{cell.name}: micro-F1 {score:.4f} on {cell.split}, trained in {took}")
+
+
+def _failed(schedule: Schedule, cell: Cell, sentence: str, progress: Progress) -> Failure:
+    schedule.give_up(cell)
+    progress.note(f"{cell.name} failed: {sentence}")
+    return Failure(cell, sentence)
+
+
+def _time_left(schedule: Schedule) -> str:
+    left = span(schedule.seconds_left)
+    return f"{len(schedule.results)} done, {len(schedule.left)} left, about {left} to go"

@@ -1,0 +1,134 @@
+"""The paper's "Shuffled Labels" (Table 6): what is lost where the order of labels is unknown.
+
+Each training document's labels are shuffled once. BR has no order to lose, and must not move at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seq2set.errors import InputError
+from seq2set.experiments.beside import published_table
+from seq2set.experiments.cells import Cell, CellResult
+from seq2set.experiments.claims import ABOVE, BELOW, NOT_BELOW, few_labels, judged
+from seq2set.experiments.comparison import Comparison
+from seq2set.experiments.comparison_tables import f1_plot, paper_table
+from seq2set.experiments.lineup import BASELINES, title_of
+from seq2set.experiments.margins import Margin, Pair, margin_table, margins, signed
+from seq2set.experiments.options import Options
+from seq2set.experiments.orders import order_remarks, order_variant
+from seq2set.experiments.published import RCV1, SHUFFLED
+from seq2set.experiments.sections import Section, every_training
+from seq2set.experiments.summaries import Summary, summarise
+from seq2set.experiments.variants import Variant, all_cells, plain, rows_of
+
+TITLE = "Shuffled labels"
+
+_KIND = "shuffled"
+
+
+def cells(options: Options) -> list[Cell]:
+    """Return the models in their order, which other experiments share, and with labels shuffled."""
+    return all_cells(_variants(options))
+
+
+def _variants(options: Options) -> list[Variant]:
+    for model in options.models:
+        if options.config(model, 1).label_order.kind == _KIND:
+            raise InputError(
+                f"label_order.kind is '{_KIND}' for {model}; it must be an order to compare shuffling with"
+            )
+    ordered = [plain(options, model) for model in options.models]
+    return ordered + [order_variant(options, model, _KIND) for model in options.models]
+
+
+def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
+    """Compare every model with itself under shuffling, and all of them under it."""
+    rows = summarise(rows_of(_variants(options), results), resamples=options.resamples)
+    # No row is the one that all are compared with: each is paired with its own below.
+    comparison = Comparison(rows, None, {}, options.resamples)
+    drops = margins(_drops(comparison), resamples=options.resamples)
+    leads = margins(_leads(comparison), resamples=options.resamples)
+    found = [*_judgements(drops, leads), *_br_stays(comparison), *order_remarks(options)]
+    answers = [
+        Section(
+            "Shuffled labels",
+            "What does each model lose where the order of labels is unknown, and who is best then?",
+            (*found, *few_labels(comparison.summaries[0])),
+            (paper_table(comparison),),
+            (f1_plot(comparison),),
+        )
+    ]
+    if drops:
+        answers.append(_beside_the_paper(drops, leads))
+    return [*answers, every_training(results)]
+
+
+def _judgements(drops: Sequence[Margin], leads: Sequence[Margin]) -> list[str]:
+    sequences = [one for one in drops if one.pair.ours.model == "seq2seq"]
+    sets = [one for one in drops if one.pair.ours.model not in BASELINES]
+    return [
+        *judged("Seq2Seq loses where labels are shuffled", sequences, BELOW),
+        *judged("the Seq2Sets hardly lose", sets, NOT_BELOW),
+        *judged("both Seq2Sets still lie above BR and Seq2Seq then", leads, ABOVE),
+    ]
+
+
+def _beside_the_paper(drops: Sequence[Margin], leads: Sequence[Margin]) -> Section:
+    paper = {
+        "paper, RCV1-V2": [SHUFFLED.change(one.pair.ours.model, RCV1) for one in drops],
+    }
+    beside = {
+        "paper, RCV1-V2": [SHUFFLED.margin(one.pair.ours.model, one.pair.theirs.model) for one in leads],
+    }
+    lost = ", ".join(f"{title_of(model)} {signed(SHUFFLED.change(model, RCV1))}" for model in SHUFFLED.rows)
+    tables = [margin_table("drops", "What shuffling costs, beside the paper's Tables 3 and 6", drops, paper)]
+    if leads:
+        tables.append(margin_table("leads", "Margins with labels shuffled, beside Table 6", leads, beside))
+    return Section(
+        "Beside the paper",
+        "How do the losses and the margins compare with the published ones?",
+        (
+            *(one.sentence() for one in [*drops, *leads]),
+            f"In the paper, from Table 3 to Table 6, the points of micro-F1 change so: {lost}.",
+        ),
+        (*tables, published_table(SHUFFLED)),
+    )
+
+
+def _drops(comparison: Comparison) -> list[Pair]:
+    """Pair each model under shuffling with itself in order, where both are done."""
+    found = {one.row: one for one in comparison.summaries}
+    usual = [one for one in comparison.summaries if f"{one.row}, {_KIND}" in found]
+    return [Pair(found[f"{one.row}, {_KIND}"], one) for one in usual]
+
+
+def _leads(comparison: Comparison) -> list[Pair]:
+    """Pair the Seq2Sets under shuffling with Seq2Seq and BR under it."""
+    shuffled = [one for one in comparison.summaries if one.row.endswith(f", {_KIND}")]
+    ours = [one for one in shuffled if one.model not in BASELINES]
+    return [Pair(one, other) for other in shuffled if other.model in ("seq2seq", "br") for one in ours]
+
+
+def _br_stays(comparison: Comparison) -> list[str]:
+    """Say whether BR gave every document the same labels in both."""
+    both = [one for one in comparison.summaries if one.model == "br"]
+    if len(both) < 2:
+        return []
+    moved = _moved(*both)
+    documents = both[0].counts.shape[1]
+    if moved:
+        return [
+            f"BR gives other labels to {moved:,} of {documents:,} documents, which must not be: it has no "
+            "order of labels to lose, so that something else differs between the two trainings."
+        ]
+    return [f"BR does not move at all: all {documents:,} documents get the same labels from it."]
+
+
+def _moved(one: Summary, other: Summary) -> int:
+    """Count the documents that two rows give different labels."""
+    answers = [summary.results[0].answers for summary in (one, other)]
+    return sum(
+        len({frozenset(each.names[label] for label in each.chosen.row(document)) for each in answers}) > 1
+        for document in range(len(answers[0].ids))
+    )

@@ -1,0 +1,47 @@
+"""A comparison in sentences: who is best, and whether the difference to the best baseline is one."""
+
+from __future__ import annotations
+
+from seq2set.config import validated
+from seq2set.experiments.comparison import Comparison
+from seq2set.experiments.lineup import is_deterministic, title_of
+from seq2set.experiments.summaries import Compared, Summary
+from seq2set.experiments.tables import Chance, Range, quantity
+
+
+def verdicts(comparison: Comparison) -> list[str]:
+    """Say what came out, a sentence a finding."""
+    top = max(comparison.summaries, key=lambda one: one.metrics["micro_f1"].mean)
+    reached = quantity(top.metrics["micro_f1"]).text()
+    interval = Range(top.intervals["micro_f1"]).text()
+    says = "has the highest micro-F1:" if len(comparison.summaries) > 1 else "reaches a micro-F1 of"
+    found = [f"{title_of(top.row)} {says} {reached} (95 % interval {interval})."]
+    if (reference := comparison.reference) is not None:
+        value = reference.validation["micro_f1"].mean
+        found.append(
+            f"The best baseline on validation is {title_of(reference.row)} (micro-F1 {value:.3f} there)."
+        )
+        found += [_verdict(row, reference, one) for row, one in comparison.compared.items()]
+    return found + _trained_once(comparison)
+
+
+def _verdict(row: str, reference: Summary, compared: Compared) -> str:
+    value, interval, _ = compared.difference
+    side = "above" if value >= 0 else "below"
+    chance = Chance(compared.chance, False).text()
+    judged = "a significant difference" if compared.significant else "which may be an accident"
+    return (
+        f"{title_of(row)} lies {abs(value):.3f} {side} {title_of(reference.row)} "
+        f"(95 % interval of the difference {Range(interval, signed=True).text()}, "
+        f"p {chance if chance.startswith('<') else f'= {chance}'}), {judged}."
+    )
+
+
+def _trained_once(comparison: Comparison) -> list[str]:
+    """Say which rows draw nothing at random, where there are any."""
+    settings = {one.row: validated(one.results[0].facts["config"]) for one in comparison.summaries}
+    names = [title_of(row) for row, config in settings.items() if is_deterministic(config)]
+    verb = "draws" if len(names) == 1 else "draw"
+    return (
+        [f"{', '.join(names)} {verb} nothing at random: one training stands for every seed."] if names else []
+    )

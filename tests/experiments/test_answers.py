@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.experiments.answers import Answers, Sets, measure
+from seq2set.predictions import Request
+from seq2set.predictor import Predictor
+from seq2set.progress import Silent
+from seq2set.runs import RunFolder
+from seq2set.tagger import Examples
+from seq2set.workflows import evaluate, examples
+
+ANSWERS = Answers(
+    names=("a", "b", "c"),
+    frequencies=(9, 5, 0),
+    ids=("x", "y", "z"),
+    chosen=Sets.of([[1, 0], [], [2]]),
+    actual=Sets.of([[0], [1, 2], [2]]),
+)
+
+
+def test_counts_worked_by_hand() -> None:
+    counts = ANSWERS.counts()
+    assert counts.true_positives.tolist() == [1, 0, 1]
+    assert counts.predicted.tolist() == [2, 0, 1]
+    assert counts.actual.tolist() == [1, 2, 1]
+    # 2 right of 3 given and 4 true.
+    assert ANSWERS.metrics()["micro_f1"] == pytest.approx(4 / 7)
+
+
+def test_some_labels_only() -> None:
+    counts = ANSWERS.counts({"b", "c", "unheard of"})
+    assert counts.true_positives.tolist() == [0, 0, 1]
+    assert counts.predicted.tolist() == [1, 0, 1]
+    assert counts.actual.tolist() == [0, 2, 1]
+    # 3 wrong decisions of 3 documents x 2 labels.
+    assert ANSWERS.metrics(["b", "c"])["hamming_loss"] == pytest.approx(3 / 6)
+
+
+def test_the_order_of_labels_is_kept() -> None:
+    assert ANSWERS.chosen.row(0).tolist() == [1, 0]
+    assert ANSWERS.chosen.row(1).tolist() == []
+
+
+def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
+    ANSWERS.save(tmp_path / "answers.npz")
+    back = Answers.load(tmp_path / "answers.npz")
+    assert (back.names, back.frequencies, back.ids) == (ANSWERS.names, ANSWERS.frequencies, ANSWERS.ids)
+    for ours, theirs in zip((*back.chosen, *back.actual), (*ANSWERS.chosen, *ANSWERS.actual), strict=True):
+        assert ours.tolist() == theirs.tolist()
+    with np.load(tmp_path / "answers.npz", allow_pickle=False) as arrays:
+        assert arrays["count_true_positives"].tolist() == [1, 0, 1]
+
+
+def test_the_answers_are_those_of_the_evaluation(br_run: RunFolder, small_corpus: PreparedCorpus) -> None:
+    tagger = Predictor.open(br_run.path).tagger
+    found = measure(tagger, examples(small_corpus.split("test")), Request(), Silent())
+    wanted = evaluate(br_run.path).result.metrics
+    assert found.answers.metrics() == pytest.approx(wanted)
+    assert found.result.metrics == wanted
+    assert found.answers.ids == tuple(small_corpus.split("test").ids())
+
+
+def test_labels_that_training_never_saw_come_last(br_run: RunFolder) -> None:
+    tagger = Predictor.open(br_run.path).tagger
+    part = Examples(["wheat harvest bushels"], [("zebra", "grain", "grain")])
+    answers = measure(tagger, part, Request(), Silent()).answers
+    assert answers.names == (*tagger.labels.names, "zebra")
+    assert answers.frequencies == (*tagger.labels.frequencies, 0)
+    assert [answers.names[one] for one in answers.actual.row(0)] == ["grain", "zebra"]

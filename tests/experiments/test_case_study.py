@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
+
+from seq2set.errors import InputError
+from seq2set.experiments.case_page import case_html
+from seq2set.experiments.case_picture import _pieces, case_plot
+from seq2set.experiments.case_study import cells, sections
+from seq2set.experiments.cases import COLOURS, Case, Mark
+from seq2set.experiments.experiment import run_experiment
+from seq2set.experiments.options import Options
+
+CASE = Case(
+    number=2,
+    id="doc <7>",
+    text="Wheat & oil cost $5 to $7 a <unit>.",
+    actual=("grain", "wheat"),
+    given={"BR": ("wheat", "oil"), "Seq2Set": ("grain", "wheat"), "LP": ()},
+    letters={"grain": "A", "wheat": "A"},
+)
+
+
+def test_labels_are_marked() -> None:
+    lines = dict(CASE.lines())
+    assert lines["True labels"] == [Mark("grain", "true", "A"), Mark("wheat", "true", "A")]
+    assert [mark.text() for mark in lines["BR"]] == ["wheat (A)", "✗ oil", "○ grain (A)"]
+    assert [mark.kind for mark in lines["Seq2Set"]] == ["right", "right"]
+    assert [mark.kind for mark in lines["LP"]] == ["missed", "missed"]
+    assert [mark.colour for mark in lines["BR"]] == [COLOURS[0], None, None]
+    assert Mark("x", "right", "H").colour == COLOURS[1]
+
+
+def test_a_case_as_html() -> None:
+    text = case_html(CASE)
+    body = ElementTree.fromstring(text)  # fails where something is not escaped or not closed
+    words = " ".join(" ".join(body.itertext()).split())
+    assert words.startswith("Case 2: doc <7> Wheat & oil cost $5 to $7 a <unit>. True labels grain A wheat A")
+    assert f'<span class="chip right" title="right" style="background: {COLOURS[0]}">wheat <b>A</b>' in text
+    assert '<span class="chip wrong" title="wrong">✗ oil</span>' in text
+    assert '<span class="chip missed" title="missed">○ grain <b>A</b></span>' in text
+    bare = case_html(replace(CASE, text=None, actual=(), given={"LP": ()}))
+    assert "quoted" not in bare
+    assert bare.count("<i>no label</i>") == 2
+
+
+def test_a_case_as_a_picture() -> None:
+    plot = case_plot(CASE, "caption")
+    assert (plot.name, plot.caption, plot.page) == ("case-2", "caption", case_html(CASE))
+    assert plot.png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert "<text" not in plot.svg  # letters are outlines, which fit into the boxes in every browser
+    assert COLOURS[0] in plot.svg
+    assert case_plot(CASE, "caption").png == plot.png
+
+
+def test_letters_that_the_font_lacks_do_no_harm() -> None:
+    assert case_plot(replace(CASE, text="小麦の値段"), "caption").png
+
+
+def test_texts_and_labels_go_on_in_the_next_line() -> None:
+    many = tuple(f"a rather long label number {number}" for number in range(12))
+    long = replace(CASE, text="word " * 400, actual=many, given={}, letters={})
+    pieces = list(_pieces(long))
+    words = [piece for piece in pieces if piece.text == "word"]
+    assert len(words) == 150
+    assert sum(piece.text == "…" for piece in pieces) == 1
+    assert len({piece.y for piece in words}) > 3
+    chips = [piece for piece in pieces if piece.mark]
+    assert len(chips) == 12
+    assert len({piece.y for piece in chips}) > 2
+    assert all(piece.x + piece.width <= 648 for piece in pieces)
+    assert min(piece.y for piece in chips) > max(piece.y for piece in words)
+
+
+def test_a_picture_of_nothing() -> None:
+    nothing = replace(CASE, text=None, actual=(), given={"LP": ()}, letters={})
+    assert [piece.text for piece in _pieces(nothing)] == [
+        "Case 2: doc <7>", "True labels", "no label", "LP", "no label",
+    ]  # fmt: skip
+    assert case_plot(nothing, "caption").png
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    options = ranked_options(tmp_path, tuple(KNOWN), seeds=(2, 1), extra={"cases": "2"})
+    give(cells(options), by_knowledge)
+    return options
+
+
+def test_the_page_shows_the_cases(options: Options) -> None:
+    findings, page = run_experiment("case-study", options)
+    text = page.read_text(encoding="utf-8")
+    ElementTree.fromstring(text[text.index("<body>") : text.index("</html>")])
+    assert text.count('<div class="case">') == 2
+    assert text.count('<p class="quoted">words of ') == 2
+    assert sorted(path.name for path in (page.parent / "figures").iterdir()) == [
+        "case-1.png", "case-1.svg", "case-2.png", "case-2.svg",
+    ]  # fmt: skip
+    whole, shown, listed, _ = findings.sections
+    assert "among the highest, 10 times as many. Who is right played no part." in shown.asked
+    # Nobody gives e with the second seed; the documents ab, ab, be and a look alike to all.
+    assert whole.found[0].startswith("On 60 % of the 10 documents")
+    # The first seed that is named speaks: 2, which has never heard of e.
+    table = next(row for row in whole.tables[0].rows if row.name == "Seq2Set")
+    assert table.entries[0].text() == "1.70"  # 17 of 19 labels on 10 documents
+    assert [row.name for row in listed.tables[0].rows[:5]] == [
+        "1. True labels", "1. BR", "1. Seq2Seq", "1. Seq2Set (simp.)", "1. Seq2Set",
+    ]  # fmt: skip
+    assert [row.ruled for row in listed.tables[0].rows[:6]] == [True, False, False, False, False, True]
+
+
+def test_hidden_texts_are_nowhere(options: Options) -> None:
+    hidden = replace(options, extra={"texts": "hidden"})
+    _, page = run_experiment("case-study", hidden)
+    for path in page.parent.rglob("*"):
+        if path.suffix in (".html", ".md", ".tex", ".json", ".svg"):
+            assert "words of" not in path.read_text(encoding="utf-8")
+    assert "quoted" not in re.sub("<style>.*?</style>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_the_numbers_hold_no_text_even_where_texts_are_shown(options: Options) -> None:
+    _, page = run_experiment("case-study", options)
+    numbers = json.loads((page.parent / "results.json").read_text(encoding="utf-8"))
+    assert "words of" not in json.dumps(numbers)
+    rows = numbers["sections"][2]["tables"][0]["rows"]
+    assert rows[0]["given by"] == "1. True labels"
+    assert "(A)" in json.dumps(rows)
+    assert numbers["asked"] == {
+        "corpus": "ranked",
+        "preset": "compact",
+        "models": list(KNOWN),
+        "seeds": [2, 1],
+        "settings": list(options.assignments),
+        "files": {},
+        "resamples": 50,
+        "options": {"cases": "2"},
+    }
+
+
+def test_the_correlation_can_be_named(options: Options) -> None:
+    apart = sections(replace(options, extra={"correlation": "0.99"}), give_again(options))
+    assert "(A)" not in json.dumps(apart[2].data())
+    assert "at least 0.99 on" in apart[1].figures[0].caption
+
+
+def give_again(options: Options):
+    from seq2set.experiments.planning import Schedule
+
+    return list(Schedule(cells(options)).results.values())
+
+
+def test_one_model_that_is_done_has_nobody_to_disagree_with(options: Options) -> None:
+    found = sections(options, give_again(options)[:1])
+    assert found[0].found == ("Only one model is done, so that there is nobody to disagree with.",)
+    assert len(found[1].figures) == 2
+
+
+@pytest.mark.parametrize(
+    ("extra", "sentence"),
+    [
+        ({"texts": "no"}, "--option texts is 'no'; it must be shown or hidden"),
+        ({"cases": "0"}, "--option cases is '0'; it must be whole numbers >= 1"),
+        ({"seed": "1,2"}, "--option seed is '1,2'; it must be one whole number >= 1"),
+        ({"correlation": "2"}, "--option correlation is '2'; it must be a number from 0 to 1"),
+    ],
+)
+def test_wrong_options_are_refused_before_any_training(tmp_path: Path, extra, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        cells(Options("x", tmp_path, ("br", "cc"), extra=extra))
+
+
+def test_one_model_is_too_few(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--models has br alone; it must name two models that can disagree"):
+        cells(Options("x", tmp_path, ("br",)))

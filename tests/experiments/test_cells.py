@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small_experiments import Interrupting, small_options
+
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.errors import ConfigError, OutputError, StoppedError, WorkError
+from seq2set.experiments.cells import ANSWERS, FACTS, SPENT, Cell, CellResult, finished, run_cell
+from seq2set.experiments.compare import cells
+from seq2set.experiments.options import Options
+from seq2set.progress import Advance, Silent
+from seq2set.workflows import evaluate
+
+
+def test_a_cell_says_what_came_out(results: list[CellResult], compared: Options) -> None:
+    br = results[0]
+    facts = json.loads((compared.cells / "br" / FACTS).read_text(encoding="utf-8"))
+    report = evaluate(compared.cells / "br").summary()
+    assert facts == br.facts
+    assert {name: facts["metrics"][name] for name in ("micro_f1", "hamming_loss")} == {
+        name: report[name] for name in ("micro_f1", "hamming_loss")
+    }
+    assert facts["validation"] == evaluate(compared.cells / "br", split="valid").result.metrics
+    assert (facts["model"], facts["seed"], facts["split"], facts["documents"]) == ("br", 1, "test", 32)
+    assert facts["config"]["data"]["corpus"] == compared.data
+    assert facts["machine"]["threads"] == 1
+    assert facts["seconds"]["training"] >= 0
+    assert br.answers.metrics() == pytest.approx({name: br.metrics[name] for name in br.answers.metrics()})
+
+
+def test_a_cell_goes_through_json(compared: Options) -> None:
+    for cell in cells(compared):
+        assert Cell.from_dict(json.loads(json.dumps(cell.to_dict()))) == cell
+
+
+def test_a_cell_that_is_done_is_only_read(compared: Options, results: list[CellResult]) -> None:
+    cell = cells(compared)[0]
+    written = (cell.folder / FACTS).stat().st_mtime_ns
+    assert run_cell(cell, Silent()).facts == results[0].facts
+    assert (cell.folder / FACTS).stat().st_mtime_ns == written
+
+
+def test_damaged_answers_are_measured_again_without_training(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    cell = cells(small_options(small_corpus, tmp_path, ("br",)))[0]
+    facts = run_cell(cell, Silent()).facts
+    model = (cell.folder / "model" / "manifest.json").stat().st_mtime_ns
+    (cell.folder / ANSWERS).write_bytes(b"half of it")
+    assert finished(cell) is None
+    again = run_cell(cell, Silent()).facts
+    assert (again["metrics"], again["seconds"]["training"]) == (
+        facts["metrics"],
+        facts["seconds"]["training"],
+    )
+    assert finished(cell) is not None
+    assert (cell.folder / "model" / "manifest.json").stat().st_mtime_ns == model
+
+
+def test_another_split_is_measured_anew(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    cell = cells(small_options(small_corpus, tmp_path, ("br",)))[0]
+    run_cell(cell, Silent())
+    on_valid = run_cell(replace(cell, split="valid"), Silent())
+    assert on_valid.metrics["micro_f1"] == pytest.approx(on_valid.validation["micro_f1"])
+
+
+def test_a_place_that_cannot_be_written_to_is_one_sentence(compared: Options, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here first", encoding="utf-8")
+    with pytest.raises(OutputError, match="cannot write to .*br: a part of the path is a file, not a folder"):
+        run_cell(cells(replace(compared, out=tmp_path / "file"))[0], Silent())
+
+
+def test_a_cell_of_other_settings_is_refused(compared: Options, results: list[CellResult]) -> None:
+    other = replace(compared, assignments=(*compared.assignments, "linear.c=[5]"))
+    with pytest.raises(ConfigError, match="br was begun with other settings: linear.c"):
+        run_cell(cells(other)[0], Silent())
+
+
+def test_two_processes_do_not_work_on_one_cell(
+    compared: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seq2set.experiments.cells.PATIENCE", 0.1)
+    cell = cells(replace(compared, out=tmp_path))[0]
+    with pytest.raises(
+        WorkError, match="br is being done by another process; wait until that ends, or stop it"
+    ):
+        run_cell(cell, _Meanwhile(cell))
+    assert finished(cell) is None
+    run_cell(cell, Silent())
+
+
+class _Meanwhile(Silent):
+    """Does the same cell once more while it is being done."""
+
+    def __init__(self, cell: Cell):
+        self.cell = cell
+
+    def stage(self, title: str, total: int | None = None) -> AbstractContextManager[Advance]:
+        run_cell(self.cell, Silent())
+        return super().stage(title, total)
+
+
+def test_a_stopped_cell_goes_on_to_the_same_result_and_keeps_its_time(
+    compared: Options, results: list[CellResult], tmp_path: Path
+) -> None:
+    cell = cells(replace(compared, out=tmp_path))[1]
+    with pytest.raises(StoppedError):
+        run_cell(cell, Interrupting("warm-start", 5))
+    spent = json.loads((cell.folder / SPENT).read_text(encoding="utf-8"))["seconds"]
+    assert not (cell.folder / FACTS).exists()
+    (cell.folder / SPENT).write_text('{"seconds": 1000.0}', encoding="utf-8")
+    with pytest.raises(StoppedError):
+        run_cell(cell, Interrupting("warm-start", 3))
+    result = run_cell(cell, Silent())
+    assert spent >= 0
+    assert result.seconds >= 1000
+    assert result.metrics == results[1].metrics

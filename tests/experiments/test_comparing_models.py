@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from seq2set.errors import InputError
+from seq2set.experiments.cells import CellResult
+from seq2set.experiments.compare import cells, row_cells, sections
+from seq2set.experiments.comparison import compare_rows
+from seq2set.experiments.comparison_tables import f1_plot, paper_table
+from seq2set.experiments.experiment import run_experiment
+from seq2set.experiments.options import Options
+from seq2set.experiments.page import results_page
+from seq2set.experiments.sections import Findings, Section
+from seq2set.experiments.summaries import summarise
+from seq2set.experiments.tables import Column, Quantity, Row, Table
+from seq2set.experiments.verdicts import verdicts
+
+
+def test_a_cell_for_each_seed_that_matters(compared: Options) -> None:
+    names = [cell.name for cell in cells(compared)]
+    assert names == ["br", "seq2set-simp-seed1", "seq2set-simp-seed2"]
+    assert [cell.config.seed for cell in cells(compared)] == [1, 1, 2]
+    varied = row_cells(compared, "seq2set", "seq2set-lambda-0.5", "objective.lambda=0.5")
+    assert [cell.name for cell in varied] == ["seq2set-lambda-0.5-seed1", "seq2set-lambda-0.5-seed2"]
+    assert varied[0].config.objective.lambda_ == 0.5
+
+
+def test_a_row_puts_seeds_together(results: list[CellResult]) -> None:
+    br, simp = summarise(results, resamples=100)
+    scores = [one.metrics["micro_f1"] for one in results[1:]]
+    assert simp.metrics["micro_f1"].mean == pytest.approx(np.mean(scores))
+    assert simp.metrics["micro_f1"].deviation == pytest.approx(abs(scores[0] - scores[1]) / 2**0.5)
+    assert simp.counts.shape == (2, 32, 3)
+    assert br.metrics["micro_f1"].deviation is None
+    interval = simp.intervals["micro_f1"]
+    assert interval.low < simp.metrics["micro_f1"].mean < interval.high
+
+
+def test_a_row_on_some_labels(results: list[CellResult]) -> None:
+    answers = results[0].answers
+    some = answers.names[:2]
+    row = summarise(results[:1], resamples=50, labels=some)[0]
+    assert row.metrics["micro_f1"].mean == answers.metrics(some)["micro_f1"]
+    # The hamming loss is over 2 labels, so its interval must hold the value.
+    assert row.intervals["hamming_loss"].low <= row.metrics["hamming_loss"].mean
+    assert row.intervals["hamming_loss"].high >= row.metrics["hamming_loss"].mean
+
+
+def test_the_best_baseline_is_chosen_on_validation(results: list[CellResult]) -> None:
+    br = results[0]
+    # A rival that is better on validation and no better on test must be the reference.
+    facts = json.loads(json.dumps(br.facts)) | {"model": "cnn", "row": "cnn"}
+    facts["validation"]["micro_f1"] = br.validation["micro_f1"] + 0.01
+    facts["metrics"]["micro_f1"] = 0.0
+    comparison = compare_rows([br, replace(br, row="cnn", facts=facts)], resamples=50)
+    assert comparison.reference is not None
+    assert comparison.reference.row == "cnn"
+    assert comparison.compared.keys() == {"br"}
+
+
+def test_without_a_baseline_there_is_no_reference(results: list[CellResult]) -> None:
+    comparison = compare_rows(results[1:], resamples=50)
+    assert comparison.reference is None
+    assert [column.name for column in paper_table(comparison).columns] == ["HL", "P", "R", "F1", "F1, 95 %"]
+    assert "dashed" not in f1_plot(comparison).caption
+    (sentence,) = verdicts(comparison)
+    assert sentence.startswith("Seq2Set (simp.) reaches a micro-F1 of ")
+
+
+def test_the_table_has_the_papers_form(results: list[CellResult]) -> None:
+    table = paper_table(compare_rows(results, resamples=200))
+    assert [column.head for column in table.columns[:4]] == ["HL(-)", "P(+)", "R(+)", "F1(+)"]
+    assert [(row.name, row.ruled) for row in table.rows] == [("BR", False), ("Seq2Set (simp.)", True)]
+    hamming = table.rows[0].entries[0]
+    assert isinstance(hamming, Quantity)
+    assert (hamming.value, hamming.digits) == (results[0].metrics["hamming_loss"], 4)
+    assert table.rows[0].entries[5:] == (None, None, None)
+    assert "over the seeds 1, 2." in table.caption
+    assert "bootstrap on 32 documents, 200 resamples. They speak of other documents" in table.caption
+    assert "Holm-adjusted for 1 test; * below 0.05" in table.caption
+
+
+def test_the_verdict_on_a_clear_difference(results: list[CellResult]) -> None:
+    # A tiny network after two epochs is far below a linear model on words that give labels away.
+    said = verdicts(compare_rows(results, resamples=2000))
+    gap = results[0].metrics["micro_f1"] - np.mean([one.metrics["micro_f1"] for one in results[1:]])
+    assert gap > 0.1
+    assert said[0].startswith(
+        f"BR has the highest micro-F1: {results[0].metrics['micro_f1']:.3f} (95 % interval "
+    )
+    assert said[1].startswith("The best baseline on validation is BR (micro-F1 ")
+    assert said[2].startswith(f"Seq2Set (simp.) lies {gap:.3f} below BR (95 % interval of the difference −")
+    assert said[2].endswith("p < 0.001), a significant difference.")
+    assert said[3] == "BR draws nothing at random: one training stands for every seed."
+
+
+def test_the_verdict_on_no_difference(results: list[CellResult]) -> None:
+    twin = replace(results[0], row="cc", facts=results[0].facts | {"model": "cc"})
+    said = verdicts(compare_rows([results[0], twin], resamples=50))
+    assert "CC lies 0.000 above BR" in said[2]
+    assert said[2].endswith("p = 1.000), which may be an accident.")
+
+
+def test_cells_of_different_documents_are_refused(results: list[CellResult]) -> None:
+    moved = results[1].facts["corpus"] | {"fingerprint": "another"}
+    other = replace(results[1], facts=results[1].facts | {"corpus": moved})
+    with pytest.raises(
+        InputError, match="br and .*seq2set-simp-seed1 were measured on different documents; remove"
+    ):
+        summarise([results[0], other], resamples=10)
+
+
+def test_everything_is_written(compared: Options, results: list[CellResult]) -> None:
+    findings, page = run_experiment("compare", compared)
+    folder = compared.out / "compare"
+    assert page == folder / "index.html"
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [
+        "index.html", "micro-f1.png", "micro-f1.svg", "results.json", "results.md", "results.tex",
+    ]  # fmt: skip
+    assert (folder / "figures" / "micro-f1.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    numbers = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in numbers["cells"]] == ["br", "seq2set-simp-seed1", "seq2set-simp-seed2"]
+    assert [one["config"]["seed"] for one in numbers["cells"]] == [1, 1, 2]
+    row = numbers["sections"][0]["tables"][0]["rows"][1]
+    assert row["models"] == "Seq2Set (simp.)"
+    assert row["F1"]["value"] == pytest.approx(np.mean([one.metrics["micro_f1"] for one in results[1:]]))
+    assert (folder / "results.tex").read_text(encoding="utf-8").count(r"\toprule") == 3
+    text = (folder / "results.md").read_text(encoding="utf-8")
+    assert text.startswith("# How the models compare\n")
+    assert "](figures/micro-f1.png)" in text
+    assert findings.sections[2].found[0].startswith("Measured on ")
+
+
+def test_the_page_is_whole_and_fetches_nothing(compared: Options, results: list[CellResult]) -> None:
+    text = results_page(Findings("compare", "Title", sections(compared, results), results))
+    body = ElementTree.fromstring(text[text.index("<body>") : text.index("</html>")])  # fails on open tags
+    for fetching in ("src=", "@import", "url(http", "<script"):
+        assert fetching not in text
+    words = " ".join(body.itertext())
+    assert "3 trainings on small: 96 documents to learn from, 32 to tune on, 32 of the test split" in words
+    assert "1. Results" in words
+    assert text.count("<svg") == 1
+
+
+def test_the_same_cells_give_the_same_page(compared: Options, results: list[CellResult]) -> None:
+    pages = [results_page(Findings("compare", "T", sections(compared, results), results)) for _ in range(2)]
+    assert pages[0] == pages[1]
+
+
+def test_a_page_lets_no_code_through(results: list[CellResult]) -> None:
+    nasty = "<script>alert(1)</script>"
+    table = Table(nasty, nasty, (Column(nasty),), (Row(nasty, (nasty,)),), nasty, nasty)
+    text = results_page(Findings("x", nasty, [Section(nasty, nasty, (nasty,), (table,))], results))
+    assert "<script" not in text

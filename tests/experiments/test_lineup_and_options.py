@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seq2set.config import build_config
+from seq2set.errors import InputError, UnknownNameError
+from seq2set.experiments.lineup import all_models, is_deterministic, parse_models, title_of
+from seq2set.experiments.machine import cpu_name, machine_facts
+from seq2set.experiments.options import Options, parse_files, parse_seeds
+from seq2set.experiments.registry import load_experiment
+
+
+def test_models_stand_in_the_papers_order() -> None:
+    assert parse_models("seq2set, seq2set-simp,br,br") == ("br", "seq2set-simp", "seq2set")
+    assert parse_models("all") == all_models()
+    assert all_models()[0] == "br"
+    assert all_models()[-2:] == ("seq2set-simp", "seq2set")
+    assert (title_of("seq2set-simp"), title_of("mine")) == ("Seq2Set (simp.)", "mine")
+
+
+def test_a_model_of_ones_own_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    from seq2set.experiments.lineup import ENTRIES
+
+    monkeypatch.setitem(ENTRIES, "alpha", ENTRIES["br"])
+    assert parse_models("alpha,seq2set") == ("seq2set", "alpha")
+
+
+def test_wrong_names_are_one_sentence() -> None:
+    with pytest.raises(UnknownNameError, match="model 'seq2st' is not known, did you mean 'seq2set'"):
+        parse_models("br,seq2st")
+    with pytest.raises(
+        InputError, match="--models is ','; it must name models, with commas between, or be 'all'"
+    ):
+        parse_models(",")
+    with pytest.raises(UnknownNameError, match="experiment 'compar' is not known, did you mean 'compare'"):
+        load_experiment("compar")
+
+
+def test_seeds() -> None:
+    assert parse_seeds("3, 1,3") == (3, 1)
+    for text in ("", "1,x", "-1", "1.5", "²"):
+        with pytest.raises(InputError, match=f"--seeds is '{text}'; it must be whole numbers >= 0"):
+            parse_seeds(text)
+
+
+def test_only_what_draws_at_random_needs_seeds() -> None:
+    assert is_deterministic(build_config(model="br"))
+    assert not is_deterministic(build_config(model="seq2set"))
+
+
+def test_chains_in_random_order_need_seeds() -> None:
+    chain = build_config(model="cc", assignments=['chain.order="random"'])
+    assert not is_deterministic(chain)
+    assert is_deterministic(build_config(model="cc"))
+
+
+def test_a_model_may_have_settings_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "best.toml"
+    file.write_text('model = "seq2set"\nseed = 9\nthreads = 1\n[linear]\nc = [2.0]\n', encoding="utf-8")
+    files = parse_files([f"br={file}"])
+    options = Options("medline", tmp_path, ("br",), files=files, assignments=("threads=2",))
+    config = options.config("br", 4, "features.ngrams=1")
+    assert (config.model, config.seed, config.linear.c, config.threads) == ("br", 4, (2.0,), 2)
+    assert (config.data.corpus, config.features.ngrams) == ("medline", 1)
+    assert options.config("seq2set", 4).linear.c != (2.0,)
+    with pytest.raises(InputError, match="--config is 'best.toml'; it must have the form MODEL=FILE"):
+        parse_files(["best.toml"])
+
+
+def test_numbers_below_one_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--jobs is 0; it must be >= 1"):
+        Options("medline", tmp_path, ("br",), jobs=0)
+    with pytest.raises(InputError, match="--resamples is 0; it must be >= 1"):
+        Options("medline", tmp_path, ("br",), resamples=0)
+
+
+def test_the_machine_is_named(tmp_path: Path) -> None:
+    facts = tmp_path / "cpuinfo"
+    facts.write_text("processor\t: 0\nmodel name\t: Abacus 3000\n", encoding="utf-8")
+    assert cpu_name(facts) == "Abacus 3000"
+    assert cpu_name(tmp_path / "absent")
+    assert machine_facts(3)["threads"] == 3
+    assert machine_facts(3).keys() >= {"seq2set", "python", "torch", "system", "cpu", "cores"}

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ranked_corpora import by_knowledge, give, ranked_options
+
+import seq2set
+from seq2set.errors import InputError
+from seq2set.experiments import publishing
+from seq2set.experiments.experiment import run_experiment
+from seq2set.experiments.low_frequency import cells
+from seq2set.experiments.publishing import commit_of, main, publish
+from seq2set.experiments.results_readme import results_readme
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    options = ranked_options(tmp_path, ("br", "seq2set"), extra={"bands": "2"})
+    give(cells(options), by_knowledge)
+    run_experiment("low-frequency", options)
+    return options.out
+
+
+def test_the_numbers_are_copied_without_what_lies_on_this_machine(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "commit_of", lambda folder: "c0ffee")
+    (path,) = publish(out, tmp_path / "results")
+    assert path == tmp_path / "results" / "ranked-compact" / "low-frequency.json"
+    text = path.read_text(encoding="utf-8")
+    assert str(tmp_path) not in text
+    assert "sha256" not in text
+    values = json.loads(text)
+    assert values["published"] == {"seq2set": seq2set.__version__, "commit": "c0ffee"}
+    assert [(cell["config"]["seed"], cell["config"]["data"]["corpus"]) for cell in values["cells"]] == [
+        (1, "ranked"), (1, "ranked"),
+    ]  # fmt: skip
+    shown = values["sections"][0]["tables"][0]["rows"][0]
+    assert shown == {"models": "BR", "8 to 16": {"value": 1.0}, "2 to 4": {"value": 0.0}}
+
+
+def test_the_page_tells_the_numbers(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publishing, "commit_of", lambda folder: None)
+    publish(out, tmp_path / "results")
+    page = (tmp_path / "results" / "README.md").read_text(encoding="utf-8")
+    assert page == results_readme(tmp_path / "results")
+    assert "## ranked-compact\n\n### Rare labels and frequent ones\n" in page
+    # Two cells of a minute each are 0.03 hours.
+    assert (
+        "[low-frequency.json](ranked-compact/low-frequency.json). Corpus ranked, preset compact, seeds 1; "
+        "2 trainings, 0.0 hours in all, on "
+    ) in page
+    assert f"Published by seq2set {seq2set.__version__}, commit unknown. With `--set threads=1`, " in page
+    assert "`--option bands=2`." in page
+    assert "\n- On the rarest labels (2 to 4 training documents) " in page
+    assert "\n| BR | **1.000** | 0.000 |\n" in page
+    assert "Each training by itself" not in page
+
+
+def test_results_stand_in_the_order_of_the_experiments(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "commit_of", lambda folder: None)
+    (path,) = publish(out, tmp_path / "results")
+    for name in ("compare", "alone"):
+        values = json.loads(path.read_text(encoding="utf-8")) | {"title": name}
+        path.with_stem(name).write_text(json.dumps(values), encoding="utf-8")
+    other = tmp_path / "results" / "another-compact" / "compare.json"
+    other.parent.mkdir()
+    shutil.copy(path, other)
+    heads = [
+        line for line in results_readme(tmp_path / "results").splitlines() if line.startswith(("## ", "### "))
+    ]
+    assert heads == [
+        "## another-compact", "### Rare labels and frequent ones",
+        "## ranked-compact", "### compare", "### Rare labels and frequent ones", "### alone",
+    ]  # fmt: skip
+
+
+def test_nothing_to_publish(out: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cells holds no finished experiment; name the --out of"):
+        publish(out / "cells", tmp_path / "results")
+    old = out / "low-frequency" / "results.json"
+    old.write_text(json.dumps(json.loads(old.read_text(encoding="utf-8")) | {"asked": {}}), encoding="utf-8")
+    with pytest.raises(InputError, match="results.json does not say what was asked for; run the experiment"):
+        publish(out, tmp_path / "results")
+
+
+def test_the_command(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    into = tmp_path / "results"
+    assert main([str(out), "--into", str(into)]) == 0
+    assert (into / "ranked-compact" / "low-frequency.json").is_file()
+    (into / "README.md").unlink()
+    assert main(["--into", str(into)]) == 0
+    assert (into / "README.md").is_file()
+    assert main([str(tmp_path / "nowhere"), "--into", str(into)]) == 2
+    assert capsys.readouterr().err.endswith(
+        "nowhere holds no finished experiment; name the --out of `seq2set experiment`\n"
+    )
+
+
+def test_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert commit_of(tmp_path) is None
+    git = shutil.which("git")
+    assert git is not None
+    subprocess.run([git, "init", "-q", tmp_path], check=True)
+    (tmp_path / "file").write_text("one", encoding="utf-8")
+    me = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run([git, "-C", tmp_path, "add", "file"], check=True)
+    subprocess.run([git, "-C", tmp_path, *me, "commit", "-q", "-m", "one"], check=True)
+    clean = commit_of(tmp_path)
+    assert clean is not None
+    assert len(clean) == 12
+    (tmp_path / "file").write_text("two", encoding="utf-8")
+    assert commit_of(tmp_path) == f"{clean} with changes"
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert commit_of(tmp_path) is None
+
+
+def test_nothing_published_yet(tmp_path: Path) -> None:
+    assert results_readme(tmp_path).endswith("\nNothing has been published yet.\n")
+
+
+def test_the_results_page_of_this_repository_is_made_from_its_numbers() -> None:
+    assert (RESULTS / "README.md").read_text(encoding="utf-8") == results_readme(RESULTS)
+
+
+def test_what_is_published_here_holds_no_paths_and_no_texts() -> None:
+    for path in RESULTS.rglob("*.json"):
+        values = json.loads(path.read_text(encoding="utf-8"))
+        assert all("/" not in cell["config"]["data"]["corpus"] for cell in values["cells"])
+        assert "answers" not in values["cells"][0]
+    assert sys.modules["seq2set.experiments.publishing"].README == "README.md"

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ranked_corpora import by_knowledge, give, ranked_options
+from small_experiments import small_options
+
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.errors import InputError
+from seq2set.experiments.experiment import run_experiment
+from seq2set.experiments.frequent_labels import removal_steps
+from seq2set.experiments.options import Options
+from seq2set.experiments.remove_frequent import cells, sections
+from seq2set.experiments.sections import Section
+from seq2set.experiments.tables import Quantity, Table
+
+FOUR = ("br", "seq2seq", "seq2set-simp", "seq2set")
+
+
+def values(table: Table) -> dict[str, list[float]]:
+    return {
+        row.name: [entry.value for entry in row.entries if isinstance(entry, Quantity)] for row in table.rows
+    }
+
+
+def told(options: Options) -> list[Section]:
+    return sections(options, give(cells(options), by_knowledge))
+
+
+def test_steps_are_the_papers_shares_of_the_labels(tmp_path: Path) -> None:
+    options = Options("x", tmp_path, ("br",))
+    assert removal_steps(options, 103) == (10, 20, 30, 40, 50, 60)
+    # 53 labels: 53 x 10 / 103 = 5.1, and so on.
+    assert removal_steps(options, 53) == (5, 10, 15, 21, 26, 31)
+    assert removal_steps(options, 5) == (1, 2, 3)
+    assert removal_steps(replace(options, extra={"steps": "4,2,4"}), 5) == (2, 4)
+
+
+def test_steps_that_cannot_be(tmp_path: Path) -> None:
+    options = Options("x", tmp_path, ("br",), extra={"steps": "2,5"})
+    with pytest.raises(
+        InputError,
+        match="--option steps is '2,5', but the corpus has 5 labels; at most 4 can be left out",
+    ):
+        removal_steps(options, 5)
+    with pytest.raises(InputError, match="the corpus has 1 labels; there are too few to leave any out"):
+        removal_steps(replace(options, extra={}), 1)
+
+
+def test_what_is_named_wrongly_is_refused_before_any_training(tmp_path: Path) -> None:
+    options = ranked_options(tmp_path, ("br",), extra={"retrain": "maybe"})
+    with pytest.raises(InputError, match="--option retrain is 'maybe'; it must be no or yes"):
+        cells(options)
+    with pytest.raises(InputError, match="--option steps is 'some'; it must be whole numbers >= 1"):
+        cells(replace(options, extra={"steps": "some"}))
+
+
+def test_f1_on_the_labels_that_are_left(tmp_path: Path) -> None:
+    found = told(ranked_options(tmp_path, FOUR))[0]
+    f1, leads, left = found.tables
+    # Of 19 occurrences BR gives 14, all right: 28/33. Without a 8 of 13, without b 4 of 9, without c 0 of 5.
+    assert values(f1)["BR"] == pytest.approx([28 / 33, 16 / 21, 8 / 13, 0])
+    assert values(f1)["Seq2Seq"] == pytest.approx([20 / 29, 8 / 17, 0, 0])
+    assert values(f1)["Seq2Set"] == pytest.approx([1, 1, 1, 1])
+    assert [column.name for column in f1.columns] == ["all", "−1", "−2", "−3"]
+    assert values(leads)["Seq2Set over BR"] == pytest.approx([100 * 5 / 33, 100 * 5 / 21, 100 * 5 / 13, 100])
+    assert [row.name for row in leads.rows[:2]] == ["Seq2Set (simp.) over BR", "95 % of it"]
+    assert [(row.entries[0], values(left)[row.name][0]) for row in left.rows] == [
+        ("5", 19), ("4", 13), ("3", 9), ("2", 5),
+    ]  # fmt: skip
+
+
+def test_the_paper_is_confirmed(tmp_path: Path) -> None:
+    found = told(ranked_options(tmp_path, ("br", "seq2seq", "seq2set"), extra={"steps": "2"}))[0].found
+    # BR loses 28/33 - 8/13 = 23.3 points, Seq2Seq 20/29 = 69.0, Seq2Set nothing.
+    assert found[0] == (
+        "Without the 2 most frequent labels 2 of 3 models lose: from 0.0 points of micro-F1 (Seq2Set) to "
+        "69.0 (Seq2Seq). The paper's claim that the performance of all models deteriorates does not hold "
+        "here."
+    )
+    assert found[1] == (
+        "Seq2Seq loses 69.0 points, place 1 of 3 from the one that loses most. The paper's claim that "
+        "Seq2Seq loses more than the other methods holds here."
+    )
+    assert found[2].startswith("The lead of Seq2Set over BR grows from +15.2 (")
+    assert found[2].endswith("The paper's claim that the advantage over BR does not decrease holds here.")
+    # Seq2Seq gives nothing at all any more, whichever documents are drawn.
+    assert "to +100.0 (+100.0 to +100.0) points. The paper's claim" in found[3]
+    assert found[3].endswith("The paper's claim that the advantage over Seq2Seq becomes larger holds here.")
+
+
+def test_the_paper_is_not_confirmed(tmp_path: Path) -> None:
+    def rare_labels_fool_it(cell, labels):
+        return [one for one in labels if one in ("abcde" if cell.config.model == "seq2seq" else "ab")]
+
+    options = ranked_options(tmp_path, ("seq2seq", "seq2set"), extra={"steps": "1"})
+    found = sections(options, give(cells(options), rare_labels_fool_it))[0].found
+    assert found[1].endswith("Seq2Seq loses more than the other methods does not hold here.")
+    assert "Seq2Set over Seq2Seq shrinks from −31.0 (" in found[2]
+    assert found[2].endswith("the advantage over Seq2Seq becomes larger does not hold here.")
+
+
+def test_an_unchanged_lead_may_be_an_accident(tmp_path: Path) -> None:
+    options = ranked_options(tmp_path, ("br", "seq2set"), extra={"steps": "1"})
+    found = sections(options, give(cells(options), lambda cell, labels: labels))[0].found
+    assert found[1] == (
+        "The lead of Seq2Set over BR stays about the same, from +0.0 (+0.0 to +0.0) to +0.0 (+0.0 to +0.0) "
+        "points. The intervals overlap, so that the change may be an accident. The paper's claim that "
+        "the advantage over BR does not decrease holds here."
+    )
+
+
+def test_another_baseline_is_the_one_to_beat(tmp_path: Path) -> None:
+    options = ranked_options(tmp_path, ("cnn", "seq2set"), extra={"steps": "1"})
+    found = sections(options, give(cells(options), lambda cell, labels: labels[:1]))[0].found
+    assert found[1].startswith("The lead of Seq2Set over CNN stays about the same, from")
+    assert "paper" not in found[1]
+
+
+def test_bands_are_drawn_for_several_seeds(tmp_path: Path) -> None:
+    options = ranked_options(tmp_path, ("br", "seq2set"), seeds=(1, 2), extra={"steps": "3"})
+    found = told(options)[0]
+    f1, leads, _ = found.tables
+    # Without a, b and c there are 5 occurrences; the second seed misses two of them: 1 and 6/8.
+    last = f1.rows[1].entries[1]
+    assert isinstance(last, Quantity)
+    assert last.value == pytest.approx(0.875)
+    assert last.deviation == pytest.approx(0.25 / 2**0.5)
+    assert values(leads)["Seq2Set over BR"][1] == pytest.approx(87.5)
+    assert [one.name for one in found.figures] == ["remaining-f1", "remaining-leads"]
+    assert all(one.caption.endswith("Shades: the deviation over seeds.") for one in found.figures)
+    assert f1.caption.endswith("mean ± deviation over seeds.")
+
+
+def test_without_a_rival_there_is_no_lead(tmp_path: Path) -> None:
+    found = told(ranked_options(tmp_path, ("seq2set",)))[0]
+    assert [table.name for table in found.tables] == ["remaining-f1", "remaining-labels"]
+    assert [figure.name for figure in found.figures] == ["remaining-f1"]
+    assert len(found.found) == 1
+
+
+def test_trained_again_on_fewer_labels(tmp_path: Path) -> None:
+    options = ranked_options(tmp_path, ("br", "seq2set"), extra={"retrain": "yes", "steps": "1,3"})
+    wanted = cells(options)
+    assert [cell.name for cell in wanted] == [
+        "br", "seq2set-seed1",
+        "br-without-1", "seq2set-without-1-seed1", "br-without-3", "seq2set-without-3-seed1",
+    ]  # fmt: skip
+    reduced = PreparedCorpus.open(Path(wanted[2].config.data.corpus))
+    assert reduced.folder == options.out / "corpora" / "ranked-without-1"
+    # Training documents 0 to 3 had nothing but a, and so had one document of the test split.
+    assert [len(reduced.split(one)) for one in ("train", "valid", "test")] == [16, 2, 9]
+    assert "a" not in {label for one in reduced.split("train").labels() for label in one}
+    found = told(options)[1]
+    assert found.title == "Models that never saw the frequent labels"
+    # Without a, b, c: five occurrences in the 4 documents that hold d or e; BR gives none of them.
+    assert values(found.tables[0])["BR"] == pytest.approx([28 / 33, 16 / 21, 0])
+    assert values(found.tables[-1])["3 left out"] == [5, 5 / 19, 4]
+    assert "Documents that keep no label are dropped" in found.asked
+
+
+def test_cells_that_are_missing_leave_gaps(tmp_path: Path) -> None:
+    options = ranked_options(tmp_path, ("br", "seq2set"), extra={"retrain": "yes", "steps": "1,2"})
+    results = [one for one in give(cells(options), by_knowledge) if one.row != "seq2set-without-1"]
+    table = sections(options, results)[1].tables[0]
+    assert table.rows[1].entries[1] is None
+    only_again = [one for one in results if one.row == "br-without-1"]
+    assert [one.title for one in sections(options, only_again)] == [
+        "Models that never saw the frequent labels", "Every training",
+    ]  # fmt: skip
+
+
+def test_real_trainings_from_beginning_to_end(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    extra = {"retrain": "yes", "steps": "2"}
+    options = small_options(small_corpus, tmp_path, ("br",), extra=extra, resamples=20)
+    findings, page = run_experiment("remove-frequent", options)
+    numbers = json.loads((page.parent / "results.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in numbers["cells"]] == ["br", "br-without-2"]
+    assert numbers["cells"][1]["labels"] == 2
+    assert findings.sections[0].tables[0].rows[0].name == "BR"

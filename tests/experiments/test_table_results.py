@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_cells import fake_cells
+from small_experiments import small_options
+
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.experiments import compare
+from seq2set.experiments.experiment import run_experiment
+from seq2set.experiments.lineup import all_models
+from seq2set.experiments.options import Options
+from seq2set.experiments.sections import Section
+from seq2set.experiments.table_results import cells
+from seq2set.experiments.tables import Quantity, text_of
+
+SKILL = {"br-boundary": 0.3, "br": 0.5, "seq2seq": 0.45, "seq2set-simp": 0.9, "seq2set": 0.95}
+
+
+def skill(row: str) -> float:
+    return SKILL.get(row, 0.4)
+
+
+@pytest.fixture(scope="module")
+def options(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> Options:
+    made = small_options(small_corpus, tmp_path_factory.mktemp("table"), all_models(), seeds=(1,))
+    fake_cells(cells(made), lambda cell: skill(cell.row))
+    return made
+
+
+def found(options: Options) -> dict[str, Section]:
+    return {one.title: one for one in run_experiment("table-results", options).findings.sections}
+
+
+@pytest.fixture(scope="module")
+def sections(options: Options) -> dict[str, Section]:
+    return found(options)
+
+
+def test_all_models_and_br_twice(options: Options) -> None:
+    names = [cell.name for cell in cells(options)]
+    assert names[:2] == ["br-boundary", "br"]
+    assert len(names) == len(all_models()) + 1
+    assert cells(options)[0].config.decision.threshold == "boundary"
+    assert {cell.folder for cell in compare.cells(options)} <= {cell.folder for cell in cells(options)}
+    fixed = replace(options, assignments=(*options.assignments, "decision.threshold=0.5"))
+    assert [cell.name for cell in cells(fixed)][:2] == ["br-boundary", "br-tuned"]
+
+
+def test_the_table_and_the_first_claim(sections: dict[str, Section]) -> None:
+    section = sections["Results"]
+    table = section.tables[0]
+    assert [row.name for row in table.rows][:3] == ["BR (default threshold)", "BR (tuned threshold)", "CC"]
+    assert [column.name for column in table.columns][:4] == ["HL", "P", "R", "F1"]
+    assert "over BR (tuned threshold)" in [column.name for column in table.columns]
+    (claim,) = [one for one in section.found if one.startswith("The paper's claim")]
+    assert claim.startswith(
+        "The paper's claim that both Seq2Sets lie above all baselines holds here: "
+        "Seq2Set (simp.) over BR (tuned threshold) +"
+    )
+
+
+def test_margins_stand_beside_the_published_ones(sections: dict[str, Section]) -> None:
+    section = sections["Beside the paper"]
+    assert section.found[0] == ("The corpus is not one of the paper's, so that only margins can be compared.")
+    (table,) = section.tables
+    rows = {row.name: [text_of(entry) for entry in row.entries] for row in table.rows}
+    assert list(rows) == [
+        f"{ours} over {theirs}"
+        for theirs in ("Seq2Seq", "BR (tuned threshold)", "BR (default threshold)")
+        for ours in ("Seq2Set (simp.)", "Seq2Set")
+    ]
+    # RCV1-V2: 0.879 - 0.868, 0.887 - 0.858; AAPD: 0.705 - 0.691, 0.698 - 0.646.
+    assert rows["Seq2Set (simp.) over Seq2Seq"][3:] == ["+1.1", "+1.4"]
+    assert rows["Seq2Set over BR (tuned threshold)"][3:] == ["+2.9", "+5.2"]
+    f1 = {row.name: row.entries[3] for row in sections["Results"].tables[0].rows}
+    ours, theirs = f1["Seq2Set"], f1["Seq2Seq"]
+    assert isinstance(ours, Quantity)
+    assert isinstance(theirs, Quantity)
+    assert rows["Seq2Set over Seq2Seq"][0] == f"+{100 * (ours.value - theirs.value):.1f}"
+    assert section.found[1].startswith("Seq2Set (simp.) lies ")
+    assert section.found[1].endswith("The paper has +1.1 on RCV1-V2 and +1.4 on AAPD.")
+
+
+def test_on_the_papers_own_corpus_all_rows_stand_side_by_side(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    options = small_options(small_corpus, tmp_path, ("br", "seq2set"), seeds=(1,))
+    fake_cells(cells(options), lambda cell: skill(cell.row), name="aapd", train=53_840)
+    results, section, *_ = run_experiment("table-results", options).findings.sections
+    assert section.found[0] == (
+        "This is the corpus of the paper's Table 4, so that the rows can be compared."
+    )
+    beside, margins = section.tables
+    assert [column.name for column in beside.columns] == [
+        "HL", "HL, paper", "P", "P, paper", "R", "R, paper", "F1", "F1, paper",
+    ]  # fmt: skip
+    rows = {row.name: [text_of(entry) for entry in row.entries] for row in beside.rows}
+    assert list(rows) == ["BR (default threshold)", "BR (tuned threshold)", "Seq2Set"]
+    assert rows["Seq2Set"][1::2] == ["0.0249", "0.744", "0.659", "0.698"]
+    assert rows["BR (default threshold)"][1::2] == rows["BR (tuned threshold)"][1::2]
+    assert rows["BR (default threshold)"][7] == "0.646"
+    assert rows["Seq2Set"][6] == text_of(results.tables[0].rows[2].entries[3])
+    assert len(margins.rows) == 2
+
+
+def test_without_rivals_there_is_nothing_to_put_beside(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    options = small_options(small_corpus, tmp_path, ("seq2set",), seeds=(1,))
+    fake_cells(cells(options), lambda cell: 0.5)
+    sections = found(options)
+    assert list(sections) == ["Results", "Other measures and cost", "Every training"]
+    assert not [one for one in sections["Results"].found if "claim" in one]

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_cells import fake_cells
+from small_experiments import small_options
+
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.errors import InputError
+from seq2set.experiments.experiment import plan_experiment, run_experiment
+from seq2set.experiments.options import Options
+from seq2set.experiments.tables import text_of
+from seq2set.experiments.uncorrelated import cells
+
+FOUR = ("br", "seq2seq", "seq2set-simp", "seq2set")
+
+
+def options_for(corpus: PreparedCorpus, out: Path, **extra: str) -> Options:
+    made = small_options(corpus, out, FOUR, seeds=(1,), extra=extra)
+    return replace(made, assignments=(*made.assignments, "self_critical.epochs=1"))
+
+
+def test_cells_are_trained_on_the_reduced_corpus(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    options = options_for(small_corpus, tmp_path, threshold="0.05")
+    found = cells(options)
+    assert [cell.name for cell in found] == [
+        "br-uncorrelated-0.05", *(f"{model}-uncorrelated-0.05-seed1" for model in FOUR[1:])
+    ]  # fmt: skip
+    assert {cell.folder.parent for cell in found} == {options.cells}
+    folder = tmp_path / "corpora" / "uncorrelated-0.05"
+    assert {cell.config.data.corpus for cell in found} == {str(folder)}
+    PreparedCorpus.open(folder).verify()
+    assert {step.state for step in plan_experiment("uncorrelated", options).steps()} == {"to do"}
+
+
+@pytest.mark.parametrize("text", ["low", "-0.1", "1.01"])
+def test_a_wrong_threshold(small_corpus: PreparedCorpus, tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match=f"--option threshold is '{text}'; it must be a number from 0 to 1"):
+        cells(options_for(small_corpus, tmp_path, threshold=text))
+
+
+def test_the_claims_and_the_papers_table(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    options = options_for(small_corpus, tmp_path)
+    skill = {"br": 0.5, "seq2seq": 0.5, "seq2set-simp": 0.95, "seq2set": 0.95}
+    fake_cells(cells(options), lambda cell: skill[cell.config.model])
+    first, beside, corpus, _ = run_experiment("uncorrelated", options).findings.sections
+    assert first.found[0] == (
+        "The paper's claim that Seq2Seq has no advantage over BR on uncorrelated labels holds here: "
+        "Seq2Seq over BR +0.0 points."
+    )
+    assert first.found[1].startswith(
+        "The paper's claim that both Seq2Sets lie above BR and Seq2Seq there holds here: "
+    )
+    margins, published = beside.tables
+    # Table 5: 0.862, 0.871 and 0.866 over 0.861 of BR; 0.871 and 0.866 over 0.862 of Seq2Seq.
+    assert [(row.name, text_of(row.entries[3])) for row in margins.rows] == [
+        ("Seq2Seq over BR", "+0.1"),
+        ("Seq2Set (simp.) over BR", "+1.0"),
+        ("Seq2Set over BR", "+0.5"),
+        ("Seq2Set (simp.) over Seq2Seq", "+0.9"),
+        ("Seq2Set over Seq2Seq", "+0.4"),
+    ]
+    assert text_of(published.rows[2].entries[3]) == "0.871"
+    assert corpus.title == "The reduced corpus"
+
+
+def test_from_the_command_to_the_page_with_real_trainings(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    options = options_for(small_corpus, tmp_path)
+    findings, page = run_experiment("uncorrelated", options)
+    text = page.read_text(encoding="utf-8")
+    assert "4 trainings on small-uncorrelated" in text
+    numbers = json.loads((page.parent / "results.json").read_text(encoding="utf-8"))
+    reduced = PreparedCorpus.open(tmp_path / "corpora" / "uncorrelated-0.28")
+    assert {one["corpus"]["fingerprint"] for one in numbers["cells"]} == {reduced.fingerprint}
+    assert {one["documents"] for one in numbers["cells"]} == {len(reduced.split("test"))}
+    assert len(findings.results) == 4
+    assert plan_experiment("uncorrelated", options).left == []

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_cells import fake_cells
+from small_experiments import small_options
+
+from seq2set.corpora.document import Document
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.preparing import prepare
+from seq2set.corpora.splits import SplitPlan
+from seq2set.experiments.claims import ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, few_labels, judged
+from seq2set.experiments.margins import Margin, Pair, margin_table, margins, signed
+from seq2set.experiments.planning import Schedule
+from seq2set.experiments.summaries import Summary, summarise
+from seq2set.experiments.tables import text_of
+from seq2set.experiments.variants import all_cells, plain, rows_of, variant
+
+
+def test_a_variant_that_changes_nothing_is_the_model_itself(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    options = small_options(small_corpus, tmp_path, ("seq2set",), seeds=(1, 2))
+    usual = options.config("seq2set", 1).objective.lambda_
+    same = variant(options, "seq2set", "lambda-x", "as ever", f"objective.lambda={usual}")
+    other = variant(options, "seq2set", "lambda-0.5", "half", "objective.lambda=0.5")
+    assert same.cells == plain(options, "seq2set").cells
+    assert [cell.name for cell in other.cells] == ["seq2set-lambda-0.5-seed1", "seq2set-lambda-0.5-seed2"]
+    assert [cell.name for cell in all_cells([same, other, same])] == [
+        "seq2set-seed1",
+        "seq2set-seed2",
+        "seq2set-lambda-0.5-seed1",
+        "seq2set-lambda-0.5-seed2",
+    ]
+
+
+def test_rows_may_share_a_cell(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    options = small_options(small_corpus, tmp_path, ("br", "cc"))
+    one, other = plain(options, "br")._replace(title="one"), plain(options, "br")._replace(title="other")
+    undone = plain(options, "cc")
+    fake_cells(one.cells, lambda cell: 0.5)
+    results = list(Schedule([*one.cells, *undone.cells]).results.values())
+    assert [row.row for row in rows_of([one, other, undone], results)] == ["one", "other"]
+
+
+@pytest.fixture(scope="module")
+def rows(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Summary]:
+    """Rows of which the first so many documents of 32 are right: br 20, cc 20, lp 30."""
+    options = small_options(small_corpus, tmp_path_factory.mktemp("rows"), ("br", "cc", "lp"))
+    found = [plain(options, model) for model in options.models]
+    fake_cells(all_cells(found), lambda cell: {"br": 20, "cc": 20, "lp": 30}[cell.row] / 32)
+    results = list(Schedule(all_cells(found)).results.values())
+    return {one.row: one for one in summarise(results, resamples=500)}
+
+
+def found_margins(rows: dict[str, Summary], *names: str) -> list[Margin]:
+    pairs = [Pair(rows[name[:2]], rows[name[2:]]) for name in names]
+    return margins(pairs, resamples=999)
+
+
+def test_margins_are_in_points(rows: dict[str, Summary]) -> None:
+    up, down, level = found_margins(rows, "lpbr", "brlp", "ccbr")
+    wanted = 100 * (rows["lp"].metrics["micro_f1"].mean - rows["br"].metrics["micro_f1"].mean)
+    assert up.points == pytest.approx(wanted)
+    assert wanted > 10
+    assert (up.side, down.side, level.side) == (1, -1, 0)
+    assert up.interval.low < up.points < up.interval.high
+    assert up.sentence().startswith(f"LP lies {wanted:.1f} points above BR (95 % interval +")
+    assert up.sentence().endswith("a significant difference.")
+    assert down.sentence().startswith(f"BR lies {wanted:.1f} points below LP (95 % interval −")
+    assert level.sentence() == "CC reaches exactly what BR does."
+
+
+def test_the_chances_are_adjusted_for_all_pairs(rows: dict[str, Summary]) -> None:
+    (alone,) = found_margins(rows, "lpbr")
+    among = found_margins(rows, "lpbr", "lpcc", "ccbr")
+    assert among[0].compared.chance == pytest.approx(3 * alone.compared.chance)
+
+
+def test_the_table_of_margins(rows: dict[str, Summary]) -> None:
+    found = found_margins(rows, "lpbr", "ccbr")
+    table = margin_table("m", "Margins", found, {"paper": [1.44, None]})
+    assert [column.name for column in table.columns] == ["points of F1", "95 % of it", "p", "paper"]
+    assert [row.name for row in table.rows] == ["LP over BR", "CC over BR"]
+    assert [text_of(row.entries[3]) for row in table.rows] == ["+1.4", "–"]
+    assert text_of(table.rows[0].entries[0]) == signed(found[0].points)
+    assert "Holm-adjusted for 2 tests; * below 0.05." in table.caption
+    assert "for 1 test;" in margin_table("m", "Margins", found[:1], {}).caption
+
+
+def test_claims_are_judged_by_significance(rows: dict[str, Summary]) -> None:
+    up, down, level = found_margins(rows, "lpbr", "brlp", "ccbr")
+    states = {
+        (name, place): judged("x", [one], wanted)[0]
+        .removeprefix("The paper's claim that x ")
+        .split(" here")[0]
+        for name, wanted in (
+            ("above", ABOVE),
+            ("not above", NOT_ABOVE),
+            ("below", BELOW),
+            ("not below", NOT_BELOW),
+        )
+        for place, one in (("up", up), ("level", level), ("down", down))
+    }
+    assert states == {
+        ("above", "up"): "holds",
+        ("above", "level"): "is left open",
+        ("above", "down"): "does not hold",
+        ("not above", "up"): "does not hold",
+        ("not above", "level"): "holds",
+        ("not above", "down"): "holds",
+        ("below", "up"): "does not hold",
+        ("below", "level"): "is left open",
+        ("below", "down"): "holds",
+        ("not below", "up"): "holds",
+        ("not below", "level"): "holds",
+        ("not below", "down"): "does not hold",
+    }
+    assert judged("x", [up, down, level], ABOVE)[0].startswith(
+        "The paper's claim that x does not hold here: "
+    )
+    assert judged("x", [up, level], ABOVE) == [
+        f"The paper's claim that x is left open here: LP over BR {signed(up.points)} points; "
+        "CC over BR +0.0 points."
+    ]
+    assert signed(-1.25) == "−1.2"
+    assert judged("x", [], ABOVE) == []
+
+
+@pytest.mark.parametrize(("double", "said"), [(5, True), (8, False)])
+def test_where_few_documents_have_several_labels_it_is_said(tmp_path: Path, double: int, said: bool) -> None:
+    documents = [
+        Document(f"d{number}", "text", ("a", "b") if number % 30 < double else ("a",), split)
+        for number, split in enumerate(["train"] * 30 + ["valid"] * 30 + ["test"] * 30)
+    ]
+    corpus = prepare(
+        documents, tmp_path / "c", name="c", source="", licence="", plan=SplitPlan("given"), notes={}
+    )
+    options = small_options(corpus, tmp_path / "out", ("br",))
+    fake_cells(plain(options, "br").cells, lambda cell: 1.0)
+    results = list(Schedule(plain(options, "br").cells).results.values())
+    # 5 of 30 documents are 17 %, 35 labels on 30 documents 1.17; 8 of 30 are more than a quarter.
+    sentence = few_labels(summarise(results, resamples=10)[0])
+    assert bool(sentence) is said
+    if said:
+        assert sentence[0].startswith("Only 17 % of the documents have more than one label (1.17 a document;")
+        assert sentence[0].endswith("so that the order of labels can hardly matter here.")

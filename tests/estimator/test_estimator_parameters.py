@@ -25,6 +25,8 @@ def test_parameters_of_prediction_can_change_after_fit(fitted, data) -> None:
     assert {len(one) for one in tagger.predict(data.texts)} == {1}
     tagger.set_params(threshold=1.0, max_labels=None, min_labels=2)
     assert {len(one) for one in tagger.predict(data.texts)} == {2}
+    tagger.set_params(threshold=None, top_k=1, min_labels=0)
+    assert {len(one) for one in tagger.predict(data.texts)} == {1}
 
 
 def test_clone_and_parameters(make_quick, fitted) -> None:

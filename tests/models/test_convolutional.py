@@ -91,9 +91,11 @@ def test_the_label_network_begins_with_the_features_and_knows_no_more() -> None:
     network = cast("ConvolutionalRecurrentNetwork", tiny_network(tiny_config(model="cnn-rnn")))
     reading: WindowedReading = network(IDS, LENGTHS)
     features = network.encoder(IDS, LENGTHS).features
-    start = torch.tanh(features @ network.dense.weight.T + network.dense.bias)
-    first = torch.tanh(network.decoder.first[0](start))[:, : network.decoder.cells[0].hidden_size]
-    assert torch.allclose(reading.final.first.output[:, 0], first, atol=1e-6)
+    centred = torch.stack([row - row.mean() for row in features])
+    size = network.decoder.cells[0].hidden_size
+    dense = centred @ network.decoder.first[0].weight.T + network.decoder.first[0].bias
+    assert torch.allclose(reading.final.first.output[:, 0], torch.tanh(dense[:, :size]), atol=1e-5)
+    assert torch.allclose(reading.final.first.cell[0][:, 0], dense[:, size:], atol=1e-5)
     assert reading.final.memories == ()
     wanted = -score_sequences(reading.final, SEQUENCES).log_prob.mean()
     assert reading.likelihood(SEQUENCES, torch.zeros(3, 4)).item() == wanted.item()
@@ -147,7 +149,7 @@ def test_the_sizes_are_those_of_the_settings() -> None:
     settings = ("cnn.filters=5", "decoder.hidden=7", "decoder.layers=2")
     recurrent = build_network(tiny_config(*settings, model="cnn-rnn"), 30, 6, 8)
     assert isinstance(recurrent, ConvolutionalRecurrentNetwork)
-    assert tuple(recurrent.dense.weight.shape) == (7, 15)
+    assert recurrent.decoder.first[0].in_features == 15
     assert [cell.hidden_size for cell in recurrent.decoder.cells] == [7, 7]
     assert (recurrent.max_labels, recurrent.decodes) == (8, True)
 

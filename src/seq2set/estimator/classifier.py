@@ -28,7 +28,7 @@ from seq2set.tagger import Examples
 Labelling = list[tuple[Any, ...]] | npt.NDArray[np.int64] | csr_matrix
 """Label sets, or a matrix of zeros and ones: the form that `fit` was given."""
 
-_KEPT = ("threshold", "max_labels", "min_labels", "search", "validation_fraction")
+_KEPT = ("threshold", "top_k", "max_labels", "min_labels", "search", "validation_fraction")
 """Parameters that are saved with the model, beside its settings."""
 
 
@@ -52,7 +52,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         How many CPU threads training uses; "auto" takes all cores.
     validation_fraction
         The share of the documents that is set aside to choose weights, settings and threshold by.
-    threshold, max_labels, min_labels, search
+    threshold, top_k, max_labels, min_labels, search
         How labels are chosen at prediction; what is None is as the model was trained.
     verbose
         Whether to tell on standard error how training goes on.
@@ -85,6 +85,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         min_labels: int = 0,
         search: str | None = None,
         verbose: bool = False,
+        top_k: int | None = None,
     ):
         self.model = model
         self.preset = preset
@@ -97,6 +98,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         self.min_labels = min_labels
         self.search = search
         self.verbose = verbose
+        self.top_k = top_k
 
     def fit(self, X: Any, y: Any) -> Seq2SetClassifier:
         """Learn from texts and their labels, some of which are set aside for tuning."""
@@ -194,7 +196,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         return self
 
     def _request(self) -> Request:
-        return Request(self.threshold, self.max_labels, self.min_labels, self.search)
+        return Request(self.threshold, self.max_labels, self.min_labels, self.search, top_k=self.top_k)
 
 
 def _batches(texts: list[str]) -> Iterator[list[str]]:

@@ -21,13 +21,10 @@ def band_verdicts(bands: Sequence[MeasuredBand], *, resamples: int) -> list[str]
     seq2seq = rare.summaries["seq2seq"]
     rivals = [one for one in rare.summaries.values() if one.model in BASELINES and one is not seq2seq]
     ours = [one for one in rare.summaries.values() if one.model not in BASELINES]
-    if rivals:
-        below = margins([Pair(seq2seq, one) for one in rivals], resamples=resamples)
-        found += judged("Seq2Seq is particularly poor on rare labels", below, BELOW)
-    if ours:
-        above = margins([Pair(one, seq2seq) for one in ours], resamples=resamples)
-        found += judged("Seq2Set does better than Seq2Seq on rare labels", above, ABOVE)
-    return found
+    below = margins([Pair(seq2seq, one) for one in rivals], resamples=resamples)
+    above = margins([Pair(one, seq2seq) for one in ours], resamples=resamples)
+    found += judged("Seq2Seq is particularly poor on rare labels", below, BELOW)
+    return found + judged("Seq2Set does better than Seq2Seq on rare labels", above, ABOVE)
 
 
 def _who_is_worse(frequent: MeasuredBand, rare: MeasuredBand) -> str:

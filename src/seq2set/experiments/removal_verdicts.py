@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from seq2set.experiments.lineup import title_of
 from seq2set.experiments.removal import Lead, Step
 from seq2set.experiments.removal_tables import leads_of
+from seq2set.experiments.statistics import Interval
 from seq2set.experiments.tables import Quantity, Range
 
 _STEADY = 0.05
@@ -48,26 +49,31 @@ def _seq2seq_falls_most(falls: dict[str, float]) -> str:
 
 def _lead(steps: Sequence[Step], lead: Lead) -> str:
     first, last = (one.leads[lead] for one in (steps[0], steps[-1]))
-    change = last.points - first.points
+    change, sure = last.points - first.points, _apart(first.interval, last.interval)
     moves = "grows" if change > 0 else "shrinks"
     how = "stays about the same," if abs(change) < _STEADY else moves
     ends = [
         f"{Quantity(one.points, 1, signed=True).text()} ({Range(one.interval, 1, signed=True).text()})"
         for one in (first, last)
     ]
-    overlap = _overlap(first.interval, last.interval)
-    found = f"The lead of {lead.title} {how} from {' to '.join(ends)} points. {overlap}"
+    accident = "" if sure else " The intervals overlap, so that the change may be an accident."
+    return f"The lead of {lead.title} {how} from {' to '.join(ends)} points.{accident}{_claim(lead, change, sure)}"
+
+
+def _claim(lead: Lead, change: float, sure: bool) -> str:
+    """Judge what the paper says of a lead; a change that may be an accident speaks neither for nor against."""
     if lead.theirs == "seq2seq":
-        return found + _holds(change >= _STEADY, "the advantage over Seq2Seq becomes larger")
+        return " " + _holds(change > 0 if sure else None, "the advantage over Seq2Seq becomes larger")
     if lead.theirs == "br":
-        return found + _holds(change > -_STEADY, "the advantage over BR does not decrease")
-    return found.rstrip()
+        holds = True if change > -_STEADY else False if sure else None
+        return " " + _holds(holds, "the advantage over BR does not decrease")
+    return ""
 
 
-def _overlap(one: tuple[float, float], other: tuple[float, float]) -> str:
-    apart = one[0] > other[1] or other[0] > one[1]
-    return "" if apart else "The intervals overlap, so that the change may be an accident. "
+def _apart(one: Interval, other: Interval) -> bool:
+    return one.low > other.high or other.low > one.high
 
 
-def _holds(holds: bool, claim: str) -> str:
-    return f"The paper's claim that {claim} {'holds' if holds else 'does not hold'} here."
+def _holds(holds: bool | None, claim: str) -> str:
+    state = {True: "holds", False: "does not hold", None: "is left open"}[holds]
+    return f"The paper's claim that {claim} {state} here."

@@ -2,12 +2,15 @@
 
 After Chen et al. (2017), where the paper is silent:
 
-- a dense layer with tanh makes the global features of the filters' largest responses;
-- they are what the label LSTM begins with, and all that it knows of the text: there is no attention;
+- the filters' largest responses, less their mean, are the global features of a text. All responses are
+  positive and much alike, and what they have in common would drive the LSTM's first state to its limits,
+  where all texts look the same, before anything is learnt;
+- a dense layer, the decoder's own, makes the label LSTM's first state and cell of them, which is all that it
+  knows of the text: there is no attention;
 - it is the decoder of the other models without a source, so that the mask, `eos`, the likelihood on ordered
   labels and the searches are theirs.
 
-Letters: B documents, T words, F filters, G global features, S labels.
+Letters: B documents, T words, F filters, S labels.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ class WindowedReading(DecoderReading):
 
 
 class ConvolutionalRecurrentNetwork(Network):
-    """A convolutional encoder, a dense layer, and a decoder without attention."""
+    """A convolutional encoder, and a decoder without attention that begins with its features."""
 
     encoder: ConvolutionalEncoder
 
@@ -75,8 +78,7 @@ class ConvolutionalRecurrentNetwork(Network):
         super().__init__()
         self.encoder, self.max_labels = encoder, max_labels
         self.dropout = nn.Dropout(dropout)
-        self.dense = nn.Linear(encoder.size, sizes.hidden)
-        self.decoder = new_decoder(labels, sizes, [], sizes.hidden)
+        self.decoder = new_decoder(labels, sizes, [], encoder.size)
 
     def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> WindowedReading:  # noqa: ARG002
         """Read documents (B, T) and bind the decoder to them; there is no prior."""
@@ -86,5 +88,4 @@ class ConvolutionalRecurrentNetwork(Network):
 
     def bound(self, features: Tensor) -> DecoderPolicy:
         """Bind the decoder to documents of these features (B, F)."""
-        start = torch.tanh(self.dense(self.dropout(features)))  # (B, F) x (F, G)
-        return self.decoder.given(start, [])
+        return self.decoder.given(self.dropout(features - features.mean(1, keepdim=True)), [])

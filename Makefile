@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format docs bench clean
+.PHONY: help setup demo serve test lint format docs bench clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,7 +17,7 @@ setup: $(VENV)/.ready ## make the virtual environment with everything in it
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo,track,tune]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo,serve,track,tune]'
 	touch $@
 
 demo: setup $(DEMO)/br/model/manifest.json $(DEMO)/seq2set/model/manifest.json ## prepare MEDLINE, train, evaluate, explain, write a report
@@ -28,6 +28,9 @@ $(DEMO)/medline/corpus.json: | $(VENV)/.ready
 
 $(DEMO)/%/model/manifest.json: | $(DEMO)/medline/corpus.json
 	$(BIN)/seq2set train --model $* --data $(DEMO)/medline --out $(DEMO)/$* --resume
+
+serve: setup $(DEMO)/seq2set/model/manifest.json ## serve the demo's model, trained if it is not there
+	$(BIN)/seq2set serve $(DEMO)/seq2set --feedback $(DEMO)/feedback.sqlite
 
 test: setup ## run all tests with coverage
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --cov --cov-report term
@@ -45,7 +48,7 @@ docs: setup ## write the pages that are made from the code
 	$(BIN)/python -c "from seq2set.config.documenting import settings_page; print(settings_page(), end='')" > docs/settings.md
 
 bench: setup ## measure speed as ratios
-	@for name in decode encoder features metrics reward rl-step; do $(BIN)/seq2set bench $$name; done
+	@for name in decode encoder features metrics reward rl-step serve; do $(BIN)/seq2set bench $$name; done
 
 clean: ## remove the virtual environment, caches and the demo
 	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

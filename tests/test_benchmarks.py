@@ -53,6 +53,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "features": {},
     "metrics": {},
     "reward": {"samples": 2, "batches": 1, "rounds": 1},
+    "serve": {"clients": 4, "seconds": 0.5, "rounds": 1, "settings": TINY_NETWORK},
     "rl-step": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
 }
 """What makes each benchmark quick."""

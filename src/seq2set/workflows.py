@@ -66,6 +66,7 @@ def train(
     about = {
         "corpus": _corpus_facts(corpus, tagger, learn, tune),
         "validation": result.metrics,
+        "per_label": [label._asdict() for label in result.per_label],
         "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)},
     }
     card = model_card(config, about, tagger.parts().facts)

@@ -23,7 +23,7 @@ def csv(tmp_path: Path) -> Path:
 def test_list_names_every_known_corpus(seq2set) -> None:
     outcome = seq2set("data", "list", "--json")
     rows = {row["name"]: row for row in map(json.loads, outcome.out.splitlines())}
-    assert rows.keys() == {"aapd", "arxiv2026", "debtags", "medline", "rcv1", "reuters"}
+    assert rows.keys() == {"aapd", "arxiv2026", "debtags", "feedback", "medline", "rcv1", "reuters"}
     assert all(row["obtained"] and row["licence"] for row in rows.values())
     table = seq2set("data", "list").out
     assert "medline" in table

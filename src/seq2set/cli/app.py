@@ -16,8 +16,11 @@ from seq2set.cli import (
     data_prepare,
     data_stats,
     evaluate,
+    experiment,
     predict,
+    serve,
     train,
+    tune,
 )
 from seq2set.cli.console import say_error
 from seq2set.errors import Seq2SetError
@@ -40,6 +43,9 @@ data.command("check")(data_check.check)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
+app.command("tune")(tune.tune)
+app.command("experiment")(experiment.experiment)
+app.command("serve")(serve.serve)
 app.command("bench")(bench.bench)
 
 

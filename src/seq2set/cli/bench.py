@@ -8,19 +8,25 @@ from typing import Annotated
 
 import typer
 
-BENCHMARKS = ("decode", "encoder", "features", "metrics", "reward", "rl-step")
+BENCHMARKS = ("decode", "encoder", "features", "metrics", "reward", "rl-step", "serve")
 """One module of `seq2set.benchmarks` each, with underscores there for dashes here."""
+
+SOAK = "soak"
+"""No ratio, but a long run of the server with faults, which passes or fails."""
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help=f"Which benchmark: {', '.join(BENCHMARKS)}.")],
+    name: Annotated[str, typer.Argument(help=f"Which benchmark: {', '.join((*BENCHMARKS, SOAK))}.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure speed as a ratio, both sides in the same run."""
     from seq2set.errors import UnknownNameError
 
+    if name == SOAK:
+        _soak(as_json)
+        return
     if name not in BENCHMARKS:
-        raise UnknownNameError("benchmark", name, BENCHMARKS)
+        raise UnknownNameError("benchmark", name, (*BENCHMARKS, SOAK))
     result = importlib.import_module(f"seq2set.benchmarks.{name.replace('-', '_')}").run()
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
@@ -31,3 +37,13 @@ def bench(
         )
         if result.checks:
             typer.echo(f"checks: {result.checks}")
+
+
+def _soak(as_json: bool) -> None:
+    from seq2set.benchmarks.serve_soak import run
+    from seq2set.errors import WorkError
+
+    result = run()
+    typer.echo(json.dumps(result.to_dict()) if as_json else result.in_words())
+    if not result.passed:
+        raise WorkError("the soak failed: the server lost, leaked or wrongly answered something")

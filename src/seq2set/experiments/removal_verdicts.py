@@ -57,11 +57,12 @@ def _lead(steps: Sequence[Step], lead: Lead) -> str:
         for one in (first, last)
     ]
     accident = "" if sure else " The intervals overlap, so that the change may be an accident."
-    return f"The lead of {lead.title} {how} from {' to '.join(ends)} points.{accident}{_claim(lead, change, sure)}"
+    found = f"The lead of {lead.title} {how} from {' to '.join(ends)} points.{accident}"
+    return found + _claim(lead, change, sure)
 
 
 def _claim(lead: Lead, change: float, sure: bool) -> str:
-    """Judge what the paper says of a lead; a change that may be an accident speaks neither for nor against."""
+    """Judge what the paper says of a lead; a change that may be an accident leaves it open."""
     if lead.theirs == "seq2seq":
         return " " + _holds(change > 0 if sure else None, "the advantage over Seq2Seq becomes larger")
     if lead.theirs == "br":

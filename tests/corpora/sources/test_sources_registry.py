@@ -8,7 +8,7 @@ from seq2set.errors import UnknownNameError
 
 
 def test_the_known_names_are_sorted():
-    assert SOURCES == ("aapd", "arxiv2026", "debtags", "medline", "rcv1", "reuters")
+    assert SOURCES == ("aapd", "arxiv2026", "debtags", "feedback", "medline", "rcv1", "reuters")
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -24,8 +24,8 @@ def test_only_medline_and_debtags_need_no_path():
     assert [name for name in SOURCES if not find_source(name).needs_path] == ["debtags", "medline"]
 
 
-def test_only_reuters_has_no_word_limit():
-    assert [name for name in SOURCES if find_source(name).max_words is None] == ["reuters"]
+def test_only_feedback_and_reuters_have_no_word_limit():
+    assert [name for name in SOURCES if find_source(name).max_words is None] == ["feedback", "reuters"]
 
 
 def test_an_unknown_name_suggests_the_nearest():

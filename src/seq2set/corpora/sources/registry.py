@@ -22,6 +22,7 @@ _PLACES = {
     "aapd": _Place("aapd", "AAPD"),
     "arxiv2026": _Place("aapd", "ARXIV2026"),
     "debtags": _Place("debtags", "DEBTAGS"),
+    "feedback": _Place("feedback", "FEEDBACK"),
     "medline": _Place("medline", "MEDLINE"),
     "rcv1": _Place("rcv1", "RCV1"),
     "reuters": _Place("reuters", "REUTERS"),

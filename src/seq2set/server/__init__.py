@@ -1,0 +1,1 @@
+"""The HTTP API of `seq2set serve`, and the page that it serves."""

@@ -1,0 +1,127 @@
+"""Every error in one JSON form: `{"error": {"code": ..., "message": ...}}`, never with a stack trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException as PlainHTTPException
+from starlette.requests import ClientDisconnect
+
+from seq2set.errors import InputError
+
+LEFT = 499
+"""The status, seen in the log only, of a request whose client left before the answer."""
+
+INTERNAL = "something went wrong inside the server; its log says more"
+
+_CODES = {
+    400: "bad_request",
+    401: "unauthorized",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "too_slow",
+    413: "too_large",
+    415: "unsupported_type",
+    422: "invalid",
+    429: "busy",
+    500: "internal",
+    503: "unavailable",
+}
+_SENTENCES = {
+    400: "the body cannot be read; it must be JSON in UTF-8, not too deeply nested",
+    404: "there is nothing at this address",
+    405: "this address does not take that method",
+}
+
+
+class ApiError(HTTPException):
+    """A refusal: a status, a code for programs and a sentence for people."""
+
+    def __init__(
+        self, status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
+    ):
+        super().__init__(status, message, dict(headers) if headers else None)
+        self.code = code or _CODES[status]
+
+    def response(self) -> JSONResponse:
+        """Return the refusal as it is sent."""
+        return error_response(self.status_code, self.code, str(self.detail), self.headers)
+
+
+def busy(message: str, seconds: int = 1) -> ApiError:
+    """Refuse for now, and say when to come again."""
+    return ApiError(429, message, headers={"Retry-After": str(seconds)})
+
+
+def unavailable(message: str, *, code: str | None = None) -> ApiError:
+    """Refuse because the server cannot answer at this time."""
+    return ApiError(503, message, code=code, headers={"Retry-After": "1"})
+
+
+def error_response(
+    status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """Return an error in the one form."""
+    return JSONResponse(error_body(code, message), status, headers)
+
+
+def error_body(code: str, message: str) -> dict[str, Any]:
+    """Return the one form of errors as plain JSON; a message may repeat what can hardly be written."""
+    return {"error": {"code": code, "message": message.encode(errors="replace").decode()}}
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Give every error of the app the one form."""
+    app.exception_handler(PlainHTTPException)(_refused)
+    app.exception_handler(RequestValidationError)(_invalid)
+    app.exception_handler(InputError)(_wrong_input)
+    app.exception_handler(ClientDisconnect)(_left)
+
+
+async def _refused(request: Request, error: PlainHTTPException) -> JSONResponse:  # noqa: ARG001
+    if isinstance(error, ApiError):
+        return error.response()
+    status = error.status_code
+    return error_response(
+        status, _CODES.get(status, "error"), _SENTENCES.get(status, str(error.detail)), error.headers
+    )
+
+
+async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:  # noqa: ARG001
+    return error_response(422, _CODES[422], "; ".join(_sentence(fault) for fault in error.errors()[:5]))
+
+
+async def _wrong_input(request: Request, error: InputError) -> JSONResponse:  # noqa: ARG001
+    return error_response(422, _CODES[422], str(error))
+
+
+async def _left(request: Request, error: ClientDisconnect) -> JSONResponse:  # noqa: ARG001
+    return left().response()
+
+
+def left() -> ApiError:
+    """Say, to the log only, that the client left before the answer."""
+    return ApiError(LEFT, "the client left before the answer", code="left")
+
+
+def _sentence(fault: Mapping[str, Any]) -> str:
+    """Say what is wrong; a value is repeated only where it is a number, for others may hold texts."""
+    if fault["type"] == "json_invalid":
+        return f"the body is not JSON: {fault['ctx']['error']}, at character {fault['loc'][-1]}"
+    place, value = _place(fault["loc"]), fault["input"]
+    if fault["type"] == "extra_forbidden":
+        return f"{place} is not an option here"
+    if fault["type"] == "missing":
+        return f"{place} is missing"
+    seen = f"{place} is {value}; " if isinstance(value, int | float) else f"{place}: "
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    return seen + message[:1].lower() + message[1:]
+
+
+def _place(location: Sequence[int | str]) -> str:
+    named = [str(part) for part in location[1:]]
+    return ".".join(named) or f"the {location[0]}"

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from seq2set.corpora.known import prepare_source
+from seq2set.corpora.sources.feedback import FEEDBACK
+from seq2set.corpora.sources.options import SourceOptions
+from seq2set.errors import CorpusError, InputError
+from seq2set.server.feedback import Feedback, FeedbackStore
+
+
+def kept(path: Path, *said: Feedback) -> Path:
+    store = FeedbackStore(path, "a model")
+
+    async def keep() -> None:
+        for one in said:
+            await store.add(one)
+
+    asyncio.run(keep())
+    store.close()
+    return path
+
+
+def test_accepted_and_added_labels_are_the_texts_labels(tmp_path: Path) -> None:
+    path = kept(
+        tmp_path / "f.sqlite",
+        Feedback("wheat", ["grain"], ["oil"], ["new"]),
+        Feedback("nothing", rejected=["oil"]),
+        Feedback("a\0b", added=["x"]),
+    )
+    reading = FEEDBACK.read(path, SourceOptions(seed=7))
+    assert [tuple(one)[:3] for one in reading] == [
+        ("text-1", "wheat", ("grain", "new")),
+        ("text-2", "nothing", ()),
+        ("text-3", "a b", ("x",)),
+    ]
+    assert reading.notes == {"feedback": {"texts": 3, "times": 3}}
+    assert reading.plan.seed == 7
+
+
+def test_the_last_word_on_a_text_counts(tmp_path: Path) -> None:
+    path = kept(
+        tmp_path / "f.sqlite",
+        Feedback("wheat", ["grain"]),
+        Feedback("oil", ["oil"]),
+        Feedback("wheat", added=["trade"]),
+    )
+    reading = FEEDBACK.read(path, SourceOptions())
+    assert [(one.text, one.labels) for one in reading] == [("wheat", ("trade",)), ("oil", ("oil",))]
+    assert reading.notes == {"feedback": {"texts": 2, "times": 3}}
+
+
+def test_feedback_becomes_a_prepared_corpus_while_a_server_goes_on_writing(tmp_path: Path) -> None:
+    path = tmp_path / "f.sqlite"
+    kept(path, *(Feedback(f"text {number} " + "long " * 600, ["grain"]) for number in range(10)))
+    store = FeedbackStore(path, "a model")
+    asyncio.run(store.add(Feedback("short", ["oil"])))
+    corpus = prepare_source("feedback", path, tmp_path / "corpus")
+    store.close()
+    sizes = [len(corpus.split(name)) for name in ("train", "valid", "test")]
+    assert (sum(sizes), corpus.name, corpus.facts["max_words"]) == (11, "feedback", None)
+    assert corpus.facts["counts"]["labels"] == 2
+
+
+def test_what_is_no_feedback_database_is_refused(tmp_path: Path) -> None:
+    def read(path: Path | None) -> None:
+        list(FEEDBACK.read(path, SourceOptions()))
+
+    with pytest.raises(CorpusError, match="the file does not exist"):
+        read(tmp_path / "missing")
+    with pytest.raises(CorpusError, match="feedback needs the database that `seq2set serve` wrote: name it"):
+        read(None)
+    empty, noise = tmp_path / "empty.sqlite", tmp_path / "noise"
+    empty.touch()
+    noise.write_bytes(b"noise" * 1000)
+    with pytest.raises(CorpusError, match="the database is empty; a feedback database is wanted"):
+        read(empty)
+    with pytest.raises(CorpusError, match="cannot be read as a feedback database: file is not a database"):
+        read(noise)
+    path = kept(tmp_path / "f.sqlite")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE schema_version SET version = 9")
+    with pytest.raises(CorpusError, match="f.sqlite: the feedback database has version 9"):
+        read(path)
+
+
+def test_there_is_one_split_and_a_path_is_needed() -> None:
+    with pytest.raises(InputError, match="feedback has one split only"):
+        FEEDBACK.read(Path("x"), SourceOptions(split="sgm"))
+    with pytest.raises(InputError, match="seq2set data prepare feedback --from PATH"):
+        prepare_source("feedback")

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from seq2set.models.neural import NeuralTagger
+from seq2set.predictions import Request
+from seq2set.rules import label_rule
+from seq2set.server.answering import Answerer, Ask
+from seq2set.server.opening import ServedModel
+from tiny_networks import tiny_config, tiny_examples, trained
+
+TEXTS = ["wheat harvest bushels of crude", "tariff exports surplus", ""]
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> NeuralTagger:
+    folder: Path = tmp_path_factory.mktemp("runs")
+    return trained(folder / "run", tiny_config("search.name=set-beam", model="seq2set-simp"))
+
+
+def plain(tagger, request: Request) -> list:  # type: ignore[no-untyped-def]
+    return tagger.infer(TEXTS, request).suggestions(tagger.labels.names)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request(explain=True),
+        Request(threshold=0.9),
+        Request(min_labels=2, explain=True),
+        Request(top_k=1, explain=True),
+    ],
+)
+def test_labels_are_the_same_with_and_without_candidates(served: ServedModel, request_: Request) -> None:
+    tagger = served.predictor.tagger
+    answers = Answerer(tagger)(TEXTS, Ask(request_, candidates=3))
+    assert [answer.labels for answer in answers] == plain(tagger, request_)
+
+
+def test_candidates_are_the_best_labels_whatever_the_rule_says(served: ServedModel) -> None:
+    tagger = served.predictor.tagger
+    best = plain(tagger, Request(top_k=3, explain=True))
+    answers = Answerer(tagger)(TEXTS, Ask(Request(threshold=1.0, explain=True), candidates=3))
+    assert [tuple(one.suggestion for one in answer.candidates or ()) for answer in answers] == best
+
+
+def test_a_label_that_is_given_but_not_among_the_best_is_explained_and_follows_them(
+    served: ServedModel,
+) -> None:
+    tagger = served.predictor.tagger
+    # Only the label that fits the text worst is given.
+    worst = int(tagger.infer(TEXTS[:1], Request()).scores[0].argmin())
+    thresholds = [1.0] * len(tagger.labels)
+    thresholds[worst] = 0.0
+    strict = replace(tagger, rule=label_rule(thresholds))  # type: ignore[type-var]
+    (answer,) = Answerer(strict)(TEXTS[:1], Ask(Request(explain=True), candidates=2))
+    (given,) = answer.labels
+    assert given == strict.infer(TEXTS[:1], Request(explain=True)).suggestions(tagger.labels.names)[0][0]
+    assert [one.given for one in answer.candidates or ()] == [False, False, True]
+    assert (answer.candidates or ())[2].suggestion == given
+
+
+def test_a_linear_model_is_decided_by_its_rule_whatever_the_search(served: ServedModel) -> None:
+    answerer = Answerer(served.predictor.tagger)
+    assert not answerer.decodes
+    assert [answerer.by_rule(search) for search in (None, "greedy", "marginal")] == [True, True, True]
+
+
+def test_a_decoder_is_decided_by_its_search_and_candidates_come_from_marginals(network: NeuralTagger) -> None:
+    answerer = Answerer(network)
+    assert answerer.decodes
+    assert [answerer.by_rule(search) for search in (None, "greedy", "marginal")] == [False, False, True]
+    texts, names = tiny_examples(6).texts, network.labels.names
+    answers = answerer(texts, Ask(Request(explain=True), candidates=4))
+    own = network.infer(texts, Request(explain=True)).suggestions(names)
+    wide = network.infer(texts, Request(0.0, 4, search="marginal", explain=True)).suggestions(names)
+    assert [answer.labels for answer in answers] == own
+    for answer, best in zip(answers, wide, strict=True):
+        assert tuple(one.suggestion for one in answer.candidates or ()) == best
+        given = {one.suggestion.label for one in answer.candidates or () if one.given}
+        assert given == {one.label for one in answer.labels}

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from seq2set.errors import InputError
+from seq2set.predictions import Request, Suggestion
+from seq2set.server.answering import Answer, Ask
+from seq2set.server.batching import DynamicBatcher
+from seq2set.server.errors import ApiError
+from seq2set.server.metrics import ServerMetrics
+from seq2set.server.settings import ServeSettings
+
+PLAIN, FEW = Ask(), Ask(Request(max_labels=1))
+
+
+class Model:
+    """Answers each text by itself, remembers the passes, and can be held up."""
+
+    def __init__(self) -> None:
+        self.passes: list[tuple[list[str], Ask]] = []
+        self.free = threading.Event()
+        self.free.set()
+
+    def __call__(self, texts: Sequence[str], ask: Ask) -> list[Answer]:
+        self.passes.append((list(texts), ask))
+        assert self.free.wait(10)
+        if "wrong" in texts:
+            raise InputError("the text is wrong")
+        if "poison" in texts:
+            raise RuntimeError("broken")
+        return [Answer((Suggestion(text, 1.0),)) for text in texts]
+
+
+def labels(answers: list[Answer]) -> list[str]:
+    return [answer.labels[0].label for answer in answers]
+
+
+def batched(
+    test: Callable[[DynamicBatcher, Model, ServerMetrics], Awaitable[Any]], **settings: Any
+) -> tuple[Model, ServerMetrics]:
+    """Run a test beside a batcher whose window is long, so that nothing depends on speed."""
+    model, metrics = Model(), ServerMetrics()
+
+    async def main() -> None:
+        chosen = {"window_ms": 300.0, "max_batch": 8, "max_texts": 8, "queue_texts": 16} | settings
+        batcher = DynamicBatcher(model, ServeSettings(**chosen), metrics)
+        batcher.start()
+        await test(batcher, model, metrics)
+        model.free.set()
+        await batcher.close()
+
+    asyncio.run(main())
+    return model, metrics
+
+
+async def settled() -> None:
+    """Let everything that is ready run, and the window pass."""
+    await asyncio.sleep(0.05)
+
+
+def test_requests_within_the_window_share_a_pass_and_get_their_own_answers() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        answers = await asyncio.gather(
+            batcher.submit(["a"], PLAIN), batcher.submit(["b", "c"], PLAIN), batcher.submit(["d"], PLAIN)
+        )
+        assert [labels(one) for one in answers] == [["a"], ["b", "c"], ["d"]]
+
+    model, metrics = batched(test)
+    assert model.passes == [(["a", "b", "c", "d"], PLAIN)]
+    assert metrics.registry.get_sample_value("seq2set_batch_texts_sum") == 4
+    assert metrics.registry.get_sample_value("seq2set_queue_texts") == 0
+
+
+def test_requests_that_ask_differently_have_passes_of_their_own() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        await asyncio.gather(
+            batcher.submit(["a"], PLAIN), batcher.submit(["b"], FEW), batcher.submit(["c"], PLAIN)
+        )
+
+    model, _ = batched(test, window_ms=50)
+    assert model.passes == [(["a", "c"], PLAIN), (["b"], FEW)]
+
+
+def test_a_full_batch_does_not_wait_for_the_window() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        jobs = [batcher.submit([str(number)], PLAIN) for number in range(8)]
+        await asyncio.wait_for(asyncio.gather(*jobs), 5)
+
+    model, _ = batched(test, window_ms=60_000)
+    assert [len(texts) for texts, _ in model.passes] == [8]
+
+
+def test_a_batch_holds_no_more_texts_than_allowed() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        await asyncio.gather(*(batcher.submit([name, name], PLAIN) for name in "abc"))
+
+    # Of three requests with two texts each, two fit into a batch of five, and the third follows.
+    model, _ = batched(test, max_batch=5, window_ms=50)
+    assert [texts for texts, _ in model.passes] == [["a", "a", "b", "b"], ["c", "c"]]
+
+
+def test_what_arrives_during_a_pass_makes_up_the_next() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        first = asyncio.create_task(batcher.submit(["first"], PLAIN))
+        await settled()
+        others = [asyncio.create_task(batcher.submit([name], PLAIN)) for name in "abc"]
+        await settled()
+        model.free.set()
+        await asyncio.gather(first, *others)
+
+    model, _ = batched(test, window_ms=1)
+    assert [texts for texts, _ in model.passes] == [["first"], ["a", "b", "c"]]
+
+
+def test_beyond_the_queue_a_request_is_refused_and_told_when_to_come_again() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        first = asyncio.create_task(batcher.submit(["first"], PLAIN))
+        await settled()
+        waiting = [asyncio.create_task(batcher.submit(["x"] * 8, PLAIN)) for _ in range(2)]
+        await settled()
+        assert batcher.waiting == 16
+        with pytest.raises(ApiError) as refusal:
+            await batcher.submit(["one too many"], PLAIN)
+        assert (refusal.value.status_code, refusal.value.headers) == (429, {"Retry-After": "1"})
+        assert refusal.value.detail == "16 texts wait already; try again in 1 s"
+        model.free.set()
+        await asyncio.gather(first, *waiting)
+
+    model, metrics = batched(test, window_ms=1)
+    assert metrics.registry.get_sample_value("seq2set_refused_total") == 1
+    assert ["one too many"] not in [texts for texts, _ in model.passes]
+
+
+def test_whoever_is_patient_waits_for_room_instead() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        first = asyncio.create_task(batcher.submit(["first"], PLAIN))
+        await settled()
+        waiting = [asyncio.create_task(batcher.submit(["x"] * 8, PLAIN)) for _ in range(2)]
+        await settled()
+        patient = asyncio.create_task(batcher.submit_patiently(["y"] * 8, PLAIN))
+        await settled()
+        assert (batcher.waiting, patient.done()) == (16, False)
+        model.free.set()
+        assert labels(await patient) == ["y"] * 8
+        await asyncio.gather(first, *waiting)
+
+    model, _ = batched(test, window_ms=1)
+    assert [len(texts) for texts, _ in model.passes] == [1, 8, 8, 8]
+
+
+def test_a_request_that_was_given_up_is_dropped_before_it_is_computed() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        first = asyncio.create_task(batcher.submit(["first"], PLAIN))
+        await settled()
+        gone = asyncio.create_task(batcher.submit(["gone"] * 8, PLAIN))
+        stays = asyncio.create_task(batcher.submit(["stays"], PLAIN))
+        await settled()
+        gone.cancel()
+        await settled()
+        assert batcher.waiting == 1
+        model.free.set()
+        await asyncio.gather(first, stays)
+
+    model, metrics = batched(test, window_ms=1)
+    assert [texts for texts, _ in model.passes] == [["first"], ["stays"]]
+    assert metrics.registry.get_sample_value("seq2set_dropped_total") == 1
+
+
+def test_one_that_is_given_up_in_the_very_moment_is_dropped_too() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        gone = asyncio.create_task(batcher.submit(["gone"], PLAIN))
+        await asyncio.sleep(0)
+        batcher._jobs[0].promise.cancel()  # what cancelling does before the task itself runs on
+        assert batcher._taken() == []
+        await asyncio.gather(gone, return_exceptions=True)
+
+    model, metrics = batched(test)
+    assert model.passes == []
+    assert metrics.registry.get_sample_value("seq2set_dropped_total") == 1
+
+
+def test_one_that_is_given_up_during_its_pass_spoils_nothing() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        gone, stays = (asyncio.create_task(batcher.submit([name], PLAIN)) for name in ("gone", "stays"))
+        while not model.passes:
+            await settled()
+        gone.cancel()
+        model.free.set()
+        assert labels(await stays) == ["stays"]
+
+    batched(test, window_ms=20)
+
+
+def test_a_text_that_breaks_the_model_spoils_only_its_own_request() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        names = ("a", "poison", "b")
+        results = await asyncio.gather(
+            *(batcher.submit([name], PLAIN) for name in names), return_exceptions=True
+        )
+        assert isinstance(results[1], RuntimeError)
+        assert [labels(one) for one in (results[0], results[2])] == [["a"], ["b"]]
+
+    model, _ = batched(test, window_ms=20)
+    assert [texts for texts, _ in model.passes] == [["a", "poison", "b"], ["a"], ["poison"], ["b"]]
+
+
+def test_what_is_asked_wrongly_is_refused_in_one_pass() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        jobs = (batcher.submit([name], PLAIN) for name in ("a", "wrong"))
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert [str(one) for one in results] == ["the text is wrong"] * 2
+
+    model, _ = batched(test, window_ms=20)
+    assert len(model.passes) == 1
+
+
+def test_closing_finishes_what_was_accepted_and_takes_no_more() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        accepted = [asyncio.create_task(batcher.submit([name] * 8, PLAIN)) for name in "ab"]
+        await settled()
+        closing = asyncio.create_task(batcher.close())
+        await settled()
+        assert not batcher.accepting
+        with pytest.raises(ApiError, match="the server is stopping; try again in a moment") as refusal:
+            await batcher.submit([], PLAIN)
+        assert refusal.value.status_code == 503
+        model.free.set()
+        assert [labels(one)[0] for one in await asyncio.gather(*accepted)] == ["a", "b"]
+        await closing
+
+    model, _ = batched(test, window_ms=60_000)
+    assert len(model.passes) == 2

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from seq2set.errors import InputError
+from seq2set.server.running import address_of, open_socket
+from seq2set.server.settings import ServeSettings, key_from_environment
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_texts": 0}, "max_texts is 0; it must be >= 1"),
+        ({"max_upload_bytes": -1}, "max_upload_bytes is -1; it must be >= 1"),
+        ({"queue_texts": 0}, "queue_texts is 0; it must be >= 1"),
+        ({"window_ms": -1}, "window_ms is -1; it must be >= 0"),
+        ({"body_seconds": 0}, "body_seconds is 0; it must be > 0"),
+        ({"port": 70_000}, r"port is 70000; it must lie in \[0, 65535\]"),
+        (
+            {"queue_texts": 63},
+            "queue_texts is 63; it must be >= 64, so that a whole request and ",
+        ),
+    ],
+)
+def test_wrong_settings_are_one_sentence(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ServeSettings(**settings)
+
+
+def test_by_default_only_this_machine_is_served() -> None:
+    assert ServeSettings().host == "127.0.0.1"
+
+
+def test_the_key_is_taken_from_the_environment_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQ2SET_API_KEY", "sesame")
+    assert key_from_environment() == "sesame"
+    assert "sesame" not in repr(ServeSettings(key="sesame"))
+    monkeypatch.setenv("SEQ2SET_API_KEY", "")
+    assert key_from_environment() is None
+
+
+def test_a_port_that_cannot_be_had_is_one_sentence() -> None:
+    with open_socket(ServeSettings(port=0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            InputError, match=f"cannot listen on 127.0.0.1, port {port}: address already in use"
+        ):
+            open_socket(ServeSettings(port=port))
+    with pytest.raises(InputError, match="cannot listen on no.such.host.invalid, port 0: "):
+        open_socket(ServeSettings(host="no.such.host.invalid", port=0))
+
+
+def test_addresses_are_written_as_browsers_take_them() -> None:
+    with open_socket(ServeSettings(port=0)) as listening:
+        assert address_of(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
+    if socket.has_ipv6:
+        try:
+            six = open_socket(ServeSettings(host="::1", port=0))
+        except InputError:
+            return  # a machine without it
+        with six:
+            assert address_of(six) == f"http://[::1]:{six.getsockname()[1]}"

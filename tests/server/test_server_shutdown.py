@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from running_servers import Start
+
+from seq2set.runs import RunFolder
+
+
+def test_a_server_that_stops_finishes_what_it_has_accepted(start: Start) -> None:
+    server = start(window_ms=60_000, max_batch=64)
+    server.watched.free.clear()
+    with ThreadPoolExecutor(4) as threads:
+        answers = [threads.submit(server.predict, texts=["wheat"] * 16) for _ in range(4)]
+        assert server.watched.busy.wait(10)
+        server.server.should_exit = True
+        time.sleep(0.3)
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(server.url + "/healthz")
+        server.watched.free.set()
+        assert [answer.result().status_code for answer in answers] == [200] * 4
+    server.thread.join(10)
+    assert not server.thread.is_alive()
+
+
+@contextmanager
+def process(run: RunFolder, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start the command itself; it prints its address once it listens."""
+    command = [sys.executable, "-m", "seq2set", "serve", str(run.path), "--port", "0", "--no-access-log"]
+    started = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    try:
+        yield started, started.stdout.readline().strip()
+    finally:
+        started.kill()
+        started.wait()
+        started.stdout.close()
+
+
+def test_the_command_ends_well_when_it_is_told_to_stop(br_run: RunFolder) -> None:
+    with process(br_run) as (server, address):
+        assert httpx.post(address + "/v1/predict", json={"text": "wheat"}).status_code == 200
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+
+
+ROUNDS = int(os.environ.get("SEQ2SET_KILLS", "2"))
+"""How often the server is killed; the issue's 20 times are for a machine with time."""
+
+
+def test_acknowledged_feedback_survives_a_kill(br_run: RunFolder, tmp_path: Path) -> None:
+    database = tmp_path / "feedback.sqlite"
+    acknowledged: set[int] = set()
+    for number in range(ROUNDS):
+        before = len(acknowledged)
+        with process(br_run, "--feedback", str(database)) as (server, address):
+            _send_until_killed(server, address, acknowledged, after=0.15 + 0.05 * (number % 5))
+        assert len(acknowledged) > before
+        with closing(sqlite3.connect(database)) as connection:
+            kept = {one for (one,) in connection.execute("SELECT id FROM feedback")}
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            half = "SELECT count(*) FROM feedback WHERE id NOT IN (SELECT feedback_id FROM feedback_labels)"
+            assert connection.execute(half).fetchone() == (0,)
+        assert acknowledged <= kept
+
+
+def _send_until_killed(
+    server: subprocess.Popen[str], address: str, acknowledged: set[int], after: float
+) -> None:
+    """Let four clients send feedback, and kill the server in the middle of it."""
+
+    def send(client_number: int) -> None:
+        with httpx.Client(base_url=address, timeout=10) as client, suppress(httpx.TransportError):
+            for number in range(100_000):
+                said = {"text": f"{client_number} {number}", "accepted": ["oil"], "added": ["x", "y"]}
+                acknowledged.add(client.post("/v1/feedback", json=said).json()["id"])
+
+    clients = [threading.Thread(target=send, args=(number,)) for number in range(4)]
+    before = len(acknowledged)
+    for client in clients:
+        client.start()
+    while len(acknowledged) < before + 4:
+        time.sleep(0.01)
+    time.sleep(after)
+    server.kill()
+    for client in clients:
+        client.join()

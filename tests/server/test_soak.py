@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from seq2set.benchmarks import serve_soak
+from seq2set.benchmarks.serve_faults import ACTS, ANSWERS
+from seq2set.benchmarks.serve_process import server_process
+from seq2set.benchmarks.serve_soak import Soak
+from seq2set.cli.app import main
+from seq2set.errors import WorkError
+from seq2set.runs import RunFolder
+
+
+def test_a_short_soak_loses_nothing_and_is_answered_as_it_should(br_run: RunFolder) -> None:
+    soak = serve_soak.run(150, model=br_run.path, clients=8, seed=4)
+    assert soak.wrong == Counter()
+    assert set(soak.acts) == {act.__name__ for act in ACTS}
+    assert soak.acts.total() == 150
+    assert len(soak.acknowledged) == soak.acts["give_feedback"] > 0
+    assert soak.lost == 0
+    assert not [status for status in soak.statuses if status >= 500]
+    assert len(soak.memory) == 3
+    assert min(soak.memory) > 2**20
+
+
+def test_everything_that_waits_for_an_answer_has_one_that_is_expected() -> None:
+    assert {act.__name__ for act in ACTS.keys() - ANSWERS.keys()} == {
+        "hang_up_after_sending",
+        "hang_up_while_sending",
+        "hang_up_while_reading",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "passed"),
+    [
+        ({}, True),
+        ({"memory": [100, 104]}, True),
+        ({"memory": [100, 106]}, False),
+        ({"lost": 1}, False),
+        ({"wrong": Counter({"predict: 500": 1})}, False),
+        ({"statuses": Counter({503: 1})}, False),
+    ],
+)
+def test_a_soak_passes_only_if_all_is_well(changes: dict, passed: bool) -> None:
+    assert Soak(**{"requests": 1, "memory": [100, 100], **changes}).passed is passed
+
+
+@pytest.mark.parametrize(("lost", "code", "end"), [(0, 0, "passed"), (2, 1, "FAILED")])
+def test_the_command_tells_how_the_soak_went(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lost: int, code: int, end: str
+) -> None:
+    soak = Soak(3, memory=[2**20, 2**20], lost=lost, statuses=Counter({200: 3}))
+    monkeypatch.setattr(serve_soak, "run", lambda: soak)
+    for option in ([], ["--json"]):
+        monkeypatch.setattr(sys, "argv", ["seq2set", "bench", "soak", *option])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert int(stop.value.code or 0) == code
+    plain, found = capsys.readouterr().out.splitlines()
+    assert plain == (
+        "soak: 3 requests, statuses {200: 3}, wrong answers {}, feedback 0 acknowledged and "
+        f"{lost} lost, memory 1, 1 MB (+0.0%): {end}"
+    )
+    assert json.loads(found)["feedback"] == {"acknowledged": 0, "lost": lost}
+
+
+def test_a_server_that_does_not_start_is_said(tmp_path: Path) -> None:
+    with pytest.raises(WorkError, match="the server did not start; what it said stands above"):
+        with server_process(tmp_path):
+            pass

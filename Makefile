@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test lint format docs bench clean
+.PHONY: help setup demo serve test lint format docs results bench clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -46,6 +46,9 @@ format: setup ## put the style right
 
 docs: setup ## write the pages that are made from the code
 	$(BIN)/python -c "from seq2set.config.documenting import settings_page; print(settings_page(), end='')" > docs/settings.md
+
+results: setup ## put finished experiments (RUNS="runs/a runs/b") into results/ and write its page
+	$(BIN)/python -m seq2set.experiments.publishing $(RUNS) --into results
 
 bench: setup ## measure speed as ratios
 	@for name in decode encoder features metrics reward rl-step serve; do $(BIN)/seq2set bench $$name; done

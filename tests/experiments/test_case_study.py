@@ -22,7 +22,7 @@ CASE = Case(
     id="doc <7>",
     text="Wheat & oil cost $5 to $7 a <unit>.",
     actual=("grain", "wheat"),
-    given={"BR": ("wheat", "oil"), "Seq2Set": ("grain", "wheat"), "LP": ()},
+    given={"BR": ("wheat", "oil & gas"), "Seq2Set": ("grain", "wheat"), "LP": ()},
     letters={"grain": "A", "wheat": "A"},
 )
 
@@ -30,7 +30,7 @@ CASE = Case(
 def test_labels_are_marked() -> None:
     lines = dict(CASE.lines())
     assert lines["True labels"] == [Mark("grain", "true", "A"), Mark("wheat", "true", "A")]
-    assert [mark.text() for mark in lines["BR"]] == ["wheat (A)", "✗ oil", "○ grain (A)"]
+    assert [mark.text() for mark in lines["BR"]] == ["wheat (A)", "✗ oil & gas", "○ grain (A)"]
     assert [mark.kind for mark in lines["Seq2Set"]] == ["right", "right"]
     assert [mark.kind for mark in lines["LP"]] == ["missed", "missed"]
     assert [mark.colour for mark in lines["BR"]] == [COLOURS[0], None, None]
@@ -43,7 +43,7 @@ def test_a_case_as_html() -> None:
     words = " ".join(" ".join(body.itertext()).split())
     assert words.startswith("Case 2: doc <7> Wheat & oil cost $5 to $7 a <unit>. True labels grain A wheat A")
     assert f'<span class="chip right" title="right" style="background: {COLOURS[0]}">wheat <b>A</b>' in text
-    assert '<span class="chip wrong" title="wrong">✗ oil</span>' in text
+    assert '<span class="chip wrong" title="wrong">✗ oil &amp; gas</span>' in text
     assert '<span class="chip missed" title="missed">○ grain <b>A</b></span>' in text
     bare = case_html(replace(CASE, text=None, actual=(), given={"LP": ()}))
     assert "quoted" not in bare

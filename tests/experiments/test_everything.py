@@ -10,10 +10,11 @@ from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
 from small_experiments import Noting
 
 from seq2set.errors import ConfigError, CorpusError, InputError, UnknownNameError, WorkError
-from seq2set.experiments import everything
+from seq2set.experiments import compare, everything
 from seq2set.experiments.cells import FACTS
-from seq2set.experiments.everything import cells, plan_all, run_all
+from seq2set.experiments.everything import Part, cells, plan_all, run_all
 from seq2set.experiments.options import Options, parse_extra
+from seq2set.experiments.planning import Schedule
 from seq2set.experiments.registry import ALL, EXPERIMENTS, find_entry, load_experiment
 from seq2set.progress import Silent
 
@@ -58,6 +59,14 @@ def test_one_page_leads_to_all(tmp_path: Path) -> None:
     # Each experiment was told its own options only.
     told = json.loads((options.out / "case-study" / "results.json").read_text(encoding="utf-8"))
     assert told["asked"]["options"] == {"cases": "1"}
+
+
+def test_a_shared_training_bears_the_name_of_each_experiments_own_row(tmp_path: Path) -> None:
+    options = ranked_options(tmp_path, ("br",))
+    (cell,) = compare.cells(options)
+    give([cell], by_knowledge)
+    part = Part("mine", options, [replace(cell, row="BR as it is")])
+    assert [one.row for one in part.results(Schedule([cell]))] == ["BR as it is"]
 
 
 @pytest.mark.usefixtures("few")

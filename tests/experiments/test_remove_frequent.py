@@ -13,6 +13,7 @@ from seq2set.errors import InputError
 from seq2set.experiments.experiment import run_experiment
 from seq2set.experiments.frequent_labels import removal_steps
 from seq2set.experiments.options import Options
+from seq2set.experiments.removal import Lead, Remainder, lead_of, measured
 from seq2set.experiments.remove_frequent import cells, sections
 from seq2set.experiments.sections import Section
 from seq2set.experiments.tables import Quantity, Table
@@ -147,6 +148,20 @@ def test_bands_are_drawn_for_several_seeds(tmp_path: Path) -> None:
     assert [one.name for one in found.figures] == ["remaining-f1", "remaining-leads"]
     assert all(one.caption.endswith("Shades: the deviation over seeds.") for one in found.figures)
     assert f1.caption.endswith("mean ± deviation over seeds.")
+
+
+def test_a_lead_wavers_with_the_seeds_of_both(tmp_path: Path) -> None:
+    def seed_2_knows_less(cell, labels):
+        less = {"seq2seq": "a", "seq2set": "abcd"} if cell.config.seed == 2 else {}
+        return [one for one in labels if one in less.get(cell.config.model, "abcde")]
+
+    options = ranked_options(tmp_path, ("seq2seq", "seq2set"), seeds=(1, 2))
+    step = measured(Remainder(0, give(cells(options), seed_2_knows_less)), resamples=20)
+    # Seq2Seq gives 19 and 6 of 19 labels, 1 and 12/25; Seq2Set 19 and 17, 1 and 34/36. The deviation of two
+    # values is their difference over the root of two, and variances add up.
+    found = lead_of(step, Lead("seq2set", "seq2seq"))
+    assert found.mean == pytest.approx(100 * ((1 + 34 / 36) / 2 - (1 + 12 / 25) / 2))
+    assert found.deviation == pytest.approx(100 * ((13 / 25) ** 2 / 2 + (2 / 36) ** 2 / 2) ** 0.5)
 
 
 def test_without_a_rival_there_is_no_lead(tmp_path: Path) -> None:

@@ -86,7 +86,9 @@ def _ranking_name(key: str) -> str:
 
 
 def _about_rows(report: Report) -> Iterable[str]:
-    for section, facts in report.about.items():
+    # The figures of single labels on validation are left out: the page has its own, on what was measured.
+    sections = {name: facts for name, facts in report.about.items() if name != "per_label"}
+    for section, facts in sections.items():
         yield f'<tr><th colspan="2">{escape(section)}</th></tr>'
         for key, value in facts.items():
             name = str(key).replace("_", " ")

@@ -48,6 +48,7 @@ def new_loop(
         "clip_norm": 10.0,
         "validate_every": 2,
         "patience": 0,
+        "averaging": 0.0,
         "seed": 1,
     }
     return Trainer(

@@ -11,6 +11,7 @@ from torch import nn
 
 from seq2set.errors import InputError, OutputError
 from seq2set.training import checkpoint
+from seq2set.training.averaging import AveragedWeights
 from seq2set.training.checkpoint import (
     LAST,
     Place,
@@ -33,6 +34,10 @@ def adam(model: nn.Module) -> torch.optim.Adam:
     return torch.optim.Adam(model.parameters(), lr=0.01, fused=True)
 
 
+def averaged(model: nn.Module) -> AveragedWeights:
+    return AveragedWeights(model, 0.9)
+
+
 def update(model: nn.Module, optimizer: torch.optim.Optimizer, seed: int) -> None:
     model(torch.randn(5, 4, generator=torch.Generator().manual_seed(seed))).square().sum().backward()
     optimizer.step()
@@ -49,8 +54,8 @@ def test_the_next_update_is_the_one_that_would_have_been(tmp_path: Path) -> None
     before, after = adam(first), adam(second)
     for seed in range(3):
         update(first, before, seed)
-    save_checkpoint(tmp_path, PLACE, first, before)
-    assert load_checkpoint(tmp_path, second, after) == PLACE
+    save_checkpoint(tmp_path, PLACE, first, before, averaged(first))
+    assert load_checkpoint(tmp_path, second, after, averaged(second)) == PLACE
     assert same_weights(first, second)
     update(first, before, 3)
     update(second, after, 3)
@@ -60,15 +65,15 @@ def test_the_next_update_is_the_one_that_would_have_been(tmp_path: Path) -> None
 
 def test_an_optimiser_without_memory_comes_back_without(tmp_path: Path) -> None:
     first, second = network(1), network(2)
-    save_checkpoint(tmp_path, Place(), first, adam(first))
+    save_checkpoint(tmp_path, Place(), first, adam(first), averaged(first))
     optimizer = adam(second)
-    assert load_checkpoint(tmp_path, second, optimizer) == Place()
+    assert load_checkpoint(tmp_path, second, optimizer, averaged(second)) == Place()
     assert not optimizer.state
 
 
 def test_without_a_checkpoint_nothing_changes(tmp_path: Path) -> None:
     model = network(1)
-    assert load_checkpoint(tmp_path, model, adam(model)) is None
+    assert load_checkpoint(tmp_path, model, adam(model), averaged(model)) is None
     assert same_weights(model, network(1))
 
 
@@ -81,7 +86,7 @@ def test_weights_alone(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_the_checkpoint_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = network(1)
-    save_checkpoint(tmp_path, PLACE, model, adam(model))
+    save_checkpoint(tmp_path, PLACE, model, adam(model), averaged(model))
     whole = (tmp_path / LAST).read_bytes()
 
     def full(tensors: object, path: Path, metadata: object) -> None:
@@ -90,7 +95,7 @@ def test_a_full_disk_leaves_the_checkpoint_as_it_was(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(checkpoint, "save_file", full)
     with pytest.raises(OutputError, match="cannot write to .*last.safetensors: the disk is full"):
-        save_checkpoint(tmp_path, Place(), model, adam(model))
+        save_checkpoint(tmp_path, Place(), model, adam(model), averaged(model))
     assert (tmp_path / LAST).read_bytes() == whole
     assert [path.name for path in tmp_path.iterdir()] == [LAST]
 
@@ -101,14 +106,14 @@ def test_what_does_not_fit_is_a_sentence(tmp_path: Path, damage: str) -> None:
     if damage == "no place":
         save_weights(tmp_path / LAST, model)
     else:
-        save_checkpoint(tmp_path, PLACE, model, adam(model))
+        save_checkpoint(tmp_path, PLACE, model, adam(model), averaged(model))
     if damage == "cut":
         (tmp_path / LAST).write_bytes((tmp_path / LAST).read_bytes()[:50])
     wanted = other if damage == "another network" else model
     with pytest.raises(
         InputError, match=r"last.safetensors does not fit this run \(.+\); .* begin a new run"
     ):
-        load_checkpoint(tmp_path, wanted, adam(wanted))
+        load_checkpoint(tmp_path, wanted, adam(wanted), averaged(wanted))
 
 
 def test_lost_weights_are_a_sentence(tmp_path: Path) -> None:

@@ -165,10 +165,10 @@ SCORES = [0.1, 0.3, 0.2, 0.4, 0.35, 0.36, 0.5, 0.1, 0.6, 0.55, 0.2, 0.2]
 
 
 def resumable(folder: Path, validate: Any) -> trainer.Trainer:
-    """Dropout and sampling, so that every random number counts."""
+    """Dropout and sampling, so that every random number counts, and an average, so that each update does."""
     phases = [WARM._replace(epochs=2), CRITICAL._replace(epochs=2)]
     config = tiny_config(*DROPOUT, "objective.samples=2")
-    return new_loop(folder, validate, phases, config=config)
+    return new_loop(folder, validate, phases, config=config, averaging=0.7)
 
 
 class Whole(NamedTuple):
@@ -224,7 +224,7 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_result(
 def looking(folder: Path) -> Scripted:
     """The scores that come next in a run that may have been cut."""
     stored = resumable(folder, lambda: 0.0)
-    place = load_checkpoint(stored.run_folder.checkpoints, stored.network, stored.adam)
+    place = load_checkpoint(stored.run_folder.checkpoints, stored.network, stored.adam, stored.averaged)
     return Scripted(SCORES[place.records if place else 0 :])
 
 

@@ -243,6 +243,9 @@ class TrainingSettings(Settings):
     """Updates between looks at the validation split."""
     patience: NotNegative = 0
     """End a phase after so many looks without a better score; 0 never does."""
+    averaging: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """How much of the running average of a phase's weights stays after an update, such as 0.98; validation
+    looks at the average, and keeps it. 0 takes the weights as they are."""
     device: str = "auto"
     """Where to train: auto, cpu, cuda."""
     precision: Literal["32-true", "bf16-mixed"] = "32-true"

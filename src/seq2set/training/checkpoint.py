@@ -1,7 +1,8 @@
 """Checkpoints: one safetensors file, replaced whole, that a killed run goes on from bit for bit.
 
-Everything that the next update depends on is in it: weights, Adam's moments, and where in which epoch of
-which phase the run stood. Random numbers follow from the update's own number (see `randomness`).
+Everything that the next update depends on is in it: weights, Adam's moments, the averaged weights, and where
+in which epoch of which phase the run stood. Random numbers follow from the update's own number (see
+`randomness`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from torch import Tensor, nn
 
 from seq2set.errors import InputError
 from seq2set.files import written_aside
+from seq2set.training.averaging import AveragedWeights
 
 LAST = "last.safetensors"
-_WEIGHTS, _ADAM = "weights/", "adam/"
+_WEIGHTS, _ADAM, _AVERAGE = "weights/", "adam/", "average/"
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,24 @@ class Place:
         return replace(self, **changes)
 
 
-def save_checkpoint(folder: Path, place: Place, network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+def save_checkpoint(
+    folder: Path,
+    place: Place,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    averaged: AveragedWeights,
+) -> None:
     """Write `last.safetensors`, whole or not at all."""
     tensors = {_WEIGHTS + name: value.contiguous() for name, value in network.state_dict().items()}
     tensors |= _adam_tensors(optimizer)
+    tensors |= {_AVERAGE + name: value for name, value in averaged.tensors().items()}
     with written_aside(folder / LAST) as aside:
         save_file(tensors, aside, metadata={"place": json.dumps(asdict(place))})
 
 
-def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Optimizer) -> Place | None:
+def load_checkpoint(
+    folder: Path, network: nn.Module, optimizer: torch.optim.Optimizer, averaged: AveragedWeights
+) -> Place | None:
     """Bring everything back to where the last checkpoint stood, or return None where there is none."""
     if not (folder / LAST).is_file():
         return None
@@ -67,6 +78,7 @@ def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Opt
             place = Place(**json.loads(stored.metadata()["place"]))
         network.load_state_dict(_under(tensors, _WEIGHTS))
         _restore_adam(optimizer, _under(tensors, _ADAM))
+        averaged.restore(_under(tensors, _AVERAGE))
     return place
 
 

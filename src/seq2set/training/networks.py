@@ -86,6 +86,7 @@ def loop_settings(config: Config) -> LoopSettings:
         chosen.clip_norm,
         chosen.validate_every,
         chosen.patience,
+        chosen.averaging,
         config.seed,
     )
 

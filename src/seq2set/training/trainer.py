@@ -24,6 +24,7 @@ from seq2set.errors import StoppedError, WorkError
 from seq2set.files import write_json
 from seq2set.progress import Progress
 from seq2set.runs import RunFolder
+from seq2set.training.averaging import AveragedWeights
 from seq2set.training.checkpoint import (
     Place,
     load_checkpoint,
@@ -58,6 +59,7 @@ class LoopSettings:
     clip_norm: float
     validate_every: int
     patience: int
+    averaging: float
     seed: int
 
 
@@ -82,12 +84,14 @@ class Trainer:
         # Fabric moves the network to its device, wraps it for data parallelism, and scales mixed precision.
         self.step, self.optimizer = fabric.setup(step, adam)
         self.adam = adam
+        self.averaged = AveragedWeights(self.network, settings.averaging)
         self.sampling = torch.Generator(device=fabric.device)
         self.tally = Tally()
 
     def run(self) -> Place:
         """Train to the end, from the beginning or from the last checkpoint, and load the best weights."""
-        place = load_checkpoint(self.run_folder.checkpoints, self.network, self.adam) or Place()
+        folder = self.run_folder.checkpoints
+        place = load_checkpoint(folder, self.network, self.adam, self.averaged) or Place()
         self._clear_away_after(place)
         with Interruption() as interruption:
             while place.phase < len(self.phases):
@@ -105,6 +109,7 @@ class Trainer:
                 while place.batch < len(plan) and not self._tired(place):
                     self._update(plan[place.batch], phase.name, place)
                     place = place.moved(batch=place.batch + 1, update=place.update + 1)
+                    self.averaged.add(place.epoch * batches + place.batch)
                     if place.update % self.settings.validate_every == 0 or place.batch == len(plan):
                         place = self._look(place, phase)
                     advance(1, self.tally.status(place.best))
@@ -145,9 +150,12 @@ class Trainer:
     def _look(self, place: Place, phase: PhasePlan) -> Place:
         """Measure on validation, keep the weights if they are the best so far, and write a checkpoint."""
         began = time.perf_counter()
-        # One process measures for all, so that all go on alike.
-        score = self.fabric.broadcast(self.validate() if self.fabric.is_global_zero else 0.0)
-        better = score > place.best
+        with self.averaged.applied():
+            # One process measures for all, so that all go on alike.
+            score = self.fabric.broadcast(self.validate() if self.fabric.is_global_zero else 0.0)
+            better = score > place.best
+            if better and self.fabric.is_global_zero:
+                save_weights(self._best_file(place.update), self.network)
         place = place.moved(
             best=max(score, place.best),
             best_update=place.update if better else place.best_update,
@@ -155,8 +163,6 @@ class Trainer:
             records=place.records + 1,
         )
         if self.fabric.is_global_zero:
-            if better:
-                save_weights(self._best_file(place.update), self.network)
             self.run_folder.log(
                 {
                     "phase": phase.name,
@@ -179,6 +185,7 @@ class Trainer:
         if place.best_update >= 0:
             load_weights(self._best_file(place.best_update), self.network)
         self.adam.state.clear()
+        self.averaged.restart()
         place = place.moved(phase=place.phase + 1, epoch=0, batch=0, waited=0)
         if self.fabric.is_global_zero:
             self._save(place)
@@ -213,7 +220,7 @@ class Trainer:
         return bool(votes > 0)
 
     def _save(self, place: Place) -> None:
-        save_checkpoint(self.run_folder.checkpoints, place, self.network, self.adam)
+        save_checkpoint(self.run_folder.checkpoints, place, self.network, self.adam, self.averaged)
 
     def _tired(self, place: Place) -> bool:
         return 0 < self.settings.patience <= place.waited

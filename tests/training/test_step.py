@@ -153,3 +153,23 @@ def test_rewards_of_other_names_reach_the_loss() -> None:
 def test_one_sample_has_no_others_to_compare_with() -> None:
     with pytest.raises(ConfigError, match="objective.samples is 1; the baseline 'leave-one-out' needs >= 2"):
         Objective.of(tiny_config("objective.baseline=leave-one-out"))
+
+
+def test_the_signal_is_the_share_of_documents_that_teach_something() -> None:
+    config = tiny_config("objective.samples=3")
+    batch = batch_of(config)
+    step, losses = losses_of(config, "self-critical", batch)
+    policies = step.network(batch.ids, batch.lengths)
+    drawn = sample(policies.final, samples=3, generator=torch.Generator().manual_seed(5))
+    gained = f1(drawn.masks(4), batch.gold[:, None])
+    differs = (gained != f1(greedy(policies.final).masks(4), batch.gold)[:, None]).any(1)
+    assert losses.signal is not None
+    assert 0 < losses.signal.item() == pytest.approx(differs.float().mean().item())
+
+
+def test_samples_that_are_all_alike_teach_nothing() -> None:
+    cold = ("objective.samples=3", "objective.baseline=leave-one-out", "objective.temperature=1e-6")
+    _, losses = losses_of(tiny_config(*cold, model="seq2set-simp"), "self-critical")
+    assert losses.signal is not None
+    assert losses.signal.item() == 0
+    assert losses.total.item() == pytest.approx(0, abs=1e-4)

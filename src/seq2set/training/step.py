@@ -24,6 +24,9 @@ from seq2set.objectives.self_critical import leave_one_out, self_critical
 from seq2set.objectives.total import mixed_loss, total_loss
 from seq2set.training.examples import TrainingBatch
 
+SAME_REWARD = 1e-6
+"""Rewards that lie nearer together differ by rounding alone."""
+
 Phase = Literal["likelihood", "warm-start", "self-critical"]
 
 
@@ -33,6 +36,9 @@ class Losses(NamedTuple):
     total: Tensor
     reward: Tensor | None = None
     """The mean reward of the samples, where there were any"""
+    signal: Tensor | None = None
+    """The share of documents that the policy gradient can learn from: one of their samples was better or
+    worse than its baseline"""
 
 
 @dataclass(frozen=True)
@@ -83,14 +89,12 @@ class Step(nn.Module):
             return Losses(self._likelihood(policies.final, batch) + _sequence_loss(policies, batch))
         rewarded = self._self_critical(policies.final, batch, generator)
         share = self.objective.likelihood_share
-        set_loss = rewarded.total
+        loss = rewarded.total
         if share:
-            set_loss = mixed_loss(set_loss, self._likelihood(policies.final, batch), share)
-        if policies.sequence is None:
-            return Losses(set_loss, rewarded.reward)
-        return Losses(
-            total_loss(_sequence_loss(policies, batch), set_loss, self.objective.weight), rewarded.reward
-        )
+            loss = mixed_loss(loss, self._likelihood(policies.final, batch), share)
+        if policies.sequence is not None:
+            loss = total_loss(_sequence_loss(policies, batch), loss, self.objective.weight)
+        return rewarded._replace(total=loss)
 
     def _likelihood(self, policy: DecoderPolicy, batch: TrainingBatch) -> Tensor:
         """Return the set decoder's likelihood, with an order or without."""
@@ -111,8 +115,9 @@ class Step(nn.Module):
             baseline = leave_one_out(gained)
         else:
             with torch.no_grad():  # from the same reading of the documents as the samples
-                baseline = reward(greedy(policy, max_steps=most).masks(policy.labels), batch.gold)
-        return Losses(self_critical(drawn.log_prob, gained, baseline), gained.mean())
+                baseline = reward(greedy(policy, max_steps=most).masks(policy.labels), batch.gold)[:, None]
+        differ = ((gained - baseline).abs() > SAME_REWARD).any(-1)  # (B,)
+        return Losses(self_critical(drawn.log_prob, gained, baseline), gained.mean(), differ.float().mean())
 
 
 def _sequence_loss(policies: Policies, batch: TrainingBatch) -> Tensor:

@@ -15,7 +15,7 @@ class Tally:
 
     def clear(self) -> None:
         """Begin anew."""
-        self.loss = self.reward = 0.0
+        self.loss = self.reward = self.signal = 0.0
         self.documents = self.rewarded = 0
         self.began = time.perf_counter()
 
@@ -23,8 +23,9 @@ class Tally:
         """Count a batch."""
         self.loss += losses.total.item() * documents
         self.documents += documents
-        if losses.reward is not None:
+        if losses.reward is not None and losses.signal is not None:
             self.reward += losses.reward.item() * documents
+            self.signal += losses.signal.item() * documents
             self.rewarded += documents
 
     def record(self) -> dict[str, float]:
@@ -32,7 +33,7 @@ class Tally:
         seconds = time.perf_counter() - self.began
         values = {"loss": self.loss / max(1, self.documents)}
         if self.rewarded:
-            values["reward"] = self.reward / self.rewarded
+            values |= {"reward": self.reward / self.rewarded, "signal": self.signal / self.rewarded}
         speed = round(self.documents / max(seconds, 1e-9), 2)
         return values | {"seconds": round(seconds, 3), "documents_a_second": speed}
 

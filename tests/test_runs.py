@@ -46,3 +46,6 @@ def test_history_passes_over_a_line_cut_off_by_a_crash(tmp_path: Path) -> None:
     with run.history.open("a") as stream:
         stream.write('{"step": 3')
     assert run.records() == [{"step": 1}, {"step": 2}]
+    again = RunFolder.start(tmp_path / "run", Config(), resume=True)
+    again.log({"step": 3})
+    assert again.records() == [{"step": 1}, {"step": 2}, {"step": 3}]

@@ -51,6 +51,8 @@ class RunFolder:
         run = cls(path, watch)
         if resume and run.config.is_file():
             refuse_changes(path, run.config, config)
+            # A line that a crash cut off would spoil the one that comes after it.
+            run.truncate(len(run.records()))
             return run
         if path.is_dir() and run.config.is_file():
             raise InputError(

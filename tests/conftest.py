@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -41,6 +44,18 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Tiny tensors are slower on many threads; a test without torch does without."""
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else 0
+    if torch:
+        torch.set_num_threads(1)
+    yield
+    if torch:
+        torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
     return prepare(
@@ -57,3 +72,12 @@ def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
 def br_run(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     settings = [f'data.corpus="{small_corpus.folder}"', "linear.c=[1, 10]"]
     return train(build_config(model="br", assignments=settings), tmp_path_factory.mktemp("runs") / "br")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser for the tests of one file: while it is open, no test can run an event loop of its own."""
+    from browsers import open_browser  # few tests need it
+
+    with open_browser() as opened:
+        yield opened

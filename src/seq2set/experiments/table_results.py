@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from seq2set.experiments.beside import side_by_side
 from seq2set.experiments.cells import Cell, CellResult
 from seq2set.experiments.claims import above_all_baselines, few_labels
+from seq2set.experiments.compare import other_measures
 from seq2set.experiments.comparison import Comparison, compare_rows
-from seq2set.experiments.comparison_tables import cost_table, f1_plot, paper_table
+from seq2set.experiments.comparison_tables import f1_plot, paper_table
 from seq2set.experiments.lineup import BASELINES
 from seq2set.experiments.margins import Margin, Pair, margin_table, margins, signed
 from seq2set.experiments.options import Options
@@ -66,11 +67,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
             (f1_plot(comparison),),
         ),
         *_beside_the_paper(options, comparison),
-        Section(
-            "Other measures and cost",
-            "What do measures say that weigh all labels or all documents alike, and what does a model cost?",
-            tables=(cost_table(comparison),),
-        ),
+        other_measures(comparison),
         every_training(results),
     ]
 

@@ -113,7 +113,7 @@ class NeuralTagger:
     ) -> None:
         """Name for each label the words that have the largest shares in what the network gave it for.
 
-        With a linear prior, which has its own reasons, the two weigh the same.
+        With a linear prior that has reasons of its own for a label, the two weigh the same.
         """
         sequences = [torch.from_numpy(chosen[i].astype(np.int64)) for i in block.places]
         pad = Symbols(len(self.labels)).pad
@@ -124,8 +124,9 @@ class NeuralTagger:
             for label, step in zip(chosen[place], shares[row], strict=False):
                 weights = np.zeros(len(spans))
                 weights[: len(step)] = step[: len(spans)]
-                if self.prior is not None:
-                    weights = (weights + self.prior.shares(texts[place], int(label))) / 2
+                prior = None if self.prior is None else self.prior.shares(texts[place], int(label))
+                if prior is not None and prior.any():
+                    weights = (weights + prior) / 2
                 evidence[place].append(heaviest_words(texts[place], spans, weights, most))
 
     def parts(self) -> Parts:

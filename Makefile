@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test lint format docs results bench clean
+.PHONY: help setup demo serve browser test lint format docs results bench clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,7 +32,16 @@ $(DEMO)/%/model/manifest.json: | $(DEMO)/medline/corpus.json
 serve: setup $(DEMO)/seq2set/model/manifest.json ## serve the demo's model, trained if it is not there
 	$(BIN)/seq2set serve $(DEMO)/seq2set --feedback $(DEMO)/feedback.sqlite
 
-test: setup ## run all tests with coverage
+# A real browser does the tests of the pages; without one they fail and say the same as this.
+APT := apt-get install --yes chromium
+browser: ## make sure that there is a Chromium for the tests of the pages
+	@for name in chromium chromium-browser google-chrome; do command -v $$name > /dev/null && exit 0; done; \
+	if ! command -v apt-get > /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ]; then apt-get update --quiet && $(APT) && exit 0; \
+	elif sudo -n true 2> /dev/null; then sudo apt-get update --quiet && sudo $(APT) && exit 0; fi; \
+	echo 'The tests of the pages need the browser Chromium; install it with: sudo $(APT)' >&2
+
+test: setup browser ## run all tests with coverage
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --cov --cov-report term
 
 lint: setup ## check style and types

@@ -15,6 +15,7 @@ LAYERS = {
     "seq2set": 0,  # the version only; public names load late
     "errors": 0,
     "progress": 0,
+    "drawing": 0,
     "hardware": 0,
     "workers": 0,
     "presets": 0,

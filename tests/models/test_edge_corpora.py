@@ -60,7 +60,9 @@ def test_a_prior_with_fewer_classifiers_than_labels(tmp_path: Path) -> None:
     assert tagger.prior is not None
     assert tagger.prior.scorer.weights.shape[1] == 3
     assert tagger.prior.margins(examples.texts).shape == (24, 4)
-    found = tagger.infer(examples.texts, Request(search="greedy", min_labels=4, explain=True, words_a_label=99))
+    found = tagger.infer(
+        examples.texts, Request(search="greedy", min_labels=4, explain=True, words_a_label=99)
+    )
     assert found.evidence is not None
     # A label without a classifier rests on what the decoder attended to alone, not to half of its weight.
     for labels, evidence in zip(found.chosen, found.evidence, strict=True):

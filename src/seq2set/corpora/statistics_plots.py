@@ -1,28 +1,23 @@
 """Corpus statistics as pictures.
 
-Colours are those of Okabe and Ito, and of a map from blue over white to red that people with any
-colour vision can read.
+Correlations have the colours of a map from blue over white to red that people with any colour vision can
+read.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, MaxNLocator
 
 from seq2set.corpora.showing import shortened
 from seq2set.corpora.statistics import CorpusStatistics
+from seq2set.drawing import BLUE, GREY, ORANGE, new_picture, our_style
 from seq2set.files import written_aside
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
-_STYLE: dict[Any, Any] = {"font.family": "sans-serif", "font.size": 10, "text.parse_math": False}
 _MOST_BARS = 40
 _NAMED_LABELS = 5
 
@@ -42,16 +37,12 @@ def _drawn(
     statistics: CorpusStatistics,
     path: Path,
     size: tuple[float, float],
-    picture: Callable[[CorpusStatistics, Axes], None],
+    draw_on: Callable[[CorpusStatistics, Axes], None],
 ) -> Path:
-    with rc_context(_STYLE), warnings.catch_warnings(), written_aside(path) as aside:
-        # Labels in scripts that the font lacks are drawn as boxes, which is no reason to warn.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure = Figure(figsize=size, layout="constrained", dpi=120)
-        axes = figure.add_subplot()
-        axes.spines[["top", "right"]].set_visible(False)
-        picture(statistics, axes)
-        figure.savefig(aside, format="png")
+    with our_style(), written_aside(path) as aside:
+        picture = new_picture(size, dpi=120)
+        draw_on(statistics, picture.axes)
+        picture.figure.savefig(aside, format="png")
     return path
 
 

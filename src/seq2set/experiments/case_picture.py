@@ -5,7 +5,6 @@ Everything is measured in points. Texts flow from left to right and go on in the
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,10 +14,10 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import text_to_path
 
+from seq2set.drawing import GREY, ORANGE, our_style
 from seq2set.experiments.case_page import case_html
 from seq2set.experiments.cases import Case, Mark
 from seq2set.experiments.figures import Plot, drawn
-from seq2set.reporting.plots import GREY, ORANGE
 
 WORDS = 150
 """Words of a text that a picture shows."""
@@ -38,8 +37,7 @@ class Piece(NamedTuple):
 
 def case_plot(case: Case, caption: str) -> Plot:
     """Draw a case; the page shows it as HTML."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a letter that the font lacks becomes a box
+    with our_style():
         pieces = list(_pieces(case))
         height = max(piece.y for piece in pieces) + 0.7 * _LINE
 

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from seq2set.drawing import BLUE, GREY, ORANGE, new_picture, our_style, svg_text
 from seq2set.experiments.statistics import Interval
-from seq2set.reporting.plots import BLUE, GREY, ORANGE
-
-_STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "seq2set",
-    "text.parse_math": False,
-}
-_BARE: dict[str, Any] = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 class Plot(NamedTuple):
@@ -38,16 +27,12 @@ def drawn(
     name: str, caption: str, draw: Callable[[Axes], None], size: tuple[float, float] = (6.4, 3.6)
 ) -> Plot:
     """Draw on fresh axes and keep the picture in both forms."""
-    with rc_context(_STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.add_subplot()
-        axes.spines[["top", "right"]].set_visible(False)
-        draw(axes)
-        vector, raster = io.StringIO(), io.BytesIO()
-        figure.savefig(vector, format="svg", metadata=_BARE)
-        figure.savefig(raster, format="png", dpi=200, metadata={"Software": None})
-    text = vector.getvalue()
-    return Plot(name, caption, text[text.index("<svg") :], raster.getvalue())
+    with our_style():
+        picture = new_picture(size)
+        draw(picture.axes)
+        vector, raster = svg_text(picture.figure), io.BytesIO()
+        picture.figure.savefig(raster, format="png", dpi=200, metadata={"Software": None})
+    return Plot(name, caption, vector, raster.getvalue())
 
 
 class Bar(NamedTuple):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
+from seq2set.drawing import BLUE, GREEN, GREY, ORANGE
 from seq2set.experiments.figures import Plot, drawn
 from seq2set.experiments.statistics import Spread
-from seq2set.reporting.plots import BLUE, GREEN, GREY, ORANGE
 
 BLACK, AMBER, SKY, ROSE = "#000000", "#E69F00", "#56B4E9", "#CC79A7"
 

@@ -1,30 +1,20 @@
 """The plots of a report, each as SVG text that stands inside the page.
 
-Colours are those of Okabe and Ito, which people with any colour vision can tell apart; lines also
-differ in dash and bars in place.
+Lines differ in dash and bars in place, not in colour alone.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from typing import Any
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from seq2set.drawing import BLUE, GREEN, GREY, ORANGE, new_picture, our_style, svg_text
 from seq2set.evaluation import Evaluation
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 CURVES = ((BLUE, "--"), (ORANGE, "-"))
-_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "svg.hashsalt": "seq2set",
-}
 
 
 def threshold_curve(result: Evaluation) -> str:
@@ -100,17 +90,7 @@ def training_curve(history: list[dict[str, Any]]) -> str | None:
 
 
 def _svg(draw: Callable[[Axes], None]) -> str:
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(4.6, 3.1), layout="constrained")
-        axes = figure.add_subplot()
-        axes.spines[["top", "right"]].set_visible(False)
-        draw(axes)
-        stream = io.StringIO()
-        figure.savefig(
-            stream,
-            format="svg",
-            transparent=True,  # the page's own background shows, light or dark
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )
-    text = stream.getvalue()
-    return text[text.index("<svg") :]  # the XML prologue has no place inside a page
+    with our_style():
+        picture = new_picture((4.6, 3.1))
+        draw(picture.axes)
+        return svg_text(picture.figure, transparent=True)  # the page's own background shows, light or dark

@@ -1,7 +1,6 @@
 """The picture of a study: the value of every trial with the best so far, and a slice a setting.
 
-Colours are those of Okabe and Ito, which people with any colour vision can tell apart; marks differ in
-shape as well.
+Marks differ in shape, not in colour alone.
 """
 
 from __future__ import annotations
@@ -11,20 +10,18 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from seq2set.drawing import BARE_SVG, BLUE, GREY, ORANGE, our_style
 from seq2set.files import written_aside
 from seq2set.metrics import is_better
-from seq2set.reporting.plots import BLUE, GREY, ORANGE
 from seq2set.tuning.parameters import Choice, Integers, Parameter
 from seq2set.tuning.rows import TrialRow, shown
 
 COLUMNS = 3
 WIDTH, ROW_HEIGHT = 9.0, 2.7
-_STYLE: dict[Any, Any] = {"font.family": "sans-serif", "font.size": 9, "svg.hashsalt": "seq2set"}
 
 
 class Limits(NamedTuple):
@@ -42,7 +39,7 @@ def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: 
     """Draw `study.png` and `study.svg` into the folder."""
     lines = math.ceil(len(parameters) / COLUMNS)
     limits = _limits(rows)
-    with rc_context(_STYLE):
+    with our_style(font_size=9):
         figure = Figure(figsize=(WIDTH, ROW_HEIGHT * (lines + 1.2)), layout="constrained", dpi=120)
         grid = figure.add_gridspec(lines + 1, COLUMNS, height_ratios=[1.2] + [1.0] * lines)
         _history(figure.add_subplot(grid[0, :]), rows, metric, limits)
@@ -57,7 +54,7 @@ def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: 
 
 def _save(figure: Figure, path: Path) -> None:
     with written_aside(path) as aside:
-        metadata = {"Date": None} if path.suffix == ".svg" else None  # the same study, the same file
+        metadata = BARE_SVG if path.suffix == ".svg" else None  # the same study, the same file
         figure.savefig(aside, format=path.suffix[1:], metadata=metadata)
 
 

@@ -1,0 +1,80 @@
+// Words by labels: how much each word counts for each label that is shown.
+
+import { find, make } from "./dom.js";
+import { level } from "./evidence.js";
+import { percent } from "./numbers.js";
+import { added, litLabel, suggested } from "./session.js";
+
+const MOST_WORDS = 24;
+let drawn = "";
+
+/** Keep the matrix as the state says; only what is looked at is drawn. */
+export function startMatrix(store) {
+  const show = (state) => {
+    if (!state.answer || find("matrix").hidden) return;
+    const rows = [...suggested(state), ...added(state)].filter((one) => one.evidence.length);
+    const now = JSON.stringify([state.text, rows.map((one) => one.label)]);
+    if (now !== drawn) draw(rows);
+    drawn = now;
+    for (const row of find("matrix").querySelectorAll("tbody tr")) {
+      row.classList.toggle("lit", row.dataset.label === litLabel(state));
+    }
+  };
+  store.watch(show);
+  find("view-text").addEventListener("click", () => choose(false));
+  find("view-matrix").addEventListener("click", () => {
+    choose(true);
+    show(store.state);
+  });
+}
+
+function choose(matrix) {
+  find("matrix").hidden = !matrix;
+  find("words").hidden = matrix;
+  find("view-matrix").setAttribute("aria-pressed", String(matrix));
+  find("view-text").setAttribute("aria-pressed", String(!matrix));
+}
+
+function draw(rows) {
+  const weights = rows.map((one) => new Map(one.evidence.map((word) => [word.word.toLowerCase(), word.weight])));
+  const words = columns(rows);
+  if (!words.length) {
+    find("matrix").replaceChildren(make("p", { className: "empty" }, "There are no words to show."));
+    return;
+  }
+  const heaviest = Math.max(...rows.flatMap((one) => one.evidence.map((word) => word.weight)));
+  const head = make("tr", {}, make("td"), ...words.map(heading));
+  const body = rows.map((one, place) => line(one.label, words, weights[place], heaviest));
+  const caption = make("caption", { className: "unseen" }, "How many per cent each word counts for each label");
+  const table = make("table", { className: "matrix" }, caption, make("thead", {}, head), make("tbody", {}, ...body));
+  find("matrix").replaceChildren(table);
+}
+
+/** The words that count most over all labels, in the order of the text. */
+function columns(rows) {
+  const found = new Map();
+  for (const word of rows.flatMap((one) => one.evidence)) {
+    const name = word.word.toLowerCase();
+    const seen = found.get(name) ?? { name, start: word.start, total: 0 };
+    found.set(name, { name, start: Math.min(seen.start, word.start), total: seen.total + word.weight });
+  }
+  const heaviest = [...found.values()].sort((one, other) => other.total - one.total).slice(0, MOST_WORDS);
+  return heaviest.sort((one, other) => one.start - other.start).map((one) => one.name);
+}
+
+const heading = (word) => make("th", { scope: "col" }, make("span", {}, word));
+
+function line(label, words, weights, heaviest) {
+  const row = make("tr", {}, make("th", { scope: "row" }, label));
+  row.dataset.label = label;
+  for (const word of words) {
+    const cell = make("td");
+    const weight = weights.get(word);
+    if (weight !== undefined) {
+      cell.textContent = percent(weight).replace(/[\u202f%]/g, "");
+      cell.dataset.level = level(weight, heaviest);
+    }
+    row.append(cell);
+  }
+  return row;
+}

@@ -1,0 +1,73 @@
+// The first tab: a text goes to the server, its labels come back, and everything else follows from them.
+
+import { startAdding } from "./adding.js";
+import * as api from "./api.js";
+import { announce, find } from "./dom.js";
+import { startFeedback } from "./feedback.js";
+import { focusFirst, startLabels } from "./labels.js";
+import { startMatrix } from "./matrix.js";
+import { counted } from "./numbers.js";
+import { clearProblem, showProblem } from "./problem.js";
+import { startReading } from "./reading.js";
+import { suggested, UNREAD } from "./session.js";
+import { makeStore } from "./store.js";
+import { startTaking } from "./taking.js";
+import { checkedText, showEditing, startText } from "./text.js";
+import { startThreshold } from "./threshold.js";
+
+const CANDIDATES = 40; // so far down the slider can go without a new request
+const PROBLEM = "suggest-problem";
+let asked = new AbortController();
+
+/** Start the tab; a file of many texts that is dropped here is handed over to `table`. */
+export function startSuggest(model, table) {
+  const store = makeStore(UNREAD);
+  const ask = () => suggest(store, model);
+  const fail = (error) => showProblem(PROBLEM, error);
+  startText(model, { ask, fail, table });
+  startReading(store);
+  startLabels(store);
+  startThreshold(store, model);
+  startMatrix(store);
+  startAdding(store);
+  startTaking(store, model);
+  startFeedback(store, model);
+  find("edit").addEventListener("click", () => {
+    store.set({ answer: null, pointed: null, focused: null, pinned: null });
+    showEditing(true);
+    show("nothing-yet");
+  });
+}
+
+async function suggest(store, model) {
+  asked.abort();
+  const mine = (asked = new AbortController());
+  clearProblem(PROBLEM);
+  try {
+    const text = checkedText(model.limits.max_text_chars);
+    show("waiting");
+    const answer = await api.predict(text, CANDIDATES, mine.signal);
+    const { text: before, verdicts, threshold } = store.state;
+    // What was said of a text holds as long as the text is the same.
+    store.set({ ...UNREAD, text, answer, threshold, verdicts: text === before ? verdicts : UNREAD.verdicts });
+    showEditing(false);
+    show("found");
+    focusFirst();
+    announce(`${counted(suggested(store.state).length, "label")} suggested.`);
+  } catch (error) {
+    if (error.name === "AbortError") return; // a later request has taken its place
+    show("nothing-yet");
+    showProblem(PROBLEM, error);
+    find("text").focus();
+  }
+}
+
+/** Show one of the three faces of the labels' card. */
+function show(face) {
+  for (const name of ["nothing-yet", "waiting", "found"]) find(name).hidden = name !== face;
+  const busy = face === "waiting";
+  find("label-card").setAttribute("aria-busy", String(busy));
+  find("ask").disabled = busy;
+  find("ask").textContent = busy ? "Reading…" : "Suggest labels";
+  if (face !== "found") find("label-count").textContent = "";
+}

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import httpx
+from doing import TEXT, chip, counting_requests, drop, lit, names, suggest
+from playwright.sync_api import Page, expect
+
+SIGNS = {"grain": {"wheat", "harvest"}, "oil": {"Crude", "barrels"}, "money": {"bank", "rates"}}
+
+
+def candidates(url: str, text: str = TEXT) -> list[dict]:
+    body = {"text": text, "explain": True, "candidates": 40}
+    return httpx.post(f"{url}/v1/predict", json=body).json()["predictions"][0]["candidates"]
+
+
+def test_a_text_gets_chips_with_the_scores_of_the_model(page: Page, site) -> None:
+    suggest(page)
+    given = [one for one in candidates(site.url) if one["given"]]
+    assert names(page) == [one["label"] for one in given]
+    assert set(names(page)) == {"grain", "oil", "money"}
+    for one in given:
+        share = round(100 * one["score"])
+        expected = ">\u202f99\u202f%" if share == 100 else f"{share}\u202f%"
+        assert page.inner_text(f"{chip(page, one['label'])} .score") == expected
+    expect(page.locator("#label-count")).to_have_text("3 labels suggested")
+    expect(page.locator("#announce")).to_have_text("3 labels suggested.")
+    assert page.inner_text("#words") == TEXT
+
+
+def test_pointing_at_a_label_lights_its_words_in_the_right_places(page: Page, site) -> None:
+    suggest(page)
+    page.locator("#text-title").hover()
+    for one in candidates(site.url)[:3]:
+        page.locator(f"{chip(page, one['label'])} .name").hover()
+        words = {word["word"]: word["weight"] for word in one["evidence"]}
+        assert lit(page).keys() == words.keys()
+        assert words.keys() >= SIGNS[one["label"]]
+        heaviest = max(words, key=words.__getitem__)
+        assert lit(page)[heaviest] == 4
+        # The more weight, the higher the level: quarters of the heaviest.
+        assert all(level == -(-4 * words[word] // words[heaviest]) for word, level in lit(page).items())
+        assert page.inner_text("#caption").startswith(f"{one['label']} rests on {heaviest} ")
+    page.locator("#text-title").hover()
+    page.locator("#label-title").focus()
+    assert lit(page) == {}
+
+
+def test_focus_lights_and_enter_keeps_words_lit(page: Page) -> None:
+    suggest(page)
+    first, second, _ = names(page)
+    focused = "document.activeElement.closest('.chip').dataset.label"
+    assert page.evaluate(focused) == first  # the labels are what one wants to see next
+    words = lit(page)
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == second
+    assert lit(page).keys() != words.keys()
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    page.locator("#threshold").focus()
+    assert lit(page) == words
+    expect(page.locator(f"{chip(page, first)} .name")).to_have_attribute("aria-pressed", "true")
+    page.locator(f"{chip(page, first)} .name").focus()
+    page.keyboard.press("Escape")
+    page.locator("#threshold").focus()
+    assert lit(page) == {}
+
+
+def test_lit_words_differ_without_colour(page: Page) -> None:
+    suggest(page)
+    legend = page.locator(".legend .word")
+    lines = legend.evaluate_all(
+        "all => all.map(one => parseFloat(getComputedStyle(one).textDecorationThickness))"
+    )
+    assert lines == sorted(set(lines))
+    assert len(lines) == 4
+
+
+def test_pointing_at_a_word_shows_its_labels(page: Page, site) -> None:
+    suggest(page)
+    words = {one["label"]: {word["word"] for word in one["evidence"]} for one in candidates(site.url)}
+    resting = [label for label in names(page) if "barrels" in words[label]]
+    assert resting[0] == "oil"
+    page.locator("#label-title").focus()
+    page.locator("#words .word", has_text="barrels").hover()
+    expect(page.locator("#caption")).to_have_text(f"“barrels” speaks for {', '.join(resting)}.")
+    assert page.locator(".chip.rests .name span:first-child").all_inner_texts() == resting
+    page.locator("#text-title").hover()
+    expect(page.locator(".chip.rests")).to_have_count(0)
+
+
+def test_the_slider_chooses_without_a_request(page: Page, site) -> None:
+    suggest(page)
+    scores = {one["label"]: one["score"] for one in candidates(site.url)}
+    own = names(page)
+    asked = counting_requests(page)
+    for percent in (0, 5, 50, 100):
+        page.locator("#threshold").fill(str(percent))
+        expect(page.locator("#threshold-value")).to_have_text(f"{percent}\u202f%")
+        assert names(page) == [label for label, score in scores.items() if score >= percent / 100]
+    expect(page.locator("#none-suggested")).to_be_visible()
+    page.locator("#threshold").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#threshold-value")).to_have_text("1\u202f%")
+    page.click("#threshold-own")
+    assert names(page) == own
+    assert asked == []
+
+
+def test_the_matrix_shows_words_by_labels(page: Page, site) -> None:
+    suggest(page)
+    given = {one["label"]: one["evidence"] for one in candidates(site.url) if one["given"]}
+    page.click("#view-matrix")
+    expect(page.locator("#words")).to_be_hidden()
+    words = page.locator(".matrix thead th").all_inner_texts()
+    starts = {word["word"].lower(): word["start"] for each in given.values() for word in each}
+    assert words == sorted(starts, key=starts.__getitem__)
+    assert page.locator(".matrix tbody th").all_inner_texts() == list(given)
+    for label, evidence in given.items():
+        cells = page.locator(f'.matrix tr[data-label="{label}"] td').all_inner_texts()
+        weights = {word["word"].lower(): f"{round(100 * word['weight'])}" for word in evidence}
+        assert cells == [weights.get(word, "") for word in words]
+    page.locator(f"{chip(page, 'oil')} .name").focus()
+    expect(page.locator(".matrix tr.lit")).to_have_attribute("data-label", "oil")
+    page.locator("#threshold").fill("100")
+    expect(page.locator("#matrix")).to_have_text("There are no words to show.")
+    page.click("#view-text")
+    expect(page.locator("#words")).to_be_visible()
+
+
+def test_texts_come_by_example_from_files_and_by_dropping(page: Page) -> None:
+    text = page.locator("#text")
+    page.click("#example")
+    assert "library" in text.input_value()
+    expect(page.locator("#count")).to_have_text(f"{len(text.input_value())} characters")
+    page.click("#clear")
+    expect(page.locator("#count")).to_have_text("0 characters")
+    page.set_input_files(
+        "#file", {"name": "a.txt", "mimeType": "text/plain", "buffer": "prêt".encode("cp1252")}
+    )
+    expect(text).to_have_value("prêt")
+    drop(page, "#text", "b.txt", "wheat 😀")
+    expect(text).to_have_value("wheat 😀")
+    expect(page.locator("#count")).to_have_text("7 characters")
+    expect(page.locator("#text-card")).not_to_have_class("card dropping")
+    page.click("#ask")
+    page.wait_for_selector("#suggested .chip")
+    page.click("#edit")
+    expect(text).to_be_focused()
+    expect(text).to_have_value("wheat 😀")
+
+
+def test_while_a_text_is_read_the_page_says_so(page: Page) -> None:
+    held = []
+    page.route("**/v1/predict", lambda route: held.append(route))
+    page.fill("#text", TEXT)
+    page.click("#ask")
+    expect(page.locator("#waiting")).to_be_visible()
+    expect(page.locator("#label-card")).to_have_attribute("aria-busy", "true")
+    expect(page.locator("#ask")).to_have_text("Reading…")
+    expect(page.locator("#ask")).to_be_disabled()
+    held[0].continue_()
+    expect(page.locator("#found")).to_be_visible()
+    expect(page.locator("#label-card")).to_have_attribute("aria-busy", "false")

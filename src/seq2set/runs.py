@@ -81,8 +81,10 @@ class RunFolder:
     def truncate(self, count: int) -> None:
         """Keep the first `count` records of the history."""
         if self.history.is_file():
-            lines = self.history.read_text(encoding="utf-8").split("\n")[:count]
-            write_text(self.history, "".join(line + "\n" for line in lines))
+            text = self.history.read_text(encoding="utf-8")
+            kept = "".join(line + "\n" for line in text.split("\n")[:count])
+            if kept != text:
+                write_text(self.history, kept)
 
 
 def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:

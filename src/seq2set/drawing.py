@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 
@@ -50,6 +52,12 @@ def new_picture(size: tuple[float, float], dpi: float = 100) -> Picture:
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     return Picture(figure, axes)
+
+
+def plain_powers(axis: Axis) -> None:
+    """Write the numbers of a logarithmic axis out; by themselves they are formulas, which we do not parse."""
+    axis.set_major_formatter("{x:,.10g}")
+    axis.set_minor_formatter(LogFormatter())
 
 
 def svg_text(figure: Figure, *, transparent: bool = False) -> str:

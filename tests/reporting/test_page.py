@@ -101,6 +101,10 @@ def test_rankings_have_their_usual_names(report: Report) -> None:
     assert f"<td>nDCG@1</td><td>{report.result.ranking['ndcg_at_1']:.4f}</td>" in page
 
 
+def test_no_formula_is_left_unread_in_a_plot(report: Report) -> None:
+    assert "mathdefault" not in report_page(report)
+
+
 def test_the_pages_own_background_shows_behind_the_plots(report: Report) -> None:
     page = report_page(report)
     backgrounds = [page[place : page.index("</g>", place)] for place in _places(page, '<g id="patch_1">')]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from seq2set.corpora.showing import shortened
 from seq2set.corpora.statistics import CorpusStatistics
-from seq2set.drawing import BLUE, GREY, ORANGE, new_picture, our_style
+from seq2set.drawing import BLUE, GREY, ORANGE, new_picture, our_style, plain_powers
 from seq2set.files import written_aside
 
 _MOST_BARS = 40
@@ -57,8 +57,7 @@ def _label_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
     scale = "log" if totals else "linear"
     axes.set(xscale=scale, yscale=scale, xlabel="rank of the label", ylabel="documents with the label")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter("{x:,.0f}")
-        axis.set_minor_formatter(LogFormatter())
+        plain_powers(axis)
     axes.set_title(f"{_title(statistics)}: label frequencies")
     axes.grid(alpha=0.3)
 

@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from seq2set.drawing import BLUE, GREEN, GREY, ORANGE, new_picture, our_style, svg_text
+from seq2set.drawing import BLUE, GREEN, GREY, ORANGE, new_picture, our_style, plain_powers, svg_text
 from seq2set.evaluation import Evaluation
 
 CURVES = ((BLUE, "--"), (ORANGE, "-"))
@@ -47,6 +47,7 @@ def frequency_scatter(result: Evaluation) -> str:
         axes.set(
             xscale="log", xlabel="documents with the label", ylabel="F1 of the label", ylim=(-0.03, 1.03)
         )
+        plain_powers(axes.xaxis)
 
     return _svg(draw)
 

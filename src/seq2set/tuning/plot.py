@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from seq2set.drawing import BARE_SVG, BLUE, GREY, ORANGE, our_style
+from seq2set.drawing import BARE_SVG, BLUE, GREY, ORANGE, our_style, plain_powers
 from seq2set.files import written_aside
 from seq2set.metrics import is_better
 from seq2set.tuning.parameters import Choice, Integers, Parameter
@@ -84,8 +84,10 @@ def _slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: Limits) -> 
         axes.set_xticks(range(len(names)), names)
         axes.set_xlim(-0.5, len(names) - 0.5)
     else:
-        axes.set_xscale("log" if one.log else "linear")
-        if isinstance(one, Integers) and not one.log:
+        if one.log:
+            axes.set_xscale("log")
+            plain_powers(axes.xaxis)
+        elif isinstance(one, Integers):
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     _marks(axes, rows, values, limits)
     axes.set_xlabel(one.name)

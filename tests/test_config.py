@@ -20,9 +20,9 @@ from seq2set.config import (
     validated,
     write_toml,
 )
+from seq2set.config.base import Settings
 from seq2set.config.documenting import settings_page
 from seq2set.config.reading import OF_ITS_OWN
-from seq2set.config.settings import Settings
 from seq2set.errors import ConfigError, InputError, UnknownNameError
 
 

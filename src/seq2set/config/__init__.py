@@ -11,7 +11,8 @@ from seq2set.config.assembling import (
     write_toml,
 )
 from seq2set.config.faults import validated
-from seq2set.config.settings import MODELS, PRESETS, Config, DataSettings, Metric
+from seq2set.config.settings import MODELS, PRESETS, Config, Metric
+from seq2set.config.texts import DataSettings
 
 __all__ = [
     "MODELS",

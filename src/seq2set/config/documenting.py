@@ -7,8 +7,9 @@ import json
 from pydantic.fields import FieldInfo
 
 from seq2set.config.assembling import preset_values
+from seq2set.config.base import Settings
 from seq2set.config.faults import leaves
-from seq2set.config.settings import PRESETS, Config, Settings
+from seq2set.config.settings import PRESETS, Config
 
 _HEAD = """# Settings
 

@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from seq2set.config.settings import Config, Settings
+from seq2set.config.base import Settings
+from seq2set.config.settings import Config
 from seq2set.errors import ConfigError, nearest
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import torch
 
 from seq2set.benchmarks import encoder, reward
+from seq2set.benchmarks.apart import Timed, best_apart
 from seq2set.benchmarks.documents import Shape, made_documents, mean_labels
 from seq2set.benchmarks.learner import new_learner
 from seq2set.benchmarks.ratio import Ratio, measure
@@ -142,14 +145,30 @@ def test_the_encoders_two_sides_agree() -> None:
     assert checks["new_shapes"]["cost"] > 0
 
 
-def test_an_encoder_that_differs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_that_differs_is_refused() -> None:
     def shifted(model: Encoder, batch: TrainingBatch) -> encoder.Outputs:
         outputs = encoder.read_packed(model, batch)
         return outputs._replace(states=outputs.states + 0.001)
 
-    monkeypatch.setattr(encoder, "read_by_us", shifted)
+    work = encoder.Work(20, TINY, embedding=8, hidden=8, layers=1)
+    ours, theirs = (encoder.timed_step(work, read).result for read in (shifted, encoder.read_packed))
     with pytest.raises(WorkError, match="outputs differ from the packed LSTM's by 1.0e-03 and its gradients"):
-        encoder.run(documents=50, **SMALL["encoder"])
+        encoder.compared(ours, theirs)
+
+
+calls: list[int] = []
+
+
+def process_timed(seconds: int) -> Timed[int]:
+    """Say in which process this ran, and that it took a second less each time."""
+    calls.append(seconds)
+    return Timed(seconds - len(calls), os.getpid())
+
+
+def test_sides_run_apart_and_the_quickest_call_counts() -> None:
+    ours, theirs = best_apart(partial(process_timed, 3), partial(process_timed, 5), rounds=2)
+    assert len({os.getpid(), ours.result, theirs.result}) == 3
+    assert (ours.seconds, theirs.seconds) == (1, 3)
 
 
 def test_gradients_that_differ_are_refused() -> None:

@@ -3,12 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from seq2set.errors import InputError
-from seq2set.nn.encoder import SEGMENT, BiLSTM, Encoded, Encoder, Route, route_for
+from seq2set.nn.encoder import LEAVING, BiLSTM, Encoded, Encoder, Route, route_for, segments_of
 
-LENGTHS = [1, SEGMENT - 1, SEGMENT, 2 * SEGMENT + 3, SEGMENT + 1, 5]
+LENGTHS = [1, 63, 64, 131, 65, 5]
 
 
 def batch(width: int | None = None, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -51,7 +53,7 @@ def reference(module: torch.nn.LSTM, words: NDArray[np.float64]) -> tuple[NDArra
 
 @pytest.mark.parametrize("route", ["flipped", "packed", "whole"])
 def test_states_are_those_of_the_equations(route: Route) -> None:
-    (vectors, lengths), module = batch(width=max(LENGTHS) + SEGMENT + 2), lstm()
+    (vectors, lengths), module = batch(width=max(LENGTHS) + 66), lstm()
     encoded = module(vectors, lengths, route)
     for row, length in enumerate(LENGTHS):
         states, finals = reference(module.lstm, vectors[row, :length].double().numpy())
@@ -117,6 +119,38 @@ def test_words_are_looked_up_and_dropped_out() -> None:
     assert torch.equal(encoder(ids, lengths).states, expected.states)
     assert encoder.embedding.weight[0].abs().sum() == 0
     assert not torch.equal(encoder.train()(ids, lengths).final[0], expected.final[0])
+
+
+@pytest.mark.parametrize(
+    ("lengths", "width", "segments"),
+    [
+        ([4], 4, [(4, 1)]),
+        ([4], 9, [(9, 1)]),
+        ([5, 3, 1], 5, [(1, 3), (2, 2), (2, 1)]),  # each one is at least an eighth of those that still read
+        ([7, 7, 2, 2], 8, [(2, 4), (6, 2)]),
+        ([9] * 8 + [6], 9, [(9, 9)]),  # one of nine is too few to leave,
+        ([9] * 8 + [7, 6], 9, [(7, 10), (2, 8)]),  # two of ten are enough, when the second of them ends
+    ],
+)
+def test_documents_leave_when_an_eighth_has_ended(
+    lengths: list[int], width: int, segments: list[tuple[int, int]]
+) -> None:
+    assert segments_of(lengths, width) == segments
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=70), st.integers(0, 5))
+def test_segments_read_every_word_and_little_padding(lengths: list[int], room: int) -> None:
+    ordered = sorted(lengths, reverse=True)
+    segments = segments_of(ordered, ordered[0] + room)
+    assert sum(segment.words for segment in segments) == ordered[0] + room
+    start = 0
+    for words, live in segments:
+        assert words > 0
+        # Everyone who has a word from here on is there, and nobody else is.
+        assert sum(length > start for length in ordered) == live
+        ended = sum(length <= start + words - 1 for length in ordered[:live])
+        assert LEAVING * ended < live or (words, live) == segments[-1]
+        start += words
 
 
 @pytest.mark.parametrize(

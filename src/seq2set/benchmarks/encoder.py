@@ -5,15 +5,16 @@ their outputs or gradients differ. Lengths differ from batch to batch in trainin
 code for each new shape: `checks.new_shapes` compares steps on bucketed batches seen for the first time with
 steps on the same batches seen again.
 
-The packed side fills hundreds of large buffers with zeros. Where the C library hands freed memory back to the
-system, each of them is paged in anew, and that side takes about three times as long as where it does not; the
-ratio of a run depends on which of the two happened.
+The packed side fills hundreds of large buffers with zeros, and most of them the system pages in anew, which
+takes about half of its time. How many depends on what the process did before, so each side has its own.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,11 +22,14 @@ from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seq2set.batching import length_buckets
+from seq2set.benchmarks.apart import Timed, best_apart
 from seq2set.benchmarks.documents import AAPD, Shape, made_documents
-from seq2set.benchmarks.ratio import Ratio, measure, seconds
+from seq2set.benchmarks.ratio import Ratio, seconds
 from seq2set.errors import WorkError
 from seq2set.nn.encoder import Encoder
 from seq2set.training.examples import EncodedExamples, TrainingBatch
+
+OPPONENT = "nn.LSTM with pack_padded_sequence"
 
 LIMIT = 8
 """How many times as fast as the opponent it must be."""
@@ -59,6 +63,26 @@ class Apart(NamedTuple):
     """The largest difference, as a share of the largest gradient of the same weights"""
 
 
+class Work(NamedTuple):
+    """What both sides train, and on how many documents."""
+
+    documents: int
+    shape: Shape
+    embedding: int
+    hidden: int
+    layers: int
+
+    def encoder(self) -> Encoder:
+        """Return the same weights each time."""
+        torch.manual_seed(1)
+        return Encoder(self.shape.vocabulary + 2, self.embedding, self.hidden, self.layers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shapes that `bench --json` prints."""
+        sizes = self._asdict()
+        return {"documents": sizes.pop("documents"), **sizes.pop("shape").to_dict(), **sizes}
+
+
 def run(
     documents: int = 64,
     *,
@@ -70,29 +94,23 @@ def run(
     rounds: int = 2,
 ) -> Ratio:
     """Train on one batch of `documents` both ways, then our way on `batches` batches of other lengths."""
-    torch.manual_seed(1)
-    encoder = Encoder(shape.vocabulary + 2, embedding, hidden, layers)
-    batch = made_documents(documents, shape).batch(np.arange(documents))
-    found: dict[str, Trained] = {}
-    shapes = {
-        "documents": documents,
-        **shape.to_dict(),
-        "embedding": embedding,
-        "hidden": hidden,
-        "layers": layers,
-    }
-    result = measure(
-        "encoder",
-        "nn.LSTM with pack_padded_sequence",
-        lambda: found.update(ours=trained(encoder, batch, read_by_us)),
-        lambda: found.update(theirs=trained(encoder, batch, read_packed)),
-        shapes,
-        rounds,
+    work = Work(documents, shape, embedding, hidden, layers)
+    ours, theirs = best_apart(
+        partial(timed_step, work, read_by_us), partial(timed_step, work, read_packed), rounds
     )
-    apart = compared(found["ours"], found["theirs"])
-    others = made_documents(documents * batches, shape, seed=2)
-    new = _new_shapes(encoder, others, documents)
-    return result._replace(checks={"limit": LIMIT, "largest_difference": apart._asdict(), "new_shapes": new})
+    apart = compared(ours.result, theirs.result)
+    new = _new_shapes(work.encoder(), made_documents(documents * batches, shape, seed=2), documents)
+    checks = {"limit": LIMIT, "largest_difference": apart._asdict(), "new_shapes": new}
+    return Ratio("encoder", OPPONENT, ours.seconds, theirs.seconds, work.to_dict(), checks)
+
+
+def timed_step(work: Work, read: Reader) -> Timed[Trained]:
+    """Time one training step of a side."""
+    encoder = work.encoder()
+    batch = made_documents(work.documents, work.shape).batch(np.arange(work.documents))
+    began = time.perf_counter()
+    found = trained(encoder, batch, read)
+    return Timed(time.perf_counter() - began, found)
 
 
 def read_by_us(encoder: Encoder, batch: TrainingBatch) -> Outputs:

@@ -3,8 +3,8 @@
 Three routes to the same numbers from the same weights, which are held as `nn.LSTM` holds them:
 
 - `flipped`, on a CPU: the backward direction is a forward LSTM on documents flipped within their own
-  length, so that padding always comes last; documents are sorted by length and the ended ones leave at
-  every 64th word. The library's own packed LSTM has a backward pass quadratic in length there.
+  length, so that padding always comes last; documents are sorted by length, and whenever an eighth of them
+  has ended, those leave. The library's own packed LSTM has a backward pass quadratic in length there.
 - `packed`, on CUDA: the library's packed sequences, which cuDNN runs.
 - `whole`, elsewhere and for export: as `flipped`, but no document leaves, so nothing depends on the data.
 
@@ -13,7 +13,6 @@ Letters: B documents, T words, E numbers a word vector, H hidden units a directi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import torch
@@ -25,8 +24,15 @@ from seq2set.errors import InputError
 
 Route = Literal["flipped", "packed", "whole"]
 
-SEGMENT = 64
-"""After how many words ended documents leave: shorter saves padding, longer saves calls; 64 measured best."""
+LEAVING = 8
+"""Ended documents leave when they are one of so many: more often saves padding, less often saves calls."""
+
+
+class Segment(NamedTuple):
+    """Words that the same documents, longest first, read together."""
+
+    words: int
+    live: int
 
 
 class Encoded(NamedTuple):
@@ -54,10 +60,10 @@ class BiLSTM(nn.Module):
         if route == "packed":
             return self._packed(vectors, lengths)
         if route == "whole":
-            return self._flipped(vectors, lengths, [vectors.shape[0]], vectors.shape[1])
+            return self._flipped(vectors, lengths, [Segment(vectors.shape[1], vectors.shape[0])])
         ordered, order = lengths.sort(descending=True, stable=True)
-        alive = _alive(ordered, vectors.shape[1])
-        encoded = self._flipped(vectors.index_select(0, order), ordered, alive, SEGMENT)
+        segments = segments_of(ordered.tolist(), vectors.shape[1])
+        encoded = self._flipped(vectors.index_select(0, order), ordered, segments)
         back = order.argsort()
         states, mask = encoded.states.index_select(0, back), encoded.mask.index_select(0, back)
         return Encoded(states, mask, encoded.final.index_select(1, back))
@@ -71,7 +77,7 @@ class BiLSTM(nn.Module):
         mask = torch.arange(width, device=vectors.device) < lengths[:, None]
         return Encoded(states, mask, torch.cat([ahead, back], -1))
 
-    def _flipped(self, vectors: Tensor, lengths: Tensor, alive: list[int], segment: int) -> Encoded:
+    def _flipped(self, vectors: Tensor, lengths: Tensor, segments: list[Segment]) -> Encoded:
         place = torch.arange(vectors.shape[1], device=vectors.device)[:, None]
         mask = place < lengths  # (T, B)
         mirror = torch.where(mask, lengths - 1 - place, place)[..., None]  # (T, B, 1)
@@ -79,19 +85,20 @@ class BiLSTM(nn.Module):
         states, finals = vectors.transpose(0, 1), []  # (T, B, E)
         for layer in range(self.lstm.num_layers):
             states = functional.dropout(states, self.lstm.dropout, self.training) if layer else states
-            ahead = self._one_way(states, f"l{layer}", alive, segment)  # (T, B, H)
-            back = self._one_way(_taken(states, mirror), f"l{layer}_reverse", alive, segment)
+            ahead = self._one_way(states, f"l{layer}", segments)  # (T, B, H)
+            back = self._one_way(_taken(states, mirror), f"l{layer}_reverse", segments)
             finals.append(torch.cat([_taken(ahead, last), _taken(back, last)], -1))  # (1, B, 2H)
             states = torch.cat([ahead, _taken(back, mirror)], -1)
         states = states.masked_fill(~mask[..., None], 0.0).transpose(0, 1)
         return Encoded(states.contiguous(), mask.T, torch.cat(finals))
 
-    def _one_way(self, states: Tensor, suffix: str, alive: Iterable[int], segment: int) -> Tensor:
+    def _one_way(self, states: Tensor, suffix: str, segments: list[Segment]) -> Tensor:
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         weights = [getattr(self.lstm, f"{name}_{suffix}") for name in names]
         batch, outputs = states.shape[1], []
         hidden = cell = states.new_zeros(1, batch, self.lstm.hidden_size)
-        for part, live in zip(torch.split(states, segment), alive, strict=True):
+        parts = torch.split(states, [segment.words for segment in segments])
+        for part, (_, live) in zip(parts, segments, strict=True):
             first = (hidden[:, :live].contiguous(), cell[:, :live].contiguous())
             # After the weights: biases, layers, dropout, keep what backward needs, both ways, batch first.
             output, hidden, cell = torch.lstm(
@@ -122,14 +129,17 @@ def route_for(device: torch.device) -> Route:
     return routes.get(device.type, "whole")
 
 
-def _alive(ordered: Tensor, width: int) -> list[int]:
-    """Count how many documents, longest first, have a word in each segment."""
-    lengths = ordered.tolist()
+def segments_of(lengths: list[int], width: int) -> list[Segment]:
+    """Cut `width` words where enough of the documents of these lengths, longest first, have ended."""
     if lengths[-1] < 1 or lengths[0] > width:
         raise InputError(f"documents have {lengths[-1]} to {lengths[0]} words; this batch takes 1 to {width}")
-    starts = range(0, width, SEGMENT)
-    # A segment of padding alone still needs a row to run on.
-    return [max(1, sum(length > start for length in lengths)) for start in starts]
+    segments, start, live = [], 0, len(lengths)
+    for left in range(len(lengths) - 1, 0, -1):  # So many documents are longer than the next one, or as long.
+        end = lengths[left]
+        if end < lengths[left - 1] and LEAVING * (live - left) >= live:
+            segments.append(Segment(end - start, live))
+            start, live = end, left
+    return [*segments, Segment(width - start, live)]
 
 
 def _taken(states: Tensor, places: Tensor) -> Tensor:

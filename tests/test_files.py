@@ -56,6 +56,28 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert left_over(tmp_path / "out") == ["whole"]
 
 
+def test_the_old_folder_goes_back_when_the_new_one_cannot_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "old").touch()
+    replace = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if (self / "new").exists():
+            raise OSError(errno.ENOSPC, "full")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with (
+        pytest.raises(OutputError, match="disk is full"),
+        folder_written_aside(out, force=True) as aside,
+    ):
+        (aside / "new").touch()
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == ["out", "out/old"]
+
+
 def test_an_occupied_folder_needs_force(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious").touch()

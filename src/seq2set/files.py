@@ -59,7 +59,7 @@ def folder_written_aside(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Give an empty folder beside `path`; put it in the place of `path` when the block ends well.
 
     A `path` that holds something already is refused unless `force` is set, and is
-    only removed once the new folder is complete.
+    only removed once the new folder stands in its place.
     """
     refuse_occupied(path, force=force)
     with output_errors(path):
@@ -68,11 +68,24 @@ def folder_written_aside(path: Path, *, force: bool = False) -> Iterator[Path]:
         try:
             yield aside
             aside.chmod(0o777 & ~_umask())
-            if path.is_dir():
-                shutil.rmtree(path)
-            aside.replace(path)
+            _put_in_place(aside, path)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+
+
+def _put_in_place(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; what was there goes back when that fails, and away when it is done."""
+    if not path.is_dir():
+        new.replace(path)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
+    path.replace(old)
+    try:
+        new.replace(path)
+    except OSError:
+        old.replace(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def refuse_occupied(path: Path, *, force: bool = False) -> None:

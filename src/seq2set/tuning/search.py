@@ -58,7 +58,8 @@ def tune(
 
 def _do_trials(bench: Bench, trials: int, jobs: int, progress: Progress) -> None:
     plan = Plan(trials, stale_trials(bench.study))
-    with progress.stage("trials", trials) as advance:
+    begun = len(bench.study.get_trials(deepcopy=False))  # by an earlier call, which may have wanted more
+    with progress.stage("trials", max(trials, begun)) as advance:
         told = Told(bench.study, bench.config.decision.metric, advance, progress)
         told.catch_up()
         try:

@@ -13,11 +13,22 @@ from seq2set.runs import RunFolder
 from tiny_networks import tiny_config
 
 
-def test_the_rule_for_linear_models_worked_by_hand() -> None:
-    # 7,000 documents x 90 labels at 20,000 a second and thread: 31.5 s on one, half of it on two.
-    shape = Shape(7000, 90, 128.0)
-    assert rule_of_thumb(tiny_config("threads=1", model="br"), shape) == pytest.approx(31.5)
-    assert rule_of_thumb(tiny_config("threads=2", model="br"), shape) == pytest.approx(15.75)
+@pytest.mark.parametrize(
+    ("model", "settings", "seconds"),
+    [
+        # 7,000 documents of 120 words make 840,000; at 1.2 million words a second 0.7 s a label.
+        ("br", ["threads=1"], 63),
+        ("br", ["threads=2"], 31.5),
+        ("cc", ["threads=1"], 63),
+        ("cc", ["threads=1", "chain.order=ensemble", "chain.chains=4"], 252),
+        # At 5 million a second 0.168 s a combination.
+        ("lp", ["threads=1"], 84),
+        ("lp", ["threads=1", "powerset.max_combinations=100"], 16.8),
+    ],
+)
+def test_the_rule_for_linear_models_worked_by_hand(model: str, settings: list[str], seconds: float) -> None:
+    shape = Shape(documents=7000, labels=90, words=120.0, combinations=500)
+    assert rule_of_thumb(tiny_config(*settings, model=model), shape) == pytest.approx(seconds)
 
 
 def test_the_rule_for_networks_worked_by_hand() -> None:
@@ -27,7 +38,7 @@ def test_the_rule_for_networks_worked_by_hand() -> None:
     config = tiny_config(
         *(f"encoder.{one}" for one in sizes), "warm_start.epochs=1", "self_critical.epochs=2"
     )
-    assert rule_of_thumb(config, Shape(100, 9, 300.0)) == pytest.approx(300 * (0.003 + 120_000 / 1.3e9))
+    assert rule_of_thumb(config, Shape(100, 9, 300.0, 20)) == pytest.approx(300 * (0.003 + 120_000 / 1.3e9))
 
 
 def test_the_plan_knows_what_is_done_and_what_is_begun(

@@ -1,9 +1,11 @@
 """How long cells take: from those that are done, else by a rule of thumb.
 
-The rule of thumb was measured on one or two cores of an AVX2 machine. A linear model learns about 20,000
-labels of documents a second and thread, all values of C together. A network takes 3 ms a document and epoch,
-and one second more for each 1.3 thousand million weights that its LSTM meets on the way through the words.
-Cells that are done correct the rule for their model: the second of a kind is estimated by the first.
+The rule of thumb was measured on one or two cores of an AVX2 machine. A linear classifier goes through 1.2
+million words a second and thread, all values of C together, and through 5 million where its class is one of
+many label combinations, since it has little to learn of each; there is one a label, a link of a chain or a
+combination. A network takes 3 ms a document and epoch, and one second more for each 1.3 thousand million
+weights that its LSTM meets on the way through the words. Cells that are done correct the rule for their
+model: the second of a kind is estimated by the first.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ from seq2set.hardware import thread_count
 from seq2set.models.registry import find_entry
 from seq2set.workflows import corpus_of
 
-LINEAR_DECISIONS = 20_000
-"""Labels of training documents, yes or no, that a linear model learns in a second on one thread."""
+LINEAR_WORDS = 1.2e6
+"""Words of training documents that a linear classifier goes through in a second on one thread."""
+
+COMBINATION_WORDS = 5e6
+"""The same for the classifier of a label combination."""
 
 NETWORK_SECONDS = 0.003
 """What a document costs a network in an epoch, however short it is."""
@@ -35,20 +40,30 @@ class Shape(NamedTuple):
     labels: int
     words: float
     """Words a document"""
+    combinations: int
+    """How many sets of labels occur"""
 
     @classmethod
     def of(cls, corpus: PreparedCorpus) -> Shape:
         """Read the shape off a prepared corpus."""
-        counts = corpus.facts["counts"]
-        return cls(counts["documents"]["train"], counts["labels"], counts["words_per_document"])
+        counts, sets = corpus.facts["counts"], set(map(frozenset, corpus.split("train").labels()))
+        return cls(counts["documents"]["train"], counts["labels"], counts["words_per_document"], len(sets))
 
 
 def rule_of_thumb(config: Config, shape: Shape) -> float:
     """Return about how many seconds a training takes."""
     if find_entry(config.model).training.startswith("seq2set.baselines."):
-        return shape.documents * shape.labels / (LINEAR_DECISIONS * thread_count(config.threads))
+        return shape.documents * shape.words / thread_count(config.threads) * _linear_seconds(config, shape)
     weights = min(shape.words, config.encoder.max_words) * _encoder_weights(config)
     return shape.documents * _epochs(config) * (NETWORK_SECONDS + weights / NETWORK_WEIGHTS)
+
+
+def _linear_seconds(config: Config, shape: Shape) -> float:
+    """Return what a word costs all classifiers of a linear model together."""
+    if config.model == "lp":
+        return min(shape.combinations, config.powerset.max_combinations) / COMBINATION_WORDS
+    chains = config.chain.chains if (config.model, config.chain.order) == ("cc", "ensemble") else 1
+    return chains * shape.labels / LINEAR_WORDS
 
 
 def _encoder_weights(config: Config) -> int:

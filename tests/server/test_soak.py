@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -8,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from seq2set.benchmarks import serve_soak
-from seq2set.benchmarks.serve_faults import ACTS, ANSWERS
-from seq2set.benchmarks.serve_process import server_process
+from seq2set.benchmarks.serve_faults import ACTS, ANSWERS, Told, send_too_much
+from seq2set.benchmarks.serve_process import Client, ServerProcess, server_process
 from seq2set.benchmarks.serve_soak import Soak
 from seq2set.cli.app import main
 from seq2set.errors import WorkError
 from seq2set.runs import RunFolder
+from seq2set.server import running
+
+CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 
 
 def test_a_short_soak_loses_nothing_and_is_answered_as_it_should(br_run: RunFolder) -> None:
@@ -26,6 +31,30 @@ def test_a_short_soak_loses_nothing_and_is_answered_as_it_should(br_run: RunFold
     assert not [status for status in soak.statuses if status >= 500]
     assert len(soak.memory) == 3
     assert min(soak.memory) > 2**20
+
+
+def test_too_much_is_too_much_of_the_shortest_text_too(br_run: RunFolder) -> None:
+    async def sent(server: ServerProcess) -> Told:
+        async with Client(server) as client:
+            return await send_too_much(client, "a")
+
+    with server_process(br_run.path, "--max-body-bytes", "1000000", "--body-seconds", "20") as server:
+        assert asyncio.run(sent(server)).status == 413
+
+
+@pytest.mark.parametrize(("told", "kept"), [(None, "32"), ("7", "7")])
+def test_a_server_keeps_little_code_for_shapes_unless_told(
+    monkeypatch: pytest.MonkeyPatch, told: str | None, kept: str
+) -> None:
+    found: list[str] = []
+    monkeypatch.setattr(running, "serve", lambda *_: found.append(os.environ[CACHE]))
+    monkeypatch.setenv(CACHE, told or "")  # Set in any case, so that what the command sets is taken back.
+    if told is None:
+        monkeypatch.delenv(CACHE)
+    monkeypatch.setattr(sys, "argv", ["seq2set", "serve", "no-model"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    assert found == [kept]
 
 
 def test_everything_that_waits_for_an_answer_has_one_that_is_expected() -> None:

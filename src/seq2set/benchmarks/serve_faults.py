@@ -74,7 +74,7 @@ async def send_too_much(client: Client, text: str) -> Told:
     first = head("POST", PREDICT, "application/json", 0).replace(
         b"Content-Length: 0", b"Transfer-Encoding: chunked"
     )
-    block = (text * 100).encode()[:65_536]
+    block = (text.encode() * 65_536)[:65_536]  # 40 of them are too much, however short the text is
     client.writer.write(first)
     for _ in range(40):
         client.writer.write(b"%x\r\n%s\r\n" % (len(block), block))

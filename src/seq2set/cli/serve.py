@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -99,6 +100,9 @@ def _run(model: Path, settings: ServeSettings, access_log: bool) -> None:
     from seq2set.server.opening import open_served
     from seq2set.server.running import serve as listen
 
+    # oneDNN keeps code for the last 1,024 shapes of batches that it met, about 100 MB over thousands of
+    # requests, which looks like a leak and is hardly used again. It reads this when it makes its first code.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     logging.getLogger(ACCESS_LOG).setLevel(logging.INFO if access_log else logging.ERROR)
     if settings.key is None and not settings.host.startswith(LOOPBACK):

@@ -60,7 +60,7 @@ def test_tabs_move_by_arrows_and_the_address_remembers(page: Page, site) -> None
         assert page.locator("[role=tab][tabindex='0']").count() == 1
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    assert page.url == f"{site.url}/#batch"
+    expect(page).to_have_url(f"{site.url}/#batch")
     page.reload()
     expect(page.locator("#panel-batch")).to_be_visible()
 

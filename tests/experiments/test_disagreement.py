@@ -7,7 +7,7 @@ import pytest
 
 from seq2set.experiments.agreement import habits, habits_table
 from seq2set.experiments.answers import Answers, Sets
-from seq2set.experiments.case_verdicts import agreement_verdicts, habit_verdicts
+from seq2set.experiments.case_verdicts import agreement_verdicts, habit_claims
 from seq2set.experiments.disagreement import ModelPair, choose, distances
 from seq2set.experiments.label_groups import Correlated
 from seq2set.experiments.tables import Quantity
@@ -111,14 +111,14 @@ def test_how_models_differ_in_words() -> None:
 def test_what_the_paper_reads_from_its_cases() -> None:
     pairs = [("a", "b"), ("a", "c")]
     poor, good = habits(answers("a", "a", ""), pairs), habits(answers("ab", "ac", "d"), pairs)
-    found = habit_verdicts({"br": poor, "seq2seq": poor, "seq2set": good})
-    assert found == [
-        "Labels missed a document: Seq2Seq 1.00, Seq2Set 0.00. The paper's reading that Seq2Seq ends too "
-        "early and leaves more true labels out than the Seq2Sets holds on these trainings.",
-        "Pairs of labels that go together, given as a whole: BR 0.00, Seq2Set 1.00. The paper's reading that "
-        "BR fails to see which labels go together, while the Seq2Sets do, holds on these trainings.",
+    found = habit_claims({"br": poor, "seq2seq": poor, "seq2set": good})
+    assert [one.sentence() for one in found] == [
+        "The paper's claim that Seq2Seq ends too early and leaves more true labels out than the Seq2Sets "
+        "holds here: labels missed a document: Seq2Seq 1.00, Seq2Set 0.00.",
+        "The paper's claim that BR, unlike the Seq2Sets, fails to see which labels go together holds here: "
+        "pairs of labels that go together, given as a whole: BR 0.00, Seq2Set 1.00.",
     ]
-    other = habit_verdicts({"br": good, "seq2seq": good, "seq2set": poor})
-    assert all(sentence.endswith("does not hold on these trainings.") for sentence in other)
-    assert habit_verdicts({"br": poor, "seq2seq": poor}) == []
-    assert habit_verdicts({"br": poor._replace(pairs=None), "seq2set": good}) == []
+    other = habit_claims({"br": good, "seq2seq": good, "seq2set": poor})
+    assert [one.holds for one in other] == [False, False]
+    assert habit_claims({"br": poor, "seq2seq": poor}) == []
+    assert habit_claims({"br": poor._replace(pairs=None), "seq2set": good}) == []

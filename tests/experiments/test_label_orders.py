@@ -60,7 +60,7 @@ def test_the_full_model_with_an_order_and_the_simplified_without(
     }
     fake_cells(cells(options), lambda cell: skill.get((cell.config.label_order.kind, cell.config.model), 0.5))
     first, beside, _ = run_experiment("label-order", options).findings.sections
-    known, unknown = first.found[:2]
+    known, unknown = first.sentences()[:2]
     assert known.startswith(
         "The paper's claim that the full model is better where an order is known holds here: "
     )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,39 @@ def test_the_page_tells_the_numbers(out: Path, tmp_path: Path, monkeypatch: pyte
     ) in page
     assert f"Published by seq2set {seq2set.__version__}, commit unknown. With `--set threads=1`, " in page
     assert "`--option bands=2`." in page
-    assert "\n- On the rarest labels (2 to 4 training documents) " in page
+    claim = "ll methods perform poorly on rare labels"
+    evidence = "on the rarest labels (2 to 4 training documents) 1 of 2 models are worse "
+    assert f"\n| A{claim} | ranked-compact | **does not hold** | {evidence}" in page
+    assert f"\n- The paper's claim that a{claim} does not hold here: {evidence}" in page
+    assert "\n![Micro-F1 on the labels of each band, " in page
+    assert "](ranked-compact/low-frequency/f1-by-frequency.svg)\n" in page
     assert "\n| BR | **1.000** | 0.000 |\n" in page
     assert "Each training by itself" not in page
+
+
+def test_plots_are_published_in_the_place_of_old_ones(out: Path, tmp_path: Path) -> None:
+    (path,) = publish(out, tmp_path / "results")
+    plots = path.with_suffix("")
+    (plots / "old.svg").write_text("<svg/>", encoding="utf-8")
+    publish(out, tmp_path / "results")
+    assert [one.name for one in plots.iterdir()] == ["f1-by-frequency.svg"]
+    drawn = out / "low-frequency" / "figures" / "f1-by-frequency.svg"
+    assert (plots / "f1-by-frequency.svg").read_bytes() == drawn.read_bytes()
+
+
+def test_settings_of_some_models_are_told(tmp_path: Path) -> None:
+    settings = tmp_path / "tuned.toml"
+    settings.write_text("[features]\nngrams = 1\nsublinear = true\n", encoding="utf-8")
+    usual = tmp_path / "usual.toml"
+    usual.write_text("[encoder]\nmax_words = 200\n", encoding="utf-8")
+    files = {"br": settings, "cnn": settings, "seq2set": usual}
+    options = replace(ranked_options(tmp_path, ("br", "seq2set"), extra={"bands": "2"}), files=files)
+    give(cells(options), by_knowledge)
+    run_experiment("low-frequency", options)
+    publish(options.out, tmp_path / "results")
+    page = (tmp_path / "results" / "README.md").read_text(encoding="utf-8")
+    # The rest is as usual, and there is no cell of the CNN.
+    assert "`--option bands=2`. BR with `features.ngrams=1`.\n" in page
 
 
 def test_results_stand_in_the_order_of_the_experiments(
@@ -78,6 +109,7 @@ def test_results_stand_in_the_order_of_the_experiments(
         line for line in results_readme(tmp_path / "results").splitlines() if line.startswith(("## ", "### "))
     ]
     assert heads == [
+        "## The paper's claims",
         "## another-compact", "### Rare labels and frequent ones",
         "## ranked-compact", "### compare", "### Rare labels and frequent ones", "### alone",
     ]  # fmt: skip
@@ -136,3 +168,10 @@ def test_what_is_published_here_holds_no_paths_and_no_texts() -> None:
         values = json.loads(path.read_text(encoding="utf-8"))
         assert all("/" not in cell["config"]["data"]["corpus"] for cell in values["cells"])
         assert "answers" not in values["cells"][0]
+
+
+def test_what_is_published_here_has_its_plots() -> None:
+    for path in RESULTS.rglob("*.json"):
+        values = json.loads(path.read_text(encoding="utf-8"))
+        named = {f"{figure['name']}.svg" for section in values["sections"] for figure in section["figures"]}
+        assert {one.name for one in path.with_suffix("").iterdir()} == named

@@ -75,22 +75,22 @@ def test_f1_on_the_labels_that_are_left(tmp_path: Path) -> None:
 
 
 def test_the_paper_is_confirmed(tmp_path: Path) -> None:
-    found = told(ranked_options(tmp_path, ("br", "seq2seq", "seq2set"), extra={"steps": "2"}))[0].found
+    found = told(ranked_options(tmp_path, ("br", "seq2seq", "seq2set"), extra={"steps": "2"}))[0].claims
     # BR loses 28/33 - 8/13 = 23.3 points, Seq2Seq 20/29 = 69.0, Seq2Set nothing.
-    assert found[0] == (
-        "Without the 2 most frequent labels 2 of 3 models lose: from 0.0 points of micro-F1 (Seq2Set) to "
-        "69.0 (Seq2Seq). The paper's claim that the performance of all models deteriorates does not hold "
-        "here."
+    assert found[0].sentence() == (
+        "The paper's claim that the performance of all models deteriorates does not hold here: without the 2 "
+        "most frequent labels 2 of 3 models lose, from 0.0 points of micro-F1 (Seq2Set) to 69.0 (Seq2Seq)."
     )
-    assert found[1] == (
-        "Seq2Seq loses 69.0 points, place 1 of 3 from the one that loses most. The paper's claim that "
-        "Seq2Seq loses more than the other methods holds here."
+    assert found[1].sentence() == (
+        "The paper's claim that Seq2Seq loses more than the other methods holds here: it loses 69.0 points, "
+        "place 1 of 3 from the one that loses most."
     )
-    assert found[2].startswith("The lead of Seq2Set over BR grows from +15.2 (")
-    assert found[2].endswith("The paper's claim that the advantage over BR does not decrease holds here.")
+    assert found[2].text == "the advantage of Seq2Set over BR does not decrease"
+    assert found[2].evidence.startswith("it grows from +15.2 (")
     # Seq2Seq gives nothing at all any more, whichever documents are drawn.
-    assert "to +100.0 (+100.0 to +100.0) points. The paper's claim" in found[3]
-    assert found[3].endswith("The paper's claim that the advantage over Seq2Seq becomes larger holds here.")
+    assert found[3].text == "the advantage of Seq2Set over Seq2Seq becomes larger"
+    assert found[3].evidence.endswith("to +100.0 (+100.0 to +100.0) points")
+    assert [one.holds for one in found] == [False, True, True, True]
 
 
 def test_the_paper_is_not_confirmed(tmp_path: Path) -> None:
@@ -98,11 +98,12 @@ def test_the_paper_is_not_confirmed(tmp_path: Path) -> None:
         return [one for one in labels if one in ("abcde" if cell.config.model == "seq2seq" else "ab")]
 
     options = ranked_options(tmp_path, ("seq2seq", "seq2set"), extra={"steps": "1"})
-    found = sections(options, give(cells(options), rare_labels_fool_it))[0].found
-    assert found[1].endswith("Seq2Seq loses more than the other methods does not hold here.")
-    assert "Seq2Set over Seq2Seq shrinks from −31.0 (" in found[2]
-    # Of ten documents too few remain to be sure of it.
-    assert found[2].endswith("the advantage over Seq2Seq becomes larger is left open here.")
+    found = sections(options, give(cells(options), rare_labels_fool_it))[0].claims
+    assert found[1].text == "Seq2Seq loses more than the other methods"
+    assert found[1].holds is False
+    assert found[2].text == "the advantage of Seq2Set over Seq2Seq becomes larger"
+    assert found[2].evidence.startswith("it shrinks from −31.0 (")
+    assert found[2].holds is None  # of ten documents too few remain to be sure of it
 
 
 def test_a_lead_that_surely_shrinks(tmp_path: Path) -> None:
@@ -111,28 +112,30 @@ def test_a_lead_that_surely_shrinks(tmp_path: Path) -> None:
         return [one for one in labels if one in ("cde" if cell.config.model in ("br", "seq2seq") else "ab")]
 
     options = ranked_options(tmp_path, ("br", "seq2seq", "seq2set"), extra={"steps": "2"})
-    found = sections(options, give(cells(options), by_turns))[0].found
-    assert "shrinks from " in found[2]
-    assert " to −100.0 (−100.0 to −100.0) points. The paper's claim" in found[2]
-    assert found[2].endswith("the advantage over BR does not decrease does not hold here.")
-    assert found[3].endswith("the advantage over Seq2Seq becomes larger does not hold here.")
+    found = sections(options, give(cells(options), by_turns))[0].claims
+    assert found[2].evidence.startswith("it shrinks from ")
+    assert found[2].evidence.endswith(" to −100.0 (−100.0 to −100.0) points")
+    assert [(one.text, one.holds) for one in found[2:]] == [
+        ("the advantage of Seq2Set over BR does not decrease", False),
+        ("the advantage of Seq2Set over Seq2Seq becomes larger", False),
+    ]
 
 
 def test_an_unchanged_lead_may_be_an_accident(tmp_path: Path) -> None:
     options = ranked_options(tmp_path, ("br", "seq2set"), extra={"steps": "1"})
-    found = sections(options, give(cells(options), lambda cell, labels: labels))[0].found
+    found = sections(options, give(cells(options), lambda cell, labels: labels))[0].sentences()
     assert found[1] == (
-        "The lead of Seq2Set over BR stays about the same, from +0.0 (+0.0 to +0.0) to +0.0 (+0.0 to +0.0) "
-        "points. The intervals overlap, so that the change may be an accident. The paper's claim that "
-        "the advantage over BR does not decrease holds here."
+        "The paper's claim that the advantage of Seq2Set over BR does not decrease holds here: it stays "
+        "about the same, from +0.0 (+0.0 to +0.0) to +0.0 (+0.0 to +0.0) points; the intervals overlap, so "
+        "that the change may be an accident."
     )
 
 
 def test_another_baseline_is_the_one_to_beat(tmp_path: Path) -> None:
     options = ranked_options(tmp_path, ("cnn", "seq2set"), extra={"steps": "1"})
     found = sections(options, give(cells(options), lambda cell, labels: labels[:1]))[0].found
-    assert found[1].startswith("The lead of Seq2Set over CNN stays about the same, from")
-    assert "paper" not in found[1]
+    assert found[0].startswith("The lead of Seq2Set over CNN stays about the same, from")
+    assert "paper" not in found[0]
 
 
 def test_bands_are_drawn_for_several_seeds(tmp_path: Path) -> None:
@@ -168,7 +171,8 @@ def test_without_a_rival_there_is_no_lead(tmp_path: Path) -> None:
     found = told(ranked_options(tmp_path, ("seq2set",)))[0]
     assert [table.name for table in found.tables] == ["remaining-f1", "remaining-labels"]
     assert [figure.name for figure in found.figures] == ["remaining-f1"]
-    assert len(found.found) == 1
+    assert found.found == ()
+    assert len(found.claims) == 1
 
 
 def test_trained_again_on_fewer_labels(tmp_path: Path) -> None:

@@ -52,9 +52,10 @@ def test_the_claims_hold_where_only_seq2seq_loses(small_corpus: PreparedCorpus, 
         ),
     )
     first, beside, _ = run_experiment("shuffled", options).findings.sections
-    claims = [one for one in first.found if one.startswith("The paper's claim that ")]
-    assert [one.split(" here: ")[0].rsplit(" ", 1)[1] for one in claims] == ["holds", "holds", "holds"]
-    assert claims[0].startswith("The paper's claim that Seq2Seq loses where labels are shuffled holds here: ")
+    assert [claim.holds for claim in first.claims] == [True, True, True]
+    assert first.sentences()[0].startswith(
+        "The paper's claim that Seq2Seq loses where labels are shuffled holds here: "
+    )
     assert "BR does not move at all: all 32 documents get the same labels from it." in first.found
     assert [row.name for row in first.tables[0].rows][::4] == ["BR", "BR, shuffled"]
     drops, leads, published = beside.tables

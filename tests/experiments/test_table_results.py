@@ -55,8 +55,8 @@ def test_the_table_and_the_first_claim(sections: dict[str, Section]) -> None:
     assert [row.name for row in table.rows][:3] == ["BR (default threshold)", "BR (tuned threshold)", "CC"]
     assert [column.name for column in table.columns][:4] == ["HL", "P", "R", "F1"]
     assert "over BR (tuned threshold)" in [column.name for column in table.columns]
-    (claim,) = [one for one in section.found if one.startswith("The paper's claim")]
-    assert claim.startswith(
+    (claim,) = section.claims
+    assert claim.sentence().startswith(
         "The paper's claim that both Seq2Sets lie above all baselines holds here: "
         "Seq2Set (simp.) over BR (tuned threshold) +"
     )
@@ -111,4 +111,4 @@ def test_without_rivals_there_is_nothing_to_put_beside(small_corpus: PreparedCor
     fake_cells(cells(options), lambda cell: 0.5)
     sections = found(options)
     assert list(sections) == ["Results", "Other measures and cost", "Every training"]
-    assert not [one for one in sections["Results"].found if "claim" in one]
+    assert sections["Results"].claims == ()

@@ -47,11 +47,11 @@ def test_the_claims_and_the_papers_table(small_corpus: PreparedCorpus, tmp_path:
     skill = {"br": 0.5, "seq2seq": 0.5, "seq2set-simp": 0.95, "seq2set": 0.95}
     fake_cells(cells(options), lambda cell: skill[cell.config.model])
     first, beside, corpus, _ = run_experiment("uncorrelated", options).findings.sections
-    assert first.found[0] == (
+    assert first.sentences()[0] == (
         "The paper's claim that Seq2Seq has no advantage over BR on uncorrelated labels holds here: "
         "Seq2Seq over BR +0.0 points."
     )
-    assert first.found[1].startswith(
+    assert first.sentences()[1].startswith(
         "The paper's claim that both Seq2Sets lie above BR and Seq2Seq there holds here: "
     )
     margins, published = beside.tables

@@ -92,9 +92,7 @@ def test_the_table_of_margins(rows: dict[str, Summary]) -> None:
 def test_claims_are_judged_by_significance(rows: dict[str, Summary]) -> None:
     up, down, level = found_margins(rows, "lpbr", "brlp", "ccbr")
     states = {
-        (name, place): judged("x", [one], wanted)[0]
-        .removeprefix("The paper's claim that x ")
-        .split(" here")[0]
+        (name, place): judged("x", [one], wanted)[0].state
         for name, wanted in (
             ("above", ABOVE),
             ("not above", NOT_ABOVE),
@@ -117,13 +115,16 @@ def test_claims_are_judged_by_significance(rows: dict[str, Summary]) -> None:
         ("not below", "level"): "holds",
         ("not below", "down"): "does not hold",
     }
-    assert judged("x", [up, down, level], ABOVE)[0].startswith(
-        "The paper's claim that x does not hold here: "
+    assert (
+        judged("x", [up, down, level], ABOVE)[0]
+        .sentence()
+        .startswith("The paper's claim that x does not hold here: ")
     )
-    assert judged("x", [up, level], ABOVE) == [
+    (claim,) = judged("x", [up, level], ABOVE)
+    assert claim.sentence() == (
         f"The paper's claim that x is left open here: LP over BR {signed(up.points)} points; "
         "CC over BR +0.0 points."
-    ]
+    )
     assert signed(-1.25) == "−1.2"
     assert judged("x", [], ABOVE) == []
 

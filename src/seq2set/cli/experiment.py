@@ -88,7 +88,7 @@ def experiment(
         return
     findings, page = run_experiment(name, options, RichProgress())
     _print_table(findings.sections[0].tables[0])
-    for sentence in findings.sections[0].found:
+    for sentence in findings.sections[0].sentences():
         typer.echo(sentence)
     typer.echo(f"the results are in {page}", err=True)
 

@@ -16,7 +16,7 @@ from seq2set.experiments.agreement import Habits, habits, habits_table
 from seq2set.experiments.answers import Answers
 from seq2set.experiments.asked import asked_corpus
 from seq2set.experiments.case_picture import case_plot
-from seq2set.experiments.case_verdicts import agreement_verdicts, habit_verdicts
+from seq2set.experiments.case_verdicts import agreement_verdicts, habit_claims
 from seq2set.experiments.cases import Case, make_case
 from seq2set.experiments.cells import Cell, CellResult
 from seq2set.experiments.disagreement import POOL, SHORT, choose, distances
@@ -97,8 +97,9 @@ def _as_a_whole(answers: Mapping[str, Answers], found: Mapping[str, Habits]) -> 
         "How the models differ",
         "How often do the models give different sets, and what do they leave out? Of several seeds, the "
         "first one speaks.",
-        (*agreement_verdicts(distances(answers)), *habit_verdicts(found)),
+        tuple(agreement_verdicts(distances(answers))),
         (habits_table(found, true_labels),),
+        claims=tuple(habit_claims(found)),
     )
 
 

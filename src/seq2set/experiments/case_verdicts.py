@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from seq2set.experiments.agreement import Habits
+from seq2set.experiments.claim import Claim
 from seq2set.experiments.disagreement import Floats, ModelPair
 from seq2set.experiments.lineup import BASELINES, title_of
 
@@ -31,25 +32,21 @@ def agreement_verdicts(distances: Mapping[ModelPair, Floats]) -> list[str]:
     ]
 
 
-def habit_verdicts(found: Mapping[str, Habits]) -> list[str]:
+def habit_claims(found: Mapping[str, Habits]) -> list[Claim]:
     """Judge what the paper reads from its three cases by all documents."""
     ours = {row: one for row, one in found.items() if row not in BASELINES}
     said = []
     if ours and (seq2seq := found.get("seq2seq")) is not None:
         numbers = _listed({"seq2seq": seq2seq.missed} | {row: one.missed for row, one in ours.items()})
         holds = all(seq2seq.missed > one.missed for one in ours.values())
-        said.append(
-            f"Labels missed a document: {numbers}. The paper's reading that Seq2Seq ends too early and "
-            f"leaves more true labels out than the Seq2Sets {_holds(holds)} on these trainings."
-        )
+        claim = "Seq2Seq ends too early and leaves more true labels out than the Seq2Sets"
+        said.append(Claim(claim, holds, f"labels missed a document: {numbers}"))
     if ours and (br := found.get("br")) is not None and br.pairs is not None:
         kept = {row: one.pairs for row, one in ours.items() if one.pairs is not None}
         holds = all(value > br.pairs for value in kept.values())
-        said.append(
-            f"Pairs of labels that go together, given as a whole: {_listed({'br': br.pairs} | kept)}. The "
-            "paper's reading that BR fails to see which labels go together, while the Seq2Sets do, "
-            f"{_holds(holds)} on these trainings."
-        )
+        claim = "BR, unlike the Seq2Sets, fails to see which labels go together"
+        numbers = _listed({"br": br.pairs} | kept)
+        said.append(Claim(claim, holds, f"pairs of labels that go together, given as a whole: {numbers}"))
     return said
 
 
@@ -59,7 +56,3 @@ def _both(pair: ModelPair) -> str:
 
 def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{title_of(row)} {value:.2f}" for row, value in values.items())
-
-
-def _holds(holds: bool) -> str:
-    return "holds" if holds else "does not hold"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from seq2set.experiments.claim import Claim
 from seq2set.experiments.comparison import Comparison
 from seq2set.experiments.lineup import BASELINES, title_of
 from seq2set.experiments.margins import Margin, Pair, signed
@@ -23,14 +24,13 @@ FEW = 0.25
 """Where fewer of the documents have more than one label, an order of labels has little to say."""
 
 
-def judged(claim: str, found: Sequence[Margin], wanted: Wanted) -> list[str]:
-    """Say whether a claim holds by the margins that it is about; nothing where there are none."""
+def judged(claim: str, found: Sequence[Margin], wanted: Wanted) -> list[Claim]:
+    """Judge a claim by the margins that it is about; nothing where there are none."""
     if not found:
         return []
     speaks = [wanted[one.side] for one in found]
-    state = "does not hold" if False in speaks else "is left open" if None in speaks else "holds"
-    evidence = "; ".join(map(_evidence, found))
-    return [f"The paper's claim that {claim} {state} here: {evidence}."]
+    holds = False if False in speaks else None if None in speaks else True
+    return [Claim(claim, holds, "; ".join(map(_evidence, found)))]
 
 
 def _evidence(margin: Margin) -> str:
@@ -39,7 +39,7 @@ def _evidence(margin: Margin) -> str:
     return f"{ours} over {theirs} {signed(margin.points)} points{accident}"
 
 
-def above_all_baselines(comparison: Comparison) -> list[str]:
+def above_all_baselines(comparison: Comparison) -> list[Claim]:
     """Judge the first claim by the baseline that is best on validation: who beats it beats them all."""
     if comparison.reference is None:
         return []

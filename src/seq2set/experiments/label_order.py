@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from seq2set.errors import InputError
 from seq2set.experiments.asked import asked_corpus
 from seq2set.experiments.cells import Cell, CellResult
+from seq2set.experiments.claim import Claim
 from seq2set.experiments.claims import ABOVE, BELOW, few_labels, judged
 from seq2set.experiments.comparison import Comparison, compare_rows
 from seq2set.experiments.comparison_tables import f1_plot, paper_table
@@ -61,7 +62,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     comparison = compare_rows(rows_of(_variants(options), results), resamples=options.resamples)
     pairs = _pairs(comparison, options)
     found = dict(zip(pairs, margins(pairs.values(), resamples=options.resamples), strict=True))
-    said = [*_judgements(found), *order_remarks(options), *few_labels(comparison.summaries[0])]
+    said = [*order_remarks(options), *few_labels(comparison.summaries[0])]
     if "tree" not in _orders(options) and "orders" not in options.extra:
         said.append("The corpus has no tree of labels, so that there is no order by tree.")
     answers = [
@@ -71,6 +72,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
             tuple(said),
             (paper_table(comparison),),
             (f1_plot(comparison),),
+            tuple(_judgements(found)),
         )
     ]
     return [*answers, *_beside_the_paper(found), every_training(results)]
@@ -85,7 +87,7 @@ def _pairs(comparison: Comparison, options: Options) -> dict[str, Pair]:
     }
 
 
-def _judgements(found: dict[str, Margin]) -> list[str]:
+def _judgements(found: dict[str, Margin]) -> list[Claim]:
     known = [found[kind] for kind in _KNOWN if kind in found]
     unknown = [found[kind] for kind in _UNKNOWN if kind in found]
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seq2set.experiments import compare
-from seq2set.experiments.band_verdicts import band_verdicts
+from seq2set.experiments.band_verdicts import band_claims, band_remarks
 from seq2set.experiments.cells import Cell, CellResult
 from seq2set.experiments.figures import Plot
 from seq2set.experiments.frequency_bands import MeasuredBand, bands_of, measured_bands, refuse_both
@@ -33,7 +33,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
         Section(
             "F1 by the frequency of labels",
             "How well do the models give labels that few training documents have?",
-            tuple(band_verdicts(bands, resamples=options.resamples)),
+            tuple(band_remarks(bands)),
             (
                 _table("by-frequency", "Micro-F1 on the labels of each band", "micro_f1", bands, unseen),
                 _table(
@@ -42,6 +42,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
                 _contents(bands),
             ),
             (_curves(bands),),
+            tuple(band_claims(bands, resamples=options.resamples)),
         ),
         every_training(results),
     ]

@@ -28,9 +28,9 @@ def address(findings: Findings) -> str:
 
 
 def gist(findings: Findings) -> list[str]:
-    """Return the first sentence that an experiment found, and those that speak of the paper's claims."""
-    sentences = [sentence for section in findings.sections for sentence in section.found]
-    return [one for place, one in enumerate(sentences) if place == 0 or "The paper's" in one]
+    """Return what came of the paper's claims, or the first thing that was found where it has none."""
+    claims = [claim.sentence() for section in findings.sections for claim in section.claims]
+    return claims or [sentence for section in findings.sections for sentence in section.found][:1]
 
 
 def _section(findings: Findings) -> str:

@@ -46,7 +46,7 @@ def lead(findings: Findings) -> str:
 
 
 def _section(number: int, section: Section) -> str:
-    found = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in section.found)
+    found = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in section.sentences())
     tables = "\n".join(map(forms.html, section.tables))
     figures = "\n".join(map(_figure, section.figures))
     return (

@@ -1,4 +1,4 @@
-"""What was measured, put into the folder `results`: numbers only, no texts and no answers.
+"""What was measured, put into the folder `results`: numbers and plots, no texts and no answers.
 
 ::
 
@@ -25,7 +25,7 @@ README = "README.md"
 
 
 def publish(folder: Path, into: Path) -> list[Path]:
-    """Copy the numbers of a folder's finished experiments, and write the page that tells them."""
+    """Copy the numbers and plots of a folder's finished experiments, and write the page that tells them."""
     found = sorted(folder.glob("*/results.json"))
     if not found:
         raise InputError(f"{folder} holds no finished experiment; name the --out of `seq2set experiment`")
@@ -48,7 +48,16 @@ def _published(path: Path, into: Path) -> Path:
     values["published"] = {"seq2set": seq2set.__version__, "commit": commit_of(Path(seq2set.__file__).parent)}
     target = into / f"{asked['corpus']}-{asked['preset']}" / f"{values['experiment']}.json"
     write_json(target, values)
+    _publish_plots(path.parent / "figures", target.with_suffix(""))
     return target
+
+
+def _publish_plots(folder: Path, target: Path) -> None:
+    """Copy the plots, in the place of those that were published before."""
+    shutil.rmtree(target, ignore_errors=True)
+    for plot in sorted(folder.glob("*.svg")):
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(plot, target / plot.name)
 
 
 def _bare(cell: dict[str, Any]) -> dict[str, Any]:

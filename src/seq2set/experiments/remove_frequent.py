@@ -18,7 +18,7 @@ from seq2set.experiments.options import Options
 from seq2set.experiments.own_numbers import own_choice
 from seq2set.experiments.removal import Remainder, Step, measured
 from seq2set.experiments.removal_tables import removal_figures, removal_tables
-from seq2set.experiments.removal_verdicts import removal_verdicts
+from seq2set.experiments.removal_verdicts import removal_claims, removal_remarks
 from seq2set.experiments.sections import Section, every_training
 
 TITLE = "When the most frequent labels are left out"
@@ -81,9 +81,10 @@ def _by_evaluation(steps: Sequence[Step]) -> Section:
         "The same models, fewer labels counted",
         "The models are trained on all labels. What remains of their micro-F1, and of the leads over the "
         "baselines, when the most frequent labels are left out of the measurement?",
-        tuple(removal_verdicts(steps)),
+        tuple(removal_remarks(steps)),
         removal_tables("remaining", "Micro-F1 on the labels that are left", steps),
         removal_figures("remaining", steps),
+        tuple(removal_claims(steps)),
     )
 
 
@@ -93,7 +94,8 @@ def _by_training(steps: Sequence[Step]) -> Section:
         "The models are trained again on corpora from which the most frequent labels are gone. Documents "
         "that keep no label are dropped, from training and from the measurement, which is therefore on fewer "
         "documents than above. How do the models fare?",
-        tuple(removal_verdicts(steps)),
+        tuple(removal_remarks(steps)),
         removal_tables("retrained", "Micro-F1 of models that were trained anew", steps),
         removal_figures("retrained", steps),
+        tuple(removal_claims(steps)),
     )

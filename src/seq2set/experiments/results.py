@@ -39,6 +39,6 @@ def _markdown(findings: Findings) -> str:
 
 def _markdown_section(section: Section) -> str:
     figures = [f"![{figure.caption}](figures/{figure.name}.png)\n" for figure in section.figures]
-    found = [f"{sentence}\n" for sentence in section.found]
+    found = [f"{sentence}\n" for sentence in section.sentences()]
     parts = [f"## {section.title}\n", f"*{section.asked}*\n", *found]
     return "\n".join([*parts, *map(forms.markdown, section.tables), *figures])

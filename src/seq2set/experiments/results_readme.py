@@ -8,12 +8,22 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seq2set.experiments.published_facts import published_facts
 from seq2set.experiments.registry import EXPERIMENTS
 
 HEAD = """# Results
 
 Made by `make results` from the JSON files in this folder; nothing here is typed by hand. Each file holds
 every number with its seed, its settings and the machine that it was measured on.
+"""
+
+CLAIMS = """## The paper's claims
+
+Each claim that an experiment judges, on each corpus where it was run. A claim is left open where a difference
+may be an accident. Margins are in points (hundredths) of micro-F1 on the test split.
+
+| claim | corpus, preset | verdict | evidence |
+| --- | --- | --- | --- |
 """
 
 NOTHING = "Nothing has been published yet."
@@ -25,7 +35,7 @@ LEFT_OUT = "Every training"
 def results_readme(folder: Path) -> str:
     """Return the page for the results in a folder."""
     found = [_read(path) for path in sorted(folder.glob("*/*.json"), key=_place)]
-    parts: list[str] = []
+    parts: list[str] = _claims(found)
     for name, group in groupby(found, lambda one: one.path.parent.name):
         parts += [f"## {name}\n", *map(_experiment, group)]
     return "\n".join([HEAD, *(parts or [f"{NOTHING}\n"])])
@@ -45,42 +55,38 @@ def _read(path: Path) -> _Published:
     return _Published(path, json.loads(path.read_text(encoding="utf-8")))
 
 
+def _claims(found: Iterable[_Published]) -> list[str]:
+    """List what came of the paper's claims, those of one experiment side by side."""
+    judged = [
+        (list(EXPERIMENTS).index(values["experiment"]), claim["text"], path.parent.name, claim)
+        for path, values in found
+        for section in values["sections"]
+        for claim in section["claims"]
+    ]
+    texts = list(dict.fromkeys(text for _, text, _, _ in sorted(judged, key=lambda one: one[0])))
+    rows = [
+        f"| {text[0].upper()}{text[1:]} | {place} | **{claim['state']}** | {claim['evidence']} |"
+        for wanted in texts
+        for _, text, place, claim in judged
+        if text == wanted
+    ]
+    return [CLAIMS + "\n".join(rows) + "\n"] if rows else []
+
+
 def _experiment(published: _Published) -> str:
     path, values = published
     shown = [section for section in values["sections"] if section["title"] != LEFT_OUT]
-    head = f"### {values['title']}\n\n[{path.name}]({path.parent.name}/{path.name}). {_facts(values)}\n"
-    return "\n".join([head, *map(_section, shown)])
-
-
-def _facts(values: dict[str, Any]) -> str:
-    asked, cells, published = values["asked"], values["cells"], values["published"]
-    hours = sum(cell["seconds"]["training"] for cell in cells) / 3600
-    seeds = ", ".join(map(str, asked["seeds"]))
-    machines = "; ".join(_unlike(_machine(cell["machine"]) for cell in cells))
-    version = f"seq2set {published['seq2set']}, commit {published['commit'] or 'unknown'}"
-    return (
-        f"Corpus {asked['corpus']}, preset {asked['preset']}, seeds {seeds}; {len(cells)} trainings, "
-        f"{hours:.1f} hours in all, on {machines}. Published by {version}.{_asked_more(asked)}"
+    head = (
+        f"### {values['title']}\n\n[{path.name}]({path.parent.name}/{path.name}). {published_facts(values)}\n"
     )
+    plots = f"{path.parent.name}/{path.stem}"
+    return "\n".join([head, *(_section(section, plots) for section in shown)])
 
 
-def _asked_more(asked: dict[str, Any]) -> str:
-    options = [f"{name}={value}" for name, value in asked["options"].items()]
-    more = [f"`--set {one}`" for one in asked["settings"]] + [f"`--option {one}`" for one in options]
-    return f" With {', '.join(more)}." if more else ""
-
-
-def _machine(facts: dict[str, Any]) -> str:
-    cores = f"{facts['threads']} of {facts['cores']} cores"
-    return f"{facts['cpu']} ({cores}, seq2set {facts['seq2set']}, torch {facts['torch']})"
-
-
-def _unlike(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(texts))
-
-
-def _section(section: dict[str, Any]) -> str:
+def _section(section: dict[str, Any], plots: str) -> str:
     head = f"#### {section['title']}\n\n*{section['asked']}*\n"
-    found = [f"- {sentence}" for sentence in section["found"]]
+    sentences = [claim["sentence"] for claim in section["claims"]] + section["found"]
+    found = [f"- {sentence}" for sentence in sentences]
     tables = [table["markdown"] for table in section["tables"]]
-    return "\n".join([head, *found, *([""] if found else []), *tables])
+    drawn = [f"![{one['caption']}]({plots}/{one['name']}.svg)\n" for one in section["figures"]]
+    return "\n".join([head, *found, *([""] if found else []), *tables, *drawn])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from seq2set.experiments.cells import CellResult
+from seq2set.experiments.claim import Claim
 from seq2set.experiments.figures import Plot
 from seq2set.experiments.forms import markdown
 from seq2set.experiments.tables import Column, Quantity, Row, Table
@@ -20,12 +21,19 @@ class Section(NamedTuple):
     """What came out, a sentence or two each"""
     tables: tuple[Table, ...] = ()
     figures: tuple[Plot, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    """What the paper says about it, judged by what came out"""
+
+    def sentences(self) -> list[str]:
+        """Return all that there is to say: the paper's claims first, then what else came out."""
+        return [*(claim.sentence() for claim in self.claims), *self.found]
 
     def data(self) -> dict[str, Any]:
         """Return the section as plain JSON; figures by their names."""
         return {
             "title": self.title,
             "asked": self.asked,
+            "claims": [claim.data() for claim in self.claims],
             "found": list(self.found),
             "tables": [table.data() | {"markdown": markdown(table)} for table in self.tables],
             "figures": [{"name": figure.name, "caption": figure.caption} for figure in self.figures],

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from seq2set.errors import InputError
 from seq2set.experiments.beside import published_table
 from seq2set.experiments.cells import Cell, CellResult
+from seq2set.experiments.claim import Claim
 from seq2set.experiments.claims import ABOVE, BELOW, NOT_BELOW, few_labels, judged
 from seq2set.experiments.comparison import Comparison
 from seq2set.experiments.comparison_tables import f1_plot, paper_table
@@ -49,14 +50,15 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     comparison = Comparison(rows, None, {}, options.resamples)
     drops = margins(_drops(comparison), resamples=options.resamples)
     leads = margins(_leads(comparison), resamples=options.resamples)
-    found = [*_judgements(drops, leads), *_br_stays(comparison), *order_remarks(options)]
+    found = [*_br_stays(comparison), *order_remarks(options), *few_labels(comparison.summaries[0])]
     answers = [
         Section(
             "Shuffled labels",
             "What does each model lose where the order of labels is unknown, and who is best then?",
-            (*found, *few_labels(comparison.summaries[0])),
+            tuple(found),
             (paper_table(comparison),),
             (f1_plot(comparison),),
+            tuple(_judgements(drops, leads)),
         )
     ]
     if drops:
@@ -64,7 +66,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     return [*answers, every_training(results)]
 
 
-def _judgements(drops: Sequence[Margin], leads: Sequence[Margin]) -> list[str]:
+def _judgements(drops: Sequence[Margin], leads: Sequence[Margin]) -> list[Claim]:
     sequences = [one for one in drops if one.pair.ours.model == "seq2seq"]
     sets = [one for one in drops if one.pair.ours.model not in BASELINES]
     return [

@@ -53,11 +53,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     """Compare all models, and their margins with the published ones."""
     comparison = compare_rows(rows_of(_variants(options), results), resamples=options.resamples)
     corpus = results[0].facts["corpus"]["name"]
-    found = (
-        *above_all_baselines(comparison),
-        *few_labels(comparison.summaries[0]),
-        *verdicts(comparison),
-    )
+    found = (*few_labels(comparison.summaries[0]), *verdicts(comparison))
     return [
         Section(
             "Results",
@@ -65,6 +61,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
             found,
             (paper_table(comparison),),
             (f1_plot(comparison),),
+            tuple(above_all_baselines(comparison)),
         ),
         *_beside_the_paper(options, comparison),
         other_measures(comparison),

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from seq2set.experiments.beside import published_table
 from seq2set.experiments.cells import Cell, CellResult
+from seq2set.experiments.claim import Claim
 from seq2set.experiments.claims import ABOVE, NOT_ABOVE, few_labels, judged
 from seq2set.experiments.compare import row_cells
 from seq2set.experiments.comparison import Comparison, compare_rows
@@ -46,15 +47,15 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     reduced = reduction(options)
     comparison = compare_rows(rows_of(_variants(options, reduced), results), resamples=options.resamples)
     found = margins(_pairs(comparison), resamples=options.resamples)
-    said = [*_judgements(found), *few_labels(comparison.summaries[0])]
     answers = [
         Section(
             "Uncorrelated labels",
             "Does Seq2Seq lose its advantage over BR where labels have nothing to do with each other, "
             "and do the Seq2Sets keep theirs?",
-            tuple(said),
+            tuple(few_labels(comparison.summaries[0])),
             (paper_table(comparison),),
             (f1_plot(comparison),),
+            tuple(_judgements(found)),
         )
     ]
     if found:
@@ -75,7 +76,7 @@ def _pairs(comparison: Comparison) -> list[Pair]:
     ]
 
 
-def _judgements(found: Sequence[Margin]) -> list[str]:
+def _judgements(found: Sequence[Margin]) -> list[Claim]:
     sequences = [one for one in found if one.pair.ours.model == "seq2seq"]
     sets = [one for one in found if one.pair.ours.model not in BASELINES]
     return [

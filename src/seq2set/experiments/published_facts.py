@@ -1,0 +1,57 @@
+"""What a published experiment was measured with: corpus, seeds, settings, machine and hours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from seq2set.config import build_config
+from seq2set.experiments.lineup import title_of
+
+
+def published_facts(values: dict[str, Any]) -> str:
+    """Say what a published experiment was measured with."""
+    asked, cells, published = values["asked"], values["cells"], values["published"]
+    hours = sum(cell["seconds"]["training"] for cell in cells) / 3600
+    seeds = ", ".join(map(str, asked["seeds"]))
+    machines = "; ".join(_unlike(_machine(cell["machine"]) for cell in cells))
+    version = f"seq2set {published['seq2set']}, commit {published['commit'] or 'unknown'}"
+    return (
+        f"Corpus {asked['corpus']}, preset {asked['preset']}, seeds {seeds}; {len(cells)} trainings, "
+        f"{hours:.1f} hours in all, on {machines}. Published by {version}.{_asked_more(asked)}"
+        f"{_own_settings(values)}"
+    )
+
+
+def _asked_more(asked: dict[str, Any]) -> str:
+    options = [f"{name}={value}" for name, value in asked["options"].items()]
+    more = [f"`--set {one}`" for one in asked["settings"]] + [f"`--option {one}`" for one in options]
+    return f" With {', '.join(more)}." if more else ""
+
+
+def _own_settings(values: dict[str, Any]) -> str:
+    """Say what a file of settings changed for some of the models."""
+    asked = values["asked"]
+    cells = {cell["model"]: cell for cell in values["cells"] if cell["model"] in asked["files"]}
+    found = {title_of(model): ", ".join(_unlike_usual(asked, cell)) for model, cell in cells.items()}
+    return "".join(f" {title} with {changed}." for title, changed in found.items() if changed)
+
+
+def _unlike_usual(asked: dict[str, Any], cell: dict[str, Any]) -> Iterator[str]:
+    """Return the settings that are not the preset's; the seed and the corpus are told elsewhere."""
+    usual = build_config(preset=asked["preset"], model=cell["model"], assignments=asked["settings"])
+    for section, settings in usual.model_dump(mode="json", exclude={"data"}).items():
+        if isinstance(settings, dict):
+            own = cell["config"][section]
+            changed = (name for name in settings if own[name] != settings[name])
+            yield from (f"`{section}.{name}={json.dumps(own[name])}`" for name in changed)
+
+
+def _machine(facts: dict[str, Any]) -> str:
+    cores = f"{facts['threads']} of {facts['cores']} cores"
+    return f"{facts['cpu']} ({cores}, seq2set {facts['seq2set']}, torch {facts['torch']})"
+
+
+def _unlike(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))

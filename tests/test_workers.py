@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
-from seq2set.workers import stopping_with
+from seq2set.workers import stopping_with, worker_environment
 
 
 def test_the_end_of_the_pipe_interrupts_the_work() -> None:
@@ -49,3 +52,27 @@ def test_an_open_pipe_lets_the_work_be() -> None:
         os.write(writing, b"words are no sign")
         time.sleep(0.05)
     os.close(writing)
+
+
+RESIDENT = """
+text = b"x" * 200_000_000
+del text
+print(int(open("/proc/self/statm").read().split()[1]) * 4096)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the settings are glibc's")
+def test_a_worker_keeps_the_memory_that_it_frees() -> None:
+    def resident(environment: dict[str, str]) -> int:
+        command = [sys.executable, "-c", RESIDENT]
+        return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+    assert resident(dict(os.environ)) < 100_000_000
+    assert resident(worker_environment()) > 200_000_000
+
+
+def test_what_the_user_has_set_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "5")
+    environment = worker_environment()
+    assert environment["MALLOC_TRIM_THRESHOLD_"] == "5"
+    assert environment["PATH"] == os.environ["PATH"]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from seq2set.errors import InputError, StoppedError
 from seq2set.experiments.cells import Cell
+from seq2set.workers import worker_environment
 
 PAUSE = 0.1
 """Seconds between looks at the processes."""
@@ -65,6 +66,7 @@ class Crew:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,  # nothing may be left to write when a process has died
+            env=worker_environment(),
             start_new_session=True,  # Ctrl-C reaches this process only, which passes it on once
         )
         assert process.stdin is not None

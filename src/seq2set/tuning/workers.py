@@ -14,6 +14,7 @@ from seq2set.hardware import core_count
 from seq2set.locking import held
 from seq2set.tuning.study import StudyFolder
 from seq2set.tuning.worker import Plan, Tell
+from seq2set.workers import worker_environment
 
 POLL_SECONDS = 0.5
 ORPHAN_SECONDS = 30
@@ -48,7 +49,12 @@ def _started(folder: StudyFolder, plan: Plan, threads: int, log: IO[bytes]) -> s
     command = [sys.executable, "-m", "seq2set.tuning.worker", str(folder.path), *map(str, numbers)]
     # A session of its own keeps the terminal's Ctrl-C from it, which would come on top of the closed pipe.
     return subprocess.Popen(  # noqa: S603 (this very program)
-        command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+        env=worker_environment(),
+        start_new_session=True,
     )
 
 

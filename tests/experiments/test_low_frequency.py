@@ -8,6 +8,7 @@ from ranked_corpora import by_knowledge, give, ranked_options
 
 from seq2set.errors import InputError
 from seq2set.experiments.answers import Answers, Sets
+from seq2set.experiments.experiment import run_experiment
 from seq2set.experiments.frequency_bands import bands_of
 from seq2set.experiments.low_frequency import cells, sections
 from seq2set.experiments.options import Options
@@ -79,6 +80,13 @@ def test_the_claims_are_judged_on_the_rarest_labels(tmp_path: Path) -> None:
     )
     # 4 documents have the rare labels: 2 of 16 deals are as extreme, which no test can call significant.
     assert found[2].startswith("The paper's claim that Seq2Set does better than Seq2Seq on rare labels is")
+
+
+def test_the_page_has_verdicts_in_bold(tmp_path: Path) -> None:
+    options = ranked_options(tmp_path, ("br", "seq2set"), extra={"bands": "2"})
+    give(cells(options), by_knowledge)
+    page = run_experiment("low-frequency", options).page.read_text(encoding="utf-8")
+    assert " all methods perform poorly on rare labels <b>does not hold</b> here: on the rarest " in page
 
 
 def test_without_seq2seq_only_the_first_claim_is_judged(tmp_path: Path) -> None:

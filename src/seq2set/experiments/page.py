@@ -8,6 +8,7 @@ from importlib import resources
 from string import Template
 
 from seq2set.experiments import forms
+from seq2set.experiments.claim import Claim
 from seq2set.experiments.figures import Plot
 from seq2set.experiments.sections import Findings, Section
 
@@ -46,13 +47,19 @@ def lead(findings: Findings) -> str:
 
 
 def _section(number: int, section: Section) -> str:
-    found = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in section.sentences())
+    found = "\n".join([*map(_claim, section.claims), *(f"<p>{escape(one)}</p>" for one in section.found)])
     tables = "\n".join(map(forms.html, section.tables))
     figures = "\n".join(map(_figure, section.figures))
     return (
         f'<section id="s{number}">\n<h2>{number}. {escape(section.title)}</h2>\n'
         f'<p class="asked">{escape(section.asked)}</p>\n{found}\n{tables}\n{figures}\n</section>'
     )
+
+
+def _claim(claim: Claim) -> str:
+    """Return a claim with its verdict in bold, which the eye finds first."""
+    text, evidence = escape(claim.text), escape(claim.evidence)
+    return f"<p>The paper's claim that {text} <b>{claim.state}</b> here: {evidence}.</p>"
 
 
 def _figure(figure: Plot) -> str:

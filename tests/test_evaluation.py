@@ -94,7 +94,7 @@ def test_a_corpus_that_moved_away(small_corpus: PreparedCorpus, br_run: RunFolde
         evaluate(run.path)
 
 
-def test_without_validation_some_is_carved(tmp_path: Path) -> None:
+def test_what_is_odd_about_a_corpus_is_said_when_it_is_learnt_from(tmp_path: Path) -> None:
     from seq2set.config import build_config
     from seq2set.progress import Silent
 
@@ -105,7 +105,7 @@ def test_without_validation_some_is_carved(tmp_path: Path) -> None:
             said.append(sentence)
 
     documents = [
-        Document(str(n), "wheat" if n % 2 else "crude", ("grain" if n % 2 else "oil",), "train")
+        Document(str(n), "wheat" if n % 2 else "crude", (("grain", "oil", "grain|oil")[n % 3],), "train")
         for n in range(40)
     ]
     corpus = corpus_of(documents, tmp_path / "other")
@@ -115,6 +115,11 @@ def test_without_validation_some_is_carved(tmp_path: Path) -> None:
         progress=Notes(),
     )
     assert "other has no validation split: 4 training documents are set aside for tuning" in said
+    # The labels of some are two, which nobody has split.
+    assert (
+        "no document has two labels, and some look like several joined by '|'; if so, split them with "
+        "--set data.separator='|'"
+    ) in said
     assert run.model.is_dir()
 
 

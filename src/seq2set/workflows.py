@@ -16,6 +16,7 @@ from seq2set.corpora.label_tree import LabelTree
 from seq2set.corpora.opening import open_corpus
 from seq2set.corpora.prepared import PreparedCorpus, Split
 from seq2set.corpora.reading import ReadOptions
+from seq2set.corpora.separators import overlooked_sign, shown_sign
 from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import CorpusError, InputError, WorkError
 from seq2set.evaluation import Report, evaluate_tagger
@@ -174,6 +175,11 @@ def training_examples(corpus: PreparedCorpus, seed: int, progress: Progress) -> 
     learn, tune = examples(corpus.split("train"), depths), examples(corpus.split("valid"), depths)
     if not len(learn):
         raise CorpusError("the training split is empty; there is nothing to learn from", corpus.folder)
+    if (sign := overlooked_sign(learn.label_sets)) is not None:
+        progress.note(
+            f"no document has two labels, and some look like several joined by {shown_sign(sign)}; if so, "
+            f"split them with --set data.separator={shown_sign(sign)}"
+        )
     if len(tune):
         return learn, tune
     order = np.random.default_rng(seed).permutation(len(learn))

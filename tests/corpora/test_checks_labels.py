@@ -105,3 +105,15 @@ def test_several_labels_in_most_documents(tmp_path):
     labels = [("a", "b")] * 20
     finding = found(tmp_path, labels, [*labels[:18], ("b",), ("b",)])["dominant-labels"]
     assert finding.what == "2 labels are in most documents, 'b' in 40 of 60 (66.7 %)"
+
+
+def test_labels_that_were_not_split(tmp_path):
+    finding = found(tmp_path, [("a|b",), ("a|b",), ("b|c",), ("a|c",), ("a",)])["joined-labels"]
+    assert finding.level == "warning"
+    assert finding.what == "3 labels look like several, joined by '|'"
+    assert finding.examples == ("a|b", "a|c", "b|c")  # the most frequent first
+    assert "here probably --separator '|', or for a training --set data.separator='|'" in finding.todo
+
+
+def test_labels_that_were_split_may_hold_any_sign(tmp_path):
+    assert "joined-labels" not in found(tmp_path, [("a|b",), ("b|c", "a"), ("a|c",), ("b",)])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from seq2set.corpora.checks.check import Row
 from seq2set.corpora.checks.finding import MOST_EXAMPLES, Finding, share_of
 from seq2set.corpora.label_table import LabelTable
+from seq2set.corpora.separators import overlooked_sign, shown_sign
 
 _Item = TypeVar("_Item")
 
@@ -21,7 +22,7 @@ MOST_DOCUMENTS = 0.5
 
 
 class Labels:
-    """Finds labels that are unseen in train, rare, doubled, spelt in two ways or nearly everywhere."""
+    """Finds labels that are joined, not in train, rare, doubled, spelt in two ways or nearly everywhere."""
 
     def __init__(self, min_label_documents: int) -> None:
         self._minimum = min_label_documents
@@ -33,12 +34,30 @@ class Labels:
 
     def findings(self) -> Iterator[Finding]:
         """Tell which labels make trouble."""
+        yield from self._joined()
         yield from self._not_in_train("test")
         yield from self._not_in_train("valid")
         yield from self._rare()
         yield from self._together()
         yield from self._variants()
         yield from self._dominant()
+
+    def _joined(self) -> Iterator[Finding]:
+        single = int(self._table.cardinalities().max(initial=0)) < 2
+        sign = overlooked_sign([name] for name in self._table.names) if single else None
+        if sign is not None:
+            total = self._table.frequencies()
+            labels = self._named(np.array([sign in name for name in self._table.names]), total)
+            yield Finding(
+                code="joined-labels",
+                level="warning",
+                what=f"{_labels(len(labels), 'looks', 'look')} like several, joined by {shown_sign(sign)}",
+                count=len(labels),
+                examples=tuple(labels[:MOST_EXAMPLES]),
+                why="every combination of labels is then a label of its own, with few examples",
+                todo=f"name what stands between labels, here probably --separator {shown_sign(sign)}, or for "
+                f"a training --set data.separator={shown_sign(sign)}",
+            )
 
     def _not_in_train(self, split: str) -> Iterator[Finding]:
         here, train = self._table.frequencies(split), self._table.frequencies("train")

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from seq2set.corpora.separators import overlooked_sign, shown_sign
+
+
+@pytest.mark.parametrize(
+    ("labels", "sign"),
+    [
+        (["a|b", "a", "b"], "|"),
+        (["a|b", "b|c", "c|a", "a|b|c"], "|"),
+        (["a, b", "b, c", "a, c", "c, b"], ","),
+        (["a\tb", "b\tc", "a\tc", "c\tb"], "\t"),
+        (["a", "b", "c"], None),
+        (["Smith, John", "Smith, Jane", "Doe, John"], None),  # four names, of three people
+        (["sport/tennis", "sport/golf", "sport"], None),
+        (["a|b"], None),
+        ([], None),
+    ],
+)
+def test_a_sign_is_overlooked_where_splitting_leaves_fewer_labels(
+    labels: list[str], sign: str | None
+) -> None:
+    assert overlooked_sign([label] for label in labels) == sign
+
+
+def test_documents_of_two_labels_were_split_rightly() -> None:
+    assert overlooked_sign([["a|b"], ["a"], ["b"], []]) == "|"
+    assert overlooked_sign([["a|b"], ["a"], ["b", "c"]]) is None
+
+
+def test_a_sign_as_it_is_written_in_a_shell() -> None:
+    assert [shown_sign(sign) for sign in ("|", "\t")] == ["'|'", "$'\\t'"]

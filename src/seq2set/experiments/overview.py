@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from seq2set.experiments.page import filled_page, lead
+from seq2set.experiments.page import claim_html, filled_page, lead
 from seq2set.experiments.sections import Findings
 from seq2set.files import write_text
 
@@ -15,10 +15,12 @@ TITLE = "The paper's experiments"
 
 def write_overview(parts: Sequence[Findings], folder: Path) -> Path:
     """Write the page beside the folders of the experiments, and return its path."""
-    widest = max(parts, key=lambda one: len(one.results))
+    # Some trainings are on fewer documents; the first experiment, `compare`, has the whole corpus.
+    trainings = {result.folder: result for part in parts for result in part.results}
+    everything = parts[0]._replace(results=list(trainings.values()))
     contents = {address(one): one.title for one in parts}
     sections = "\n".join(map(_section, parts))
-    write_text(folder / "index.html", filled_page(TITLE, lead(widest), contents, sections))
+    write_text(folder / "index.html", filled_page(TITLE, lead(everything), contents, sections))
     return folder / "index.html"
 
 
@@ -35,7 +37,8 @@ def gist(findings: Findings) -> list[str]:
 
 def _section(findings: Findings) -> str:
     first = findings.sections[0]
-    found = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in gist(findings))
+    claims = [claim_html(claim) for section in findings.sections for claim in section.claims]
+    found = "\n".join(claims or [f"<p>{escape(sentence)}</p>" for sentence in gist(findings)])
     return (
         f'<section>\n<h2><a href="{address(findings)}">{escape(findings.title)}</a></h2>\n'
         f'<p class="asked">{escape(first.asked)}</p>\n{found}\n</section>'

@@ -47,7 +47,7 @@ def lead(findings: Findings) -> str:
 
 
 def _section(number: int, section: Section) -> str:
-    found = "\n".join([*map(_claim, section.claims), *(f"<p>{escape(one)}</p>" for one in section.found)])
+    found = "\n".join([*map(claim_html, section.claims), *(f"<p>{escape(one)}</p>" for one in section.found)])
     tables = "\n".join(map(forms.html, section.tables))
     figures = "\n".join(map(_figure, section.figures))
     return (
@@ -56,7 +56,7 @@ def _section(number: int, section: Section) -> str:
     )
 
 
-def _claim(claim: Claim) -> str:
+def claim_html(claim: Claim) -> str:
     """Return a claim with its verdict in bold, which the eye finds first."""
     text, evidence = escape(claim.text), escape(claim.evidence)
     return f"<p>The paper's claim that {text} <b>{claim.state}</b> here: {evidence}.</p>"

@@ -42,7 +42,7 @@ browser: ## make sure that there is a Chromium for the tests of the pages
 	echo 'The tests of the pages need the browser Chromium; install it with: sudo $(APT)' >&2
 
 test: setup browser ## run all tests with coverage
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --cov --cov-report term
+	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report term
 
 lint: setup ## check style and types
 	$(BIN)/ruff check .

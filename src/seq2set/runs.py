@@ -39,6 +39,11 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def beginning(self) -> Path:
+        """The checkpoint at which the last phase began, where there was a phase before it."""
+        return self.checkpoints / "beginning.safetensors"
+
+    @property
     def model(self) -> Path:
         """The finished model."""
         return self.path / "model"

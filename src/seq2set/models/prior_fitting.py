@@ -12,6 +12,7 @@ Shapes: N documents, F terms, L labels, K of them with a classifier.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from seq2set.config import Config
 from seq2set.features import TfidfFeatures, encoded_blocks
 from seq2set.hardware import thread_count
 from seq2set.models.prior import PriorModel
+from seq2set.models.prior_sharing import fitted_once
 from seq2set.progress import Progress
 from seq2set.vocabulary import Words
 
@@ -53,6 +55,23 @@ def fit_prior(
 
     The columns of `targets` (N, L) are in descending frequency, as labels always are.
     """
+    return fitted_once(_key(config, texts, targets), lambda: _fit(config, words, texts, targets, progress))
+
+
+def _key(config: Config, texts: Sequence[str], targets: csr_matrix) -> str:
+    """Say in a few letters what a prior depends on."""
+    settings = config.model_dump_json(include={"text", "features", "linear", "prior", "seed"})
+    seen = hashlib.sha256(settings.encode())
+    for part in (targets.indptr, targets.indices):
+        seen.update(part.astype(np.int64).tobytes())
+    for text in texts:
+        seen.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return seen.hexdigest()
+
+
+def _fit(
+    config: Config, words: Words, texts: Sequence[str], targets: csr_matrix, progress: Progress
+) -> FittedPrior:
     encoded = list(encoded_blocks(words, texts))
     features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
     frequent = targets[:, : config.prior.labels]  # (N, L) -> (N, K)

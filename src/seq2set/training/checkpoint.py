@@ -8,6 +8,7 @@ in which epoch of which phase the run stood. Random numbers follow from the upda
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -80,6 +81,29 @@ def load_checkpoint(
         _restore_adam(optimizer, _under(tensors, _ADAM))
         averaged.restore(_under(tensors, _AVERAGE))
     return place
+
+
+def copy_checkpoint(source: Path, target: Path) -> None:
+    """Copy a checkpoint, whole or not at all."""
+    with written_aside(target) as aside:
+        shutil.copyfile(source, aside)
+
+
+def stored_place(path: Path) -> Place:
+    """Read where a checkpoint stands."""
+    with _fitting(path), safe_open(path, framework="pt") as stored:
+        return Place(**json.loads(stored.metadata()["place"]))
+
+
+def stored_weights(path: Path) -> dict[str, Tensor]:
+    """Read a checkpoint's weights."""
+    with _fitting(path), safe_open(path, framework="pt") as stored:
+        return _under({name: stored.get_tensor(name) for name in stored.keys()}, _WEIGHTS)  # noqa: SIM118
+
+
+def best_file(folder: Path, update: int) -> Path:
+    """Return where the best weights lie, which were reached after an update."""
+    return folder / f"best-{update}.safetensors"
 
 
 def save_weights(path: Path, network: nn.Module) -> None:

@@ -26,7 +26,10 @@ from seq2set.progress import Progress
 from seq2set.runs import RunFolder
 from seq2set.training.averaging import AveragedWeights
 from seq2set.training.checkpoint import (
+    LAST,
     Place,
+    best_file,
+    copy_checkpoint,
     load_checkpoint,
     load_weights,
     remove_leftovers,
@@ -189,6 +192,8 @@ class Trainer:
         place = place.moved(phase=place.phase + 1, epoch=0, batch=0, waited=0)
         if self.fabric.is_global_zero:
             self._save(place)
+            if place.phase < len(self.phases):
+                copy_checkpoint(self.run_folder.checkpoints / LAST, self.run_folder.beginning)
         return place
 
     def _stop(self, place: Place) -> None:
@@ -230,7 +235,7 @@ class Trainer:
             group["lr"] = rate
 
     def _best_file(self, update: int) -> Path:
-        return self.run_folder.checkpoints / f"best-{update}.safetensors"
+        return best_file(self.run_folder.checkpoints, update)
 
     def _remove_older_bests(self, place: Place) -> None:
         """Remove what no checkpoint on disk refers to any more."""

@@ -1,0 +1,121 @@
+"""Cells that differ in their self-critical phase alone share what comes before, to the very same result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from small_experiments import SETTINGS, Interrupting, Noting, small_options
+
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.errors import StoppedError
+from seq2set.experiments.cells import Cell, run_cell
+from seq2set.experiments.planning import Schedule
+from seq2set.experiments.reward import cells
+from seq2set.experiments.running import run_cells
+from seq2set.progress import Advance, Silent
+from seq2set.runs import RunFolder
+
+REWARDS = (
+    *SETTINGS,
+    "warm_start.epochs=3",
+    "warm_start.learning_rate=0.03",
+    "self_critical.epochs=2",
+    "self_critical.learning_rate=0.01",
+    "training.validate_every=5",
+    "objective.temperature=1.0",
+)
+
+
+def two_rewards(corpus: PreparedCorpus, out: Path, *more: str) -> list[Cell]:
+    settings = {"seeds": (1,), "assignments": (*REWARDS, *more), "extra": {"rewards": "f1,jaccard"}}
+    return cells(small_options(corpus, out, ("seq2set",), **settings))
+
+
+def trained(cell: Cell) -> tuple[dict[str, np.ndarray], list[dict[str, object]]]:
+    """Return the model's numbers, and of each look at validation what no stop can change."""
+    (weights,) = (cell.folder / "model").glob("*.safetensors")
+    lasting = ("phase", "update", "learning_rate", "micro_f1")
+    history = [{name: one[name] for name in lasting} for one in RunFolder(cell.folder).records()]
+    return load_file(weights), history
+
+
+def assert_same(one: Cell, other: Cell) -> None:
+    (ours, history), (theirs, their_history) = trained(one), trained(other)
+    assert history == their_history
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_the_second_cell_goes_on_from_the_warm_start_of_the_first(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    shared, alone = (two_rewards(small_corpus, tmp_path / name) for name in ("shared", "alone"))
+    progress = Noting()
+    second = [run_cell(cell, progress) for cell in shared][1]
+    said = f"{shared[1].name} goes on from the warm start of {shared[0].name}, which is the same"
+    assert progress.notes == [said]
+    run_cell(alone[1], Silent())
+    assert_same(shared[1], alone[1])
+    # What it took over counts for its time.
+    looks = [one for one in RunFolder(shared[0].folder).records() if one["phase"] == "warm-start"]
+    assert second.seconds >= round(sum(one["seconds"] + one["validation_seconds"] for one in looks), 1)
+    other, own = (trained(cell)[0] for cell in shared)
+    assert any(not np.array_equal(own[name], other[name]) for name in own)  # the rewards make a difference
+
+
+def test_a_cell_that_was_stopped_after_it_took_over_goes_on(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    first, second = two_rewards(small_corpus, tmp_path / "shared")
+    run_cell(first, Silent())
+    with pytest.raises(StoppedError):
+        run_cell(second, Interrupting("self-critical", 3))
+    run_cell(second, Silent())
+    alone = two_rewards(small_corpus, tmp_path / "alone")[1]
+    run_cell(alone, Silent())
+    assert_same(second, alone)
+
+
+@pytest.mark.parametrize("other", ["warm_start.epochs=2", "training.batch_size=4", "seed=2"])
+def test_nothing_is_taken_over_where_the_warm_start_differs(
+    small_corpus: PreparedCorpus, tmp_path: Path, other: str
+) -> None:
+    run_cell(two_rewards(small_corpus, tmp_path)[0], Silent())
+    if other == "seed=2":
+        options = {"seeds": (2,), "assignments": REWARDS, "extra": {"rewards": "f1,jaccard"}}
+        cell = cells(small_options(small_corpus, tmp_path, ("seq2set",), **options))[1]
+    else:
+        cell = two_rewards(small_corpus, tmp_path, other)[1]
+    progress = Noting()
+    run_cell(cell, progress)
+    assert progress.notes == []
+
+
+class Stages(Silent):
+    """Keeps the titles of the stages."""
+
+    def __init__(self) -> None:
+        self.titles: list[str] = []
+
+    @contextmanager
+    def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:
+        self.titles.append(title)
+        yield lambda done, status="", /: None
+
+
+def test_the_linear_prior_is_fitted_once(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    shared, alone = (
+        two_rewards(small_corpus, tmp_path / name, "prior.enabled=true") for name in ("shared", "alone")
+    )
+    stages = Stages()
+    run_cells(Schedule(shared, 1), stages)
+    assert stages.titles.count("linear prior") == 1
+    for cell in alone[1:]:
+        run_cell(cell, stages)
+    assert stages.titles.count("linear prior") == 2  # nothing is kept outside of an experiment
+    assert_same(shared[1], alone[1])

@@ -38,6 +38,17 @@ def test_a_wrong_option_is_one_sentence(seq2set, call, name: str, option: str, s
     assert outcome.err.count("\n") == 1
 
 
+def test_retrain_by_a_word_of_its_own(seq2set, call) -> None:
+    arguments = ("remove-frequent", *call, "--models", "br", "--option", "steps=1")
+    assert "cells: 1, " in seq2set("experiment", *arguments).out
+    outcome = seq2set("experiment", *arguments, "--retrain")
+    assert "cells: 2, " in outcome.out
+    assert "br-without-1" in outcome.out
+    refused = seq2set("experiment", "low-frequency", *call, "--retrain")
+    assert refused.code == 2
+    assert refused.err.startswith("seq2set: option 'retrain' is not known")
+
+
 def test_the_help_names_every_option(seq2set) -> None:
     text = " ".join(seq2set("experiment", "--help").out.split())
     for words in (

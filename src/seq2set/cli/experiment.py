@@ -58,6 +58,9 @@ def experiment(
             metavar="NAME=VALUE", help=f"An option of the experiment's own; may be repeated. {_OPTIONS}."
         ),
     ] = None,
+    retrain: Annotated[
+        bool, typer.Option("--retrain", help="Short for --option retrain=yes, of remove-frequent.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and the time it takes.")] = False,
 ) -> None:
     """Train models side by side and compare them, as the paper's tables and figures do."""
@@ -68,6 +71,7 @@ def experiment(
     from seq2set.experiments.registry import find_entry
 
     entry = find_entry(name)
+    own = [*(option or []), *(["retrain=yes"] if retrain else [])]
     options = Options(
         data=data,
         out=out,
@@ -78,7 +82,7 @@ def experiment(
         assignments=tuple(settings or []),
         jobs=jobs,
         resamples=resamples,
-        extra=parse_extra(option or [], entry.options),
+        extra=parse_extra(own, entry.options),
     )
     if name == ALL:
         _do_all(options, dry_run=dry_run)

@@ -1,6 +1,6 @@
 """The paper's figures on robustness: the most frequent labels are left out, and models show what is left.
 
-By evaluation alone: the labels that are gone do not count, whoever gave them. With `--option retrain=yes` the
+By evaluation alone: the labels that are gone do not count, whoever gave them. With `--retrain` the
 models are trained again as well, on corpora in which those labels do not exist.
 """
 

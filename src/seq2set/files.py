@@ -96,6 +96,12 @@ def refuse_occupied(path: Path, *, force: bool = False) -> None:
         raise OutputError(f"{path} is not empty; name another folder or pass --force to replace it")
 
 
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file, whole or not at all."""
+    with written_aside(target) as aside:
+        shutil.copyfile(source, aside)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write `text` whole, or leave what was there."""
     with written_aside(path) as aside:

@@ -69,6 +69,14 @@ class RunFolder:
         write_toml(config, run.config)
         return run
 
+    def differs_in(self, sections: tuple[str, ...], config: Config) -> bool:
+        """Say whether the run's settings differ from others, and in nothing but these sections.
+
+        Two runs that differ in nothing are not meant: whoever asks for both wants to see that they agree.
+        """
+        differences = changes(load_config(self.config), config) if self.config.is_file() else []
+        return bool(differences) and all(one.startswith(sections) for one in differences)
+
     def log(self, record: dict[str, Any]) -> None:
         """Add a line to the history."""
         with output_errors(self.history), self.history.open("a", encoding="utf-8") as stream:

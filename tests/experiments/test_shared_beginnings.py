@@ -1,4 +1,4 @@
-"""Cells that differ in their self-critical phase alone share what comes before, to the very same result."""
+"""Cells that differ in what comes last alone share what comes before, to the very same result."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from seq2set.experiments.cells import Cell, run_cell
 from seq2set.experiments.planning import Schedule
 from seq2set.experiments.reward import cells
 from seq2set.experiments.running import run_cells
+from seq2set.experiments.shuffled import cells as shuffled_cells
+from seq2set.experiments.table_results import cells as table_cells
 from seq2set.progress import Advance, Silent
 from seq2set.runs import RunFolder
 
@@ -30,18 +32,24 @@ REWARDS = (
     "objective.temperature=1.0",
 )
 
+FITTING = "one classifier a label, C = 0.1"
+
 
 def two_rewards(corpus: PreparedCorpus, out: Path, *more: str) -> list[Cell]:
     settings = {"seeds": (1,), "assignments": (*REWARDS, *more), "extra": {"rewards": "f1,jaccard"}}
     return cells(small_options(corpus, out, ("seq2set",), **settings))
 
 
+def model_numbers(cell: Cell) -> dict[str, np.ndarray]:
+    (weights,) = (cell.folder / "model").glob("*.safetensors")
+    return load_file(weights)
+
+
 def trained(cell: Cell) -> tuple[dict[str, np.ndarray], list[dict[str, object]]]:
     """Return the model's numbers, and of each look at validation what no stop can change."""
-    (weights,) = (cell.folder / "model").glob("*.safetensors")
     lasting = ("phase", "update", "learning_rate", "micro_f1")
     history = [{name: one[name] for name in lasting} for one in RunFolder(cell.folder).records()]
-    return load_file(weights), history
+    return model_numbers(cell), history
 
 
 def assert_same(one: Cell, other: Cell) -> None:
@@ -96,10 +104,11 @@ def test_nothing_is_taken_over_where_the_warm_start_differs(
     assert progress.notes == []
 
 
-class Stages(Silent):
-    """Keeps the titles of the stages."""
+class Stages(Noting):
+    """Keeps the titles of the stages as well."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.titles: list[str] = []
 
     @contextmanager
@@ -119,3 +128,38 @@ def test_the_linear_prior_is_fitted_once(small_corpus: PreparedCorpus, tmp_path:
         run_cell(cell, stages)
     assert stages.titles.count("linear prior") == 2  # nothing is kept outside of an experiment
     assert_same(shared[1], alone[1])
+
+
+def both_thresholds(corpus: PreparedCorpus, out: Path) -> list[Cell]:
+    return table_cells(small_options(corpus, out, ("br",), seeds=(1,), assignments=("linear.c=[0.1, 1.0]",)))
+
+
+def test_both_thresholds_of_br_stand_on_the_same_classifiers(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    shared, alone = (both_thresholds(small_corpus, tmp_path / name) for name in ("shared", "alone"))
+    run_cell(shared[0], Silent())
+    stages = Stages()
+    taken = run_cell(shared[1], stages)
+    assert stages.notes == [f"{shared[1].name} takes the classifiers of {shared[0].name}, which are the same"]
+    assert FITTING not in stages.titles
+    fitted = run_cell(alone[1], stages)
+    assert FITTING in stages.titles
+    assert taken.metrics == fitted.metrics
+    ours, theirs = (model_numbers(cell) for cell in (shared[1], alone[1]))
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    # What it took over counts for its time.
+    assert taken.seconds >= round(sum(one["seconds"] for one in RunFolder(shared[0].folder).records()), 1)
+
+
+def test_two_trainings_that_differ_in_nothing_are_both_done(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    settings = {"seeds": (1,), "assignments": ("linear.c=[0.1, 1.0]",)}
+    in_order, shuffled = shuffled_cells(small_options(small_corpus, tmp_path, ("br",), **settings))
+    run_cell(in_order, Silent())
+    stages = Stages()
+    run_cell(shuffled, stages)
+    assert stages.notes == []
+    assert FITTING in stages.titles

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from seq2set.config import Config, validated
-from seq2set.config.reading import reads
 from seq2set.evaluation import Evaluation
 from seq2set.experiments.answers import Answers, measure
+from seq2set.experiments.beginnings import begin_as_another
 from seq2set.experiments.machine import machine_facts
 from seq2set.files import output_errors, sha256_of, write_json
 from seq2set.locking import held
@@ -119,7 +119,10 @@ def run_cell(cell: Cell, progress: Progress) -> CellResult:
 
 
 def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
-    _begin_as_another(cell, progress)
+    if taken := begin_as_another(RunFolder(cell.folder), cell.config):
+        sentence, seconds = taken
+        progress.note(sentence)
+        write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
     with _time_is_kept(cell.folder):
         train(cell.config, cell.folder, resume=True, progress=progress)
     predictor = Predictor.open(cell.folder)
@@ -129,24 +132,6 @@ def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
     facts = _facts(cell, predictor.about, result)
     write_json(cell.folder / FACTS, facts)
     return CellResult(cell.row, cell.folder, facts)
-
-
-def _begin_as_another(cell: Cell, progress: Progress) -> None:
-    """Let a new cell take over from a neighbour that is the same up to the self-critical phase.
-
-    Its time counts as if it had done all by itself.
-    """
-    run = RunFolder(cell.folder)
-    if run.config.is_file() or not reads(cell.config.model, "warm_start.epochs"):
-        return
-    from seq2set.training.taking_over import take_over  # loads torch, which linear models do without
-
-    for path in sorted(cell.folder.parent.iterdir()):
-        if take_over(run, RunFolder(path), cell.config):
-            progress.note(f"{cell.name} goes on from the warm start of {path.name}, which is the same")
-            seconds = sum(look["seconds"] + look["validation_seconds"] for look in run.records())
-            write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
-            return
 
 
 def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation) -> dict[str, Any]:

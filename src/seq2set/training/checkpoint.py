@@ -8,7 +8,6 @@ in which epoch of which phase the run stood. Random numbers follow from the upda
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -81,12 +80,6 @@ def load_checkpoint(
         _restore_adam(optimizer, _under(tensors, _ADAM))
         averaged.restore(_under(tensors, _AVERAGE))
     return place
-
-
-def copy_checkpoint(source: Path, target: Path) -> None:
-    """Copy a checkpoint, whole or not at all."""
-    with written_aside(target) as aside:
-        shutil.copyfile(source, aside)
 
 
 def stored_place(path: Path) -> Place:

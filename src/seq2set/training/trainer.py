@@ -21,7 +21,7 @@ from torch import Tensor
 
 from seq2set.batching import length_buckets, shard
 from seq2set.errors import StoppedError, WorkError
-from seq2set.files import write_json
+from seq2set.files import copy_file, write_json
 from seq2set.progress import Progress
 from seq2set.runs import RunFolder
 from seq2set.training.averaging import AveragedWeights
@@ -29,7 +29,6 @@ from seq2set.training.checkpoint import (
     LAST,
     Place,
     best_file,
-    copy_checkpoint,
     load_checkpoint,
     load_weights,
     remove_leftovers,
@@ -193,7 +192,7 @@ class Trainer:
         if self.fabric.is_global_zero:
             self._save(place)
             if place.phase < len(self.phases):
-                copy_checkpoint(self.run_folder.checkpoints / LAST, self.run_folder.beginning)
+                copy_file(self.run_folder.checkpoints / LAST, self.run_folder.beginning)
         return place
 
     def _stop(self, place: Place) -> None:

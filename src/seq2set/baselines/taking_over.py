@@ -1,0 +1,28 @@
+"""Trainings of a linear model that differ in how it decides fit the very same classifiers.
+
+Binary relevance at its default threshold and at a tuned one is such a pair: the second has its thresholds to
+find alone.
+"""
+
+from __future__ import annotations
+
+from seq2set.config import Config
+from seq2set.files import copy_file
+from seq2set.runs import RunFolder
+
+_LATER = ("decision.",)
+"""The settings that fitting does not read."""
+
+
+def take_over(run: RunFolder, other: RunFolder, config: Config) -> float | None:
+    """Give a new run the classifiers that another has fitted; return the seconds that this took it.
+
+    Returns None where the other has none, or has others.
+    """
+    fitted = sorted(other.checkpoints.glob("*.safetensors"))
+    if not fitted or not other.differs_in(_LATER, config):
+        return None
+    RunFolder.start(run.path, config)
+    for checkpoint in fitted:
+        copy_file(checkpoint, run.checkpoints / checkpoint.name)
+    return float(sum(fit["seconds"] for fit in other.records()))

@@ -1,0 +1,34 @@
+"""Cells that begin alike: a new one takes over what a neighbour has done already.
+
+Its time counts as if it had done all by itself.
+"""
+
+from __future__ import annotations
+
+from seq2set.config import Config
+from seq2set.config.reading import reads
+from seq2set.runs import RunFolder
+
+
+def begin_as_another(run: RunFolder, config: Config) -> tuple[str, float] | None:
+    """Let a new run begin as one beside it; return a sentence that says so, and the seconds that are saved.
+
+    Returns None where the run has begun already, or where there is nothing to take over.
+    """
+    if run.config.is_file():
+        return None
+    if reads(config.model, "warm_start.epochs"):
+        from seq2set.training.taking_over import take_over  # loads torch, which linear models do without
+
+        taken = "goes on from the warm start of {}, which is the same"
+    elif not reads(config.model, "training.epochs"):
+        from seq2set.baselines.taking_over import take_over
+
+        taken = "takes the classifiers of {}, which are the same"
+    else:
+        return None
+    for path in sorted(run.path.parent.iterdir()):
+        seconds = take_over(run, RunFolder(path), config)
+        if seconds is not None:
+            return f"{run.path.name} {taken.format(path.name)}", seconds
+    return None

@@ -9,7 +9,7 @@ from seq2set.errors import InputError, UnknownNameError
 from seq2set.experiments.lineup import all_models, is_deterministic, parse_models, title_of
 from seq2set.experiments.machine import cpu_name, machine_facts
 from seq2set.experiments.options import Options, parse_files, parse_seeds
-from seq2set.experiments.registry import load_experiment
+from seq2set.experiments.registry import EXPERIMENTS, load_experiment
 
 
 def test_models_stand_in_the_papers_order() -> None:
@@ -83,3 +83,11 @@ def test_the_machine_is_named(tmp_path: Path) -> None:
     assert cpu_name(tmp_path / "absent")
     assert machine_facts(3)["threads"] == 3
     assert machine_facts(3).keys() >= {"seq2set", "python", "torch", "system", "cpu", "cores"}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_page_of_experiments_tells_of_each_with_its_options(name: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
+    told = {code.partition("=")[0] for code in row.split("|")[4].split("`")[1::2]}
+    assert set(EXPERIMENTS[name].options) <= told

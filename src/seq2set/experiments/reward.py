@@ -15,22 +15,14 @@ from seq2set.experiments.own_options import (
     refuse_other_models,
     refuse_without_self_critical_phase,
 )
+from seq2set.experiments.reward_verdicts import beside_the_papers, on_their_own_measures, reward_of
 from seq2set.experiments.sections import Section, every_training
-from seq2set.experiments.summaries import Summary
 from seq2set.experiments.variants import Variant, all_cells, rows_of, variant
-from seq2set.metrics import is_better
 from seq2set.objectives.rewards import REWARDS
 
 TITLE = "The paper's reward against others"
 
 _PAPERS = "f1"
-_MEASURES = {
-    "f1": ("example_f1", "example F1"),
-    "hamming": ("hamming_loss", "hamming loss"),
-    "micro_f1": ("micro_f1", "micro-F1"),
-    "subset_accuracy": ("subset_accuracy", "subset accuracy"),
-}
-"""The measure that a reward pays for, and its name in print; there is none for `jaccard`."""
 
 
 def cells(options: Options) -> list[Cell]:
@@ -61,52 +53,25 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
         Section(
             "Rewards",
             "Is the F1 of each document, which the paper rewards a sampled set by, the best reward?",
-            tuple(one.sentence() for one in found) + tuple(_best_on_each(comparison)),
+            tuple(beside_the_papers(found)),
             (paper_table(comparison), *beside),
             (f1_plot(comparison),),
         ),
         Section(
             "Other measures and cost",
             "Does a reward pay on the measure that it is made of?",
-            tables=(cost_table(comparison),),
+            tuple(on_their_own_measures(comparison.summaries)),
+            (cost_table(comparison),),
         ),
         every_training(results),
     ]
 
 
-def _reward(summary: Summary) -> str:
-    return str(summary.results[0].facts["config"]["objective"]["reward"])
-
-
 def _pairs(comparison: Comparison) -> list[Pair]:
     """Pair each reward with the paper's on the same model."""
-    papers = {one.model: one for one in comparison.summaries if _reward(one) == _PAPERS}
+    papers = {one.model: one for one in comparison.summaries if reward_of(one) == _PAPERS}
     return [
         Pair(one, papers[one.model])
         for one in comparison.summaries
-        if one.model in papers and _reward(one) != _PAPERS
+        if one.model in papers and reward_of(one) != _PAPERS
     ]
-
-
-def _best_on_each(comparison: Comparison) -> list[str]:
-    """Say for each measure that a reward is made of whether this reward is the best on it."""
-    said = []
-    for own in comparison.summaries:
-        rivals = [one for one in comparison.summaries if one.model == own.model]
-        if _reward(own) in _MEASURES and len(rivals) > 1:
-            said.append(_best_on_own(own, rivals))
-    return said
-
-
-def _best_on_own(own: Summary, rivals: Sequence[Summary]) -> str:
-    name, title = _MEASURES[_reward(own)]
-    best = own
-    for one in rivals:
-        best = one if is_better(one.metrics[name].mean, best.metrics[name].mean, name) else best
-    digits = 4 if name == "hamming_loss" else 3
-    if best is own:
-        return f"{own.row} rewards {title}, and is the best on it: {own.metrics[name].mean:.{digits}f}."
-    return (
-        f"{own.row} rewards {title} and reaches {own.metrics[name].mean:.{digits}f}; {best.row} reaches "
-        f"{best.metrics[name].mean:.{digits}f}."
-    )

@@ -57,7 +57,7 @@ def test_the_command_ends_well_when_it_is_told_to_stop(br_run: RunFolder) -> Non
 
 
 ROUNDS = int(os.environ.get("SEQ2SET_KILLS", "2"))
-"""How often the server is killed; the issue's 20 times are for a machine with time."""
+"""How often the server is killed; 20 times are for a machine with time to spare."""
 
 
 def test_acknowledged_feedback_survives_a_kill(br_run: RunFolder, tmp_path: Path) -> None:

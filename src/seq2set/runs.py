@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seq2set.config import Config, changes, load_config, write_toml
+from seq2set.config import Config, changes, differ_only_in, load_config, write_toml
 from seq2set.errors import ConfigError, InputError
 from seq2set.files import output_errors, refuse_occupied, write_text
 
@@ -69,13 +69,9 @@ class RunFolder:
         write_toml(config, run.config)
         return run
 
-    def differs_in(self, sections: tuple[str, ...], config: Config) -> bool:
-        """Say whether the run's settings differ from others, and in nothing but these sections.
-
-        Two runs that differ in nothing are not meant: whoever asks for both wants to see that they agree.
-        """
-        differences = changes(load_config(self.config), config) if self.config.is_file() else []
-        return bool(differences) and all(one.startswith(sections) for one in differences)
+    def differs_only_in(self, sections: tuple[str, ...], config: Config) -> bool:
+        """Say whether the run's settings differ from others, and in nothing but these sections."""
+        return self.config.is_file() and differ_only_in(sections, load_config(self.config), config)
 
     def log(self, record: dict[str, Any]) -> None:
         """Add a line to the history."""

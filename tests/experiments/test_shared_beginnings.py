@@ -104,6 +104,25 @@ def test_nothing_is_taken_over_where_the_warm_start_differs(
     assert progress.notes == []
 
 
+def test_the_plan_knows_what_is_shared(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    schedule = Schedule(two_rewards(small_corpus, tmp_path))
+    first, second = (schedule.estimate(cell) for cell in schedule.cells)
+    assert (first.shares, second.shares) == (False, True)
+    assert second.seconds == pytest.approx(first.seconds * 2 / 5)  # three epochs of five are the first one's
+    schedule.give_up(schedule.cells[0])
+    assert schedule.estimate(schedule.cells[1]) == first
+    schedule = Schedule(both_thresholds(small_corpus, tmp_path))
+    assert [step.estimate.seconds > 0 for step in schedule.steps()] == [True, False]
+
+
+def test_the_plan_takes_a_cell_that_has_begun_for_one_by_itself(
+    small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    begun = two_rewards(small_corpus, tmp_path)
+    RunFolder.start(begun[1].folder, begun[1].config)
+    assert not any(step.estimate.shares for step in Schedule(begun).steps())
+
+
 class Stages(Noting):
     """Keeps the titles of the stages as well."""
 

@@ -10,7 +10,7 @@ from seq2set.config import Config
 from seq2set.files import copy_file
 from seq2set.runs import RunFolder
 
-_LATER = ("decision.",)
+LATER: tuple[str, ...] = ("decision.",)
 """The settings that fitting does not read."""
 
 
@@ -20,7 +20,7 @@ def take_over(run: RunFolder, other: RunFolder, config: Config) -> float | None:
     Returns None where the other has none, or has others.
     """
     fitted = sorted(other.checkpoints.glob("*.safetensors"))
-    if not fitted or not other.differs_in(_LATER, config):
+    if not fitted or not other.differs_only_in(LATER, config):
         return None
     RunFolder.start(run.path, config)
     for checkpoint in fitted:

@@ -12,7 +12,7 @@ from seq2set.experiments.registry import ALL, EXPERIMENTS
 
 if TYPE_CHECKING:
     from seq2set.experiments.options import Options
-    from seq2set.experiments.planning import Schedule
+    from seq2set.experiments.planning import Estimate, Schedule
     from seq2set.experiments.tables import Table
 
 _PADDING = 3
@@ -119,20 +119,23 @@ def _print_plan(schedule: Schedule) -> None:
     from seq2set.experiments.planning import span
 
     title = f"cells: {len(schedule.cells)}, to be done: {len(schedule.left)}"
-    table = RichTable("Cells", "state", title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table = RichTable(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("Cells", overflow="fold")
+    table.add_column("state")
     table.add_column("time", justify="right")
     table.add_column("from")
     for cell, state, estimate in schedule.steps():
-        source = (
-            "its training"
-            if state == "done"
-            else "the model's others"
-            if estimate.measured
-            else "a rule of thumb"
-        )
-        table.add_row(cell.name, state, span(estimate.seconds), source)
+        table.add_row(cell.name, state, span(estimate.seconds), _source(state, estimate))
     Console().print(table)
     typer.echo(f"about {span(schedule.seconds_left)} to go with --jobs {schedule.jobs}")
+
+
+def _source(state: str, estimate: Estimate) -> str:
+    """Say where the time of a cell is known from."""
+    if state == "done":
+        return "its training"
+    source = "the model's others" if estimate.measured else "a rule of thumb"
+    return f"{source}, shared" if estimate.shares else source
 
 
 def _print_table(shown: Table) -> None:

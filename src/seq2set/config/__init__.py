@@ -3,6 +3,7 @@
 from seq2set.config.assembling import (
     build_config,
     changes,
+    differ_only_in,
     load_config,
     merged,
     nested,
@@ -22,6 +23,7 @@ __all__ = [
     "Metric",
     "build_config",
     "changes",
+    "differ_only_in",
     "load_config",
     "merged",
     "nested",

@@ -106,3 +106,12 @@ def changes(old: Config, new: Config) -> list[str]:
     before, after = dict(leaves(old.model_dump())), dict(leaves(new.model_dump()))
     read = [key for key in after if reads(old.model, key) or reads(new.model, key)]
     return [f"{key}: {before[key]} -> {after[key]}" for key in read if before[key] != after[key]]
+
+
+def differ_only_in(sections: tuple[str, ...], one: Config, other: Config) -> bool:
+    """Say whether settings differ, and in nothing but these sections.
+
+    Settings that differ in nothing are not meant: whoever asks for both wants to see that they agree.
+    """
+    differences = changes(one, other)
+    return bool(differences) and all(difference.startswith(sections) for difference in differences)

@@ -5,7 +5,7 @@ Its time counts as if it had done all by itself.
 
 from __future__ import annotations
 
-from seq2set.config import Config
+from seq2set.config import Config, differ_only_in
 from seq2set.config.reading import reads
 from seq2set.runs import RunFolder
 
@@ -17,11 +17,11 @@ def begin_as_another(run: RunFolder, config: Config) -> tuple[str, float] | None
     """
     if run.config.is_file():
         return None
-    if reads(config.model, "warm_start.epochs"):
+    if _has_warm_start(config):
         from seq2set.training.taking_over import take_over  # loads torch, which linear models do without
 
         taken = "goes on from the warm start of {}, which is the same"
-    elif not reads(config.model, "training.epochs"):
+    elif _is_linear(config):
         from seq2set.baselines.taking_over import take_over
 
         taken = "takes the classifiers of {}, which are the same"
@@ -32,3 +32,30 @@ def begin_as_another(run: RunFolder, config: Config) -> tuple[str, float] | None
         if seconds is not None:
             return f"{run.path.name} {taken.format(path.name)}", seconds
     return None
+
+
+def begin_alike(one: Config, other: Config) -> bool:
+    """Say whether the second of two trainings could take over what the first has done."""
+    if _has_warm_start(one):
+        from seq2set.training.taking_over import LATER
+    elif _is_linear(one):
+        from seq2set.baselines.taking_over import LATER
+    else:
+        return False
+    return differ_only_in(LATER, one, other)
+
+
+def share_left(config: Config) -> float:
+    """Return about which share of its work a training that takes over another's beginning has left."""
+    if _is_linear(config):
+        return 0.0
+    warm, critical = config.warm_start.epochs, config.self_critical.epochs
+    return critical / (warm + critical)
+
+
+def _has_warm_start(config: Config) -> bool:
+    return reads(config.model, "warm_start.epochs")
+
+
+def _is_linear(config: Config) -> bool:
+    return not reads(config.model, "training.epochs")

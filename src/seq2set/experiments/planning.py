@@ -5,7 +5,7 @@ million words a second and thread, all values of C together, and through 5 milli
 many label combinations, since it has little to learn of each; there is one a label, a link of a chain or a
 combination. A network takes 3 ms a document and epoch, and one second more for each 1.3 thousand million
 weights that its LSTM meets on the way through the words. Cells that are done correct the rule for their
-model: the second of a kind is estimated by the first.
+model: the second of a kind is estimated by the first. What a cell takes over from another takes no time.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Literal, NamedTuple
 
 from seq2set.config import Config
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.experiments.beginnings import begin_alike, share_left
 from seq2set.experiments.cells import Cell, CellResult, finished
 from seq2set.hardware import thread_count
 from seq2set.models.registry import find_entry
+from seq2set.runs import RunFolder
 from seq2set.workflows import corpus_of
 
 LINEAR_WORDS = 1.2e6
@@ -80,10 +82,13 @@ def _epochs(config: Config) -> int:
 
 
 class Estimate(NamedTuple):
-    """How long a cell takes, and whether one of its kind was measured."""
+    """How long a cell takes, and where that is known from."""
 
     seconds: float
     measured: bool
+    """Whether cells of the same model were measured"""
+    shares: bool = False
+    """Whether it takes over what another has done"""
 
 
 class Step(NamedTuple):
@@ -131,7 +136,17 @@ class Schedule:
             for other in self.cells
             if other.name in self.results and other.config.model == cell.config.model
         ]
-        return Estimate(rule * (sum(known) / len(known) if known else 1.0), bool(known))
+        seconds = rule * (sum(known) / len(known) if known else 1.0)
+        if self._begins_as_another(cell):
+            return Estimate(seconds * share_left(cell.config), bool(known), shares=True)
+        return Estimate(seconds, bool(known))
+
+    def _begins_as_another(self, cell: Cell) -> bool:
+        """Say whether a cell before this one has done, or will have done, what this one begins with."""
+        if _begun(cell):
+            return False
+        before = [other for other in self.cells[: self.cells.index(cell)] if other.name not in self.failed]
+        return any(begin_alike(other.config, cell.config) for other in before)
 
     def steps(self) -> Iterable[Step]:
         """Give the plan, a cell at a time."""
@@ -139,8 +154,11 @@ class Schedule:
             if (result := self.results.get(cell.name)) is not None:
                 yield Step(cell, "done", Estimate(result.seconds, True))
             else:
-                begun = (cell.folder / "config.toml").is_file()
-                yield Step(cell, "begun" if begun else "to do", self.estimate(cell))
+                yield Step(cell, "begun" if _begun(cell) else "to do", self.estimate(cell))
+
+
+def _begun(cell: Cell) -> bool:
+    return RunFolder(cell.folder).config.is_file()
 
 
 def span(seconds: float) -> str:

@@ -16,7 +16,7 @@ from seq2set.files import copy_file, write_text, written_aside
 from seq2set.runs import RunFolder
 from seq2set.training.checkpoint import LAST, best_file, stored_place, stored_weights
 
-_LATER = ("objective.", "self_critical.", "decision.")
+LATER: tuple[str, ...] = ("objective.", "self_critical.", "decision.")
 """The settings that the warm start does not read."""
 
 
@@ -26,7 +26,7 @@ def take_over(run: RunFolder, other: RunFolder, config: Config) -> float | None:
     Returns None where the two do not begin alike. The checkpoint comes last: a run that is stopped before
     begins like any other.
     """
-    if not other.beginning.is_file() or not other.differs_in(_LATER, config):
+    if not other.beginning.is_file() or not other.differs_only_in(LATER, config):
         return None
     RunFolder.start(run.path, config)
     place = stored_place(other.beginning)

@@ -8,7 +8,8 @@ Shapes: N documents, F terms, L labels.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -53,10 +54,22 @@ def fit_linear(
     # Filled label by label: many classes on many terms fit into memory once, not twice.
     weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
     bias = np.zeros(targets.shape[1], np.float32)
-    for label, row in enumerate(fitted):
-        weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
-        advance(1)
+    with _closed_in_the_end(fitted):
+        for label, row in enumerate(fitted):
+            weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
+            advance(1)
     return LinearScorer(weights, bias)
+
+
+@contextmanager
+def _closed_in_the_end(fitted: Generator[object]) -> Iterator[None]:
+    """Let nobody fit on for a training that was stopped, without the warning that some of it was in vain."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            fitted.close()
 
 
 def _column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:

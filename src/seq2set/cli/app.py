@@ -23,10 +23,12 @@ from seq2set.cli import (
     tune,
 )
 from seq2set.cli.console import say_error
+from seq2set.cli.stopping import StoppableCommands
 from seq2set.errors import Seq2SetError
 
 app = typer.Typer(
     name="seq2set",
+    cls=StoppableCommands,
     help="Assign sets of labels to texts.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -81,6 +83,3 @@ def main() -> None:
             raise
         say_error(str(error))
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        say_error("stopped; nothing is lost that was saved, and a training goes on with --resume")
-        sys.exit(1)

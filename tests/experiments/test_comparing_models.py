@@ -16,7 +16,7 @@ from seq2set.experiments.experiment import run_experiment
 from seq2set.experiments.options import Options
 from seq2set.experiments.page import results_page
 from seq2set.experiments.sections import Findings, Section
-from seq2set.experiments.summaries import summarise
+from seq2set.experiments.summaries import against, summarise
 from seq2set.experiments.tables import Column, Quantity, Row, Table
 from seq2set.experiments.verdicts import verdicts
 
@@ -104,6 +104,24 @@ def test_the_verdict_on_no_difference(results: list[CellResult]) -> None:
     said = verdicts(compare_rows([results[0], twin], resamples=50))
     assert "CC lies 0.000 above BR" in said[2]
     assert said[2].endswith("p = 1.000), which may be an accident.")
+
+
+def test_the_verdict_on_several_rows_is_one_sentence(results: list[CellResult]) -> None:
+    others = [
+        replace(results[0], row=name, facts=results[0].facts | {"model": name}) for name in ("cc", "lp")
+    ]
+    comparison = compare_rows([*results, *others], resamples=2000)
+    gap = comparison.compared["seq2set-simp"].difference.value
+    assert verdicts(comparison)[2] == (
+        f"Significantly above it: none; significantly below it: Seq2Set (simp.) (−{abs(gap):.3f}); "
+        "not to be told from it: CC (+0.000) and LP (+0.000)."
+    )
+    network = comparison.summaries[1]
+    beaten = replace(
+        comparison, reference=network, compared=against(comparison.summaries, network, resamples=2000)
+    )
+    ahead = f"(+{abs(gap):.3f})"
+    assert verdicts(beaten)[2] == f"Significantly above it: BR {ahead}, CC {ahead} and LP {ahead}."
 
 
 def test_cells_of_different_documents_are_refused(results: list[CellResult]) -> None:

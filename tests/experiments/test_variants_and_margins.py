@@ -11,7 +11,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.experiments.claims import ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, few_labels, judged
-from seq2set.experiments.margins import Margin, Pair, margin_table, margins, signed
+from seq2set.experiments.margins import Margin, Pair, in_short, margin_table, margins, signed
 from seq2set.experiments.planning import Schedule
 from seq2set.experiments.summaries import Summary, summarise
 from seq2set.experiments.tables import text_of
@@ -66,10 +66,15 @@ def test_margins_are_in_points(rows: dict[str, Summary]) -> None:
     assert wanted > 10
     assert (up.side, down.side, level.side) == (1, -1, 0)
     assert up.interval.low < up.points < up.interval.high
-    assert up.sentence().startswith(f"LP lies {wanted:.1f} points above BR (95 % interval +")
-    assert up.sentence().endswith("a significant difference.")
-    assert down.sentence().startswith(f"BR lies {wanted:.1f} points below LP (95 % interval −")
-    assert level.sentence() == "CC reaches exactly what BR does."
+    assert up.text() == f"LP over BR +{wanted:.1f} points"
+    assert down.text() == f"BR over LP −{wanted:.1f} points"
+    both = f"{up.text()}; {down.text()}"
+    assert in_short([up, down, level]) == f"2 of the 3 margins are significant: {both}."
+    assert in_short([up, level]) == f"1 of the 2 margins is significant: {up.text()}."
+    assert in_short([up, down]) == "All 2 margins are significant."
+    assert in_short([level, level]) == "None of the 2 margins is significant."
+    assert in_short([up]) == "The margin is significant."
+    assert in_short([level]) == "The margin may be an accident."
 
 
 def test_the_chances_are_adjusted_for_all_pairs(rows: dict[str, Summary]) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from seq2set.experiments.claim import Claim
 from seq2set.experiments.comparison import Comparison
-from seq2set.experiments.lineup import BASELINES, title_of
-from seq2set.experiments.margins import Margin, Pair, margins, signed
+from seq2set.experiments.lineup import BASELINES
+from seq2set.experiments.margins import Margin, Pair, margins
 from seq2set.experiments.summaries import Summary
 
 Wanted = Mapping[int, bool | None]
@@ -34,9 +34,8 @@ def judged(claim: str, found: Sequence[Margin], wanted: Wanted) -> list[Claim]:
 
 
 def _evidence(margin: Margin) -> str:
-    ours, theirs = (title_of(one.row) for one in margin.pair)
     accident = ", which may be an accident" if margin.points and not margin.side else ""
-    return f"{ours} over {theirs} {signed(margin.points)} points{accident}"
+    return f"{margin.text()}{accident}"
 
 
 def above_all_baselines(comparison: Comparison) -> list[Claim]:

@@ -37,23 +37,11 @@ class Margin(NamedTuple):
     @property
     def side(self) -> int:
         """1 where the first is significantly better, -1 where it is worse, 0 where neither can be said."""
-        if not self.compared.significant:
-            return 0
-        return 1 if self.points > 0 else -1
+        return self.compared.side
 
-    def sentence(self) -> str:
+    def text(self) -> str:
         """Say it in words."""
-        ours, theirs = (title_of(one.row) for one in self.pair)
-        if not self.points:
-            return f"{ours} reaches exactly what {theirs} does."
-        where = "above" if self.points > 0 else "below"
-        chance = Chance(self.compared.chance, False).text()
-        judged = "a significant difference" if self.side else "which may be an accident"
-        return (
-            f"{ours} lies {abs(self.points):.1f} points {where} {theirs} "
-            f"(95 % interval {Range(self.interval, 1, signed=True).text()}, "
-            f"p {chance if chance.startswith('<') else f'= {chance}'}), {judged}."
-        )
+        return f"{_name(self.pair)} {signed(self.points)} points"
 
 
 def margins(pairs: Iterable[Pair], *, resamples: int) -> list[Margin]:
@@ -62,6 +50,19 @@ def margins(pairs: Iterable[Pair], *, resamples: int) -> list[Margin]:
     found = [compare(one.ours.counts, one.theirs.counts, resamples=resamples) for one in pairs]
     chances = holm([one.chance for one in found])
     return [Margin(*one) for one in zip(pairs, map(Compared, found, chances), strict=True)]
+
+
+def in_short(found: Sequence[Margin]) -> str:
+    """Say which margins are hardly accidents; the rest stands in their table."""
+    sure = [one.text() for one in found if one.side]
+    if len(found) == 1:
+        return f"The margin {'is significant' if sure else 'may be an accident'}."
+    if len(sure) == len(found):
+        return f"All {len(found)} margins are significant."
+    if not sure:
+        return f"None of the {len(found)} margins is significant."
+    verb = "is" if len(sure) == 1 else "are"
+    return f"{len(sure)} of the {len(found)} margins {verb} significant: {'; '.join(sure)}."
 
 
 def margin_table(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from seq2set.experiments.lineup import title_of
 from seq2set.experiments.margins import Margin, signed
 from seq2set.experiments.summaries import Summary
+from seq2set.experiments.wording import listed
 from seq2set.metrics import is_better
 
 _MEASURES = {
@@ -43,7 +44,7 @@ def _beside_the_papers(model: str, found: Sequence[Margin]) -> str:
 
 
 def _told(found: Sequence[Margin]) -> str:
-    return _listed([f"{reward_of(one.pair.ours)} ({signed(one.points)} points)" for one in found])
+    return listed([f"{reward_of(one.pair.ours)} ({signed(one.points)} points)" for one in found])
 
 
 def on_their_own_measures(rows: Sequence[Summary]) -> list[str]:
@@ -67,8 +68,8 @@ def _on_their_own(title: str, rivals: Sequence[Summary]) -> str:
         else:
             _, _, score = _reached(reward, best).rpartition(" ")
             behind.append(f"{reward} ({_reached(reward, own)}; {reward_of(best)} {score})")
-    others = f"; behind another on it: {_listed(behind)}" if behind else ""
-    return f"{title}, best on the measure that it rewards: {_listed(first) or 'none'}{others}."
+    others = f"; behind another on it: {listed(behind)}" if behind else ""
+    return f"{title}, best on the measure that it rewards: {listed(first) or 'none'}{others}."
 
 
 def _best(reward: str, rivals: Sequence[Summary], own: Summary) -> Summary:
@@ -83,8 +84,3 @@ def _best(reward: str, rivals: Sequence[Summary], own: Summary) -> Summary:
 def _reached(reward: str, row: Summary) -> str:
     name, title = _MEASURES[reward]
     return f"{title} {row.metrics[name].mean:.{4 if name == 'hamming_loss' else 3}f}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    *others, last = names or [""]
-    return f"{', '.join(others)} and {last}" if others else last

@@ -15,7 +15,7 @@ from seq2set.experiments.claims import ABOVE, BELOW, NOT_BELOW, few_labels, judg
 from seq2set.experiments.comparison import Comparison
 from seq2set.experiments.comparison_tables import f1_plot, paper_table
 from seq2set.experiments.lineup import BASELINES, title_of
-from seq2set.experiments.margins import Margin, Pair, margin_table, margins, signed
+from seq2set.experiments.margins import Margin, Pair, in_short, margin_table, margins, signed
 from seq2set.experiments.options import Options
 from seq2set.experiments.orders import order_remarks, order_variant
 from seq2set.experiments.published import RCV1, SHUFFLED
@@ -91,7 +91,7 @@ def _beside_the_paper(drops: Sequence[Margin], leads: Sequence[Margin]) -> Secti
         "Beside the paper",
         "How do the losses and the margins compare with the published ones?",
         (
-            *(one.sentence() for one in [*drops, *leads]),
+            in_short([*drops, *leads]),
             f"In the paper, from Table 3 to Table 6, the points of micro-F1 change so: {lost}.",
         ),
         (*tables, published_table(SHUFFLED)),

@@ -52,6 +52,13 @@ class Compared:
         """Whether the difference is hardly an accident."""
         return self.chance < SIGNIFICANT
 
+    @property
+    def side(self) -> int:
+        """1 where the row is significantly better, -1 where it is worse, 0 where neither can be said."""
+        if not self.significant:
+            return 0
+        return 1 if self.difference.value > 0 else -1
+
 
 def summarise(
     results: Sequence[CellResult], *, resamples: int, labels: Collection[str] | None = None

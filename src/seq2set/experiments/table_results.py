@@ -15,7 +15,7 @@ from seq2set.experiments.compare import other_measures
 from seq2set.experiments.comparison import Comparison, compare_rows
 from seq2set.experiments.comparison_tables import f1_plot, paper_table
 from seq2set.experiments.lineup import BASELINES
-from seq2set.experiments.margins import Margin, Pair, margin_table, margins, signed
+from seq2set.experiments.margins import Margin, Pair, in_short, margin_table, margins
 from seq2set.experiments.options import Options
 from seq2set.experiments.published import AAPD, RCV1, published_for
 from seq2set.experiments.sections import Section, every_training
@@ -84,7 +84,8 @@ def _beside_the_paper(options: Options, comparison: Comparison) -> list[Section]
         else "The corpus is not one of the paper's, so that only margins can be compared."
     )
     asked = "How do the margins of the Seq2Sets over Seq2Seq and BR compare with the published ones?"
-    return [Section("Beside the paper", asked, (lead, *map(_sentence, found)), tuple(tables))]
+    said = (lead, in_short(found)) if found else (lead,)
+    return [Section("Beside the paper", asked, said, tuple(tables))]
 
 
 def _pairs(comparison: Comparison) -> list[Pair]:
@@ -99,9 +100,3 @@ def _margin_table(found: Sequence[Margin]) -> Table:
         for table in (RCV1, AAPD)
     }
     return margin_table("margins", "Margins beside those of the paper's Tables 3 and 4", found, beside)
-
-
-def _sentence(margin: Margin) -> str:
-    ours, theirs = margin.pair.ours.model, margin.pair.theirs.model
-    published = [f"{signed(table.margin(ours, theirs))} on {table.short}" for table in (RCV1, AAPD)]
-    return f"{margin.sentence()} The paper has {' and '.join(published)}."

@@ -18,7 +18,7 @@ from seq2set.experiments.compare import row_cells
 from seq2set.experiments.comparison import Comparison, compare_rows
 from seq2set.experiments.comparison_tables import f1_plot, paper_table
 from seq2set.experiments.lineup import BASELINES, title_of
-from seq2set.experiments.margins import Margin, Pair, margin_table, margins
+from seq2set.experiments.margins import Margin, Pair, in_short, margin_table, margins
 from seq2set.experiments.options import Options
 from seq2set.experiments.published import UNCORRELATED
 from seq2set.experiments.sections import Section, every_training
@@ -90,7 +90,7 @@ def _beside_the_paper(found: Sequence[Margin]) -> Section:
     return Section(
         "Beside the paper",
         "How do the margins compare with the published ones?",
-        tuple(one.sentence() for one in found),
+        (in_short(found),),
         (
             margin_table(
                 "margins",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from seq2set.config import validated
 from seq2set.experiments.comparison import Comparison
 from seq2set.experiments.lineup import is_deterministic, title_of
 from seq2set.experiments.summaries import Compared, Summary
-from seq2set.experiments.tables import Chance, Range, quantity
+from seq2set.experiments.tables import Chance, Quantity, Range, quantity
+from seq2set.experiments.wording import listed
 
 
 def verdicts(comparison: Comparison) -> list[str]:
@@ -21,8 +24,28 @@ def verdicts(comparison: Comparison) -> list[str]:
         found.append(
             f"The best baseline on validation is {title_of(reference.row)} (micro-F1 {value:.3f} there)."
         )
-        found += [_verdict(row, reference, one) for row, one in comparison.compared.items()]
+        found += _beside(reference, comparison.compared)
     return found + _trained_once(comparison)
+
+
+def _beside(reference: Summary, compared: Mapping[str, Compared]) -> list[str]:
+    """Say which rows are better than another, which worse, and which neither; a table has the rest."""
+    if len(compared) < 2:
+        return [_verdict(row, reference, one) for row, one in compared.items()]
+    better, worse, alike = (_told(compared, side) for side in (1, -1, 0))
+    parts = [
+        f"Significantly above it: {better or 'none'}",
+        f"significantly below it: {worse}" if worse else "",
+        f"not to be told from it: {alike}" if alike else "",
+    ]
+    return [f"{'; '.join(filter(None, parts))}."]
+
+
+def _told(compared: Mapping[str, Compared], side: int) -> str:
+    differences = {row: one.difference.value for row, one in compared.items() if one.side == side}
+    return listed(
+        [f"{title_of(row)} ({Quantity(value, signed=True).text()})" for row, value in differences.items()]
+    )
 
 
 def _verdict(row: str, reference: Summary, compared: Compared) -> str:

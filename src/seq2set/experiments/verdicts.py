@@ -65,6 +65,4 @@ def _trained_once(comparison: Comparison) -> list[str]:
     settings = {one.row: validated(one.results[0].facts["config"]) for one in comparison.summaries}
     names = [title_of(row) for row, config in settings.items() if is_deterministic(config)]
     verb = "draws" if len(names) == 1 else "draw"
-    return (
-        [f"{', '.join(names)} {verb} nothing at random: one training stands for every seed."] if names else []
-    )
+    return [f"{listed(names)} {verb} nothing at random: one training stands for every seed."] if names else []

@@ -15,10 +15,12 @@ import pytest
 from seq2set.corpora.prepared import PreparedCorpus
 
 TRAIN = """
+import signal
 import sys
 from seq2set.baselines import linear_fitting
 from seq2set.cli.app import main
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 linear_fitting.WORTH_PROCESSES = 0  # even for so few texts
 sys.argv = ["seq2set", "train", *sys.argv[1:]]
 main()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from seq2set.experiments.lineup import title_of
 from seq2set.experiments.margins import Margin, signed
 from seq2set.experiments.summaries import Summary
-from seq2set.experiments.wording import listed
+from seq2set.experiments.wording import parted
 from seq2set.metrics import is_better
 
 _MEASURES = {
@@ -33,18 +33,16 @@ def beside_the_papers(found: Sequence[Margin]) -> list[str]:
 
 
 def _beside_the_papers(model: str, found: Sequence[Margin]) -> str:
-    papers = reward_of(found[0].pair.theirs)
-    better, worse, alike = (_told([one for one in found if one.side == side]) for side in (1, -1, 0))
-    parts = [
-        f"significantly better than {papers}: {better or 'none'}",
-        f"significantly worse: {worse}" if worse else "",
-        f"not to be told from it: {alike}" if alike else "",
-    ]
-    return f"{title_of(model)}, {'; '.join(filter(None, parts))}."
+    told = {
+        f"{title_of(model)}, significantly better than {reward_of(found[0].pair.theirs)}": _told(found, 1),
+        "significantly worse": _told(found, -1),
+        "not to be told from it": _told(found, 0),
+    }
+    return parted(told)
 
 
-def _told(found: Sequence[Margin]) -> str:
-    return listed([f"{reward_of(one.pair.ours)} ({signed(one.points)} points)" for one in found])
+def _told(found: Sequence[Margin], side: int) -> list[str]:
+    return [f"{reward_of(one.pair.ours)} ({signed(one.points)} points)" for one in found if one.side == side]
 
 
 def on_their_own_measures(rows: Sequence[Summary]) -> list[str]:
@@ -68,8 +66,7 @@ def _on_their_own(title: str, rivals: Sequence[Summary]) -> str:
         else:
             _, _, score = _reached(reward, best).rpartition(" ")
             behind.append(f"{reward} ({_reached(reward, own)}; {reward_of(best)} {score})")
-    others = f"; behind another on it: {listed(behind)}" if behind else ""
-    return f"{title}, best on the measure that it rewards: {listed(first) or 'none'}{others}."
+    return parted({f"{title}, best on the measure that it rewards": first, "behind another on it": behind})
 
 
 def _best(reward: str, rivals: Sequence[Summary], own: Summary) -> Summary:

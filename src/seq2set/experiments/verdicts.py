@@ -9,7 +9,7 @@ from seq2set.experiments.comparison import Comparison
 from seq2set.experiments.lineup import is_deterministic, title_of
 from seq2set.experiments.summaries import Compared, Summary
 from seq2set.experiments.tables import Chance, Quantity, Range, quantity
-from seq2set.experiments.wording import listed
+from seq2set.experiments.wording import listed, parted
 
 
 def verdicts(comparison: Comparison) -> list[str]:
@@ -32,20 +32,17 @@ def _beside(reference: Summary, compared: Mapping[str, Compared]) -> list[str]:
     """Say which rows are better than another, which worse, and which neither; a table has the rest."""
     if len(compared) < 2:
         return [_verdict(row, reference, one) for row, one in compared.items()]
-    better, worse, alike = (_told(compared, side) for side in (1, -1, 0))
-    parts = [
-        f"Significantly above it: {better or 'none'}",
-        f"significantly below it: {worse}" if worse else "",
-        f"not to be told from it: {alike}" if alike else "",
-    ]
-    return [f"{'; '.join(filter(None, parts))}."]
+    told = {
+        "Significantly above it": _told(compared, 1),
+        "significantly below it": _told(compared, -1),
+        "not to be told from it": _told(compared, 0),
+    }
+    return [parted(told)]
 
 
-def _told(compared: Mapping[str, Compared], side: int) -> str:
+def _told(compared: Mapping[str, Compared], side: int) -> list[str]:
     differences = {row: one.difference.value for row, one in compared.items() if one.side == side}
-    return listed(
-        [f"{title_of(row)} ({Quantity(value, signed=True).text()})" for row, value in differences.items()]
-    )
+    return [f"{title_of(row)} ({Quantity(value, signed=True).text()})" for row, value in differences.items()]
 
 
 def _verdict(row: str, reference: Summary, compared: Compared) -> str:

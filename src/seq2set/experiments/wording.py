@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 def listed(names: Sequence[str]) -> str:
     """Return names as a sentence lists them: "BR, CC and LP"."""
     *others, last = names or [""]
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def parted(parts: Mapping[str, Sequence[str]]) -> str:
+    """Return lists of names under their headings as a sentence; of empty ones only the first is told."""
+    first = next(iter(parts))
+    told = [f"{head}: {listed(names) or 'none'}" for head, names in parts.items() if names or head == first]
+    return f"{'; '.join(told)}."

@@ -59,23 +59,21 @@ def test_a_linear_training_that_is_told_to_stop_leaves_no_process_behind(
     run = tmp_path / "run"
     options = ["--data", str(small_corpus.folder), "--model", "br", "--out", str(run)]
     settings = ["--set", MANY_FITS, "--set", "threads=2"]
-    started = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", TRAIN, *options, *settings],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    try:
-        waits_for("the first fit", lambda: any((run / "checkpoints").glob("*.safetensors")))
-        assert len(alive(started.pid)) > 1  # those that fit, beside the command itself
-        os.kill(started.pid, number)
-        _, said = started.communicate(timeout=60)
-        last = said.splitlines()[-1]
-        assert (
-            last == "seq2set: stopped; nothing is lost that was saved, and a training goes on with --resume"
-        )
-        assert started.returncode == 1
-        waits_for("its processes to end", lambda: not alive(started.pid))
-    finally:  # nothing runs on where the test fails
-        with suppress(ProcessLookupError):
-            os.killpg(started.pid, signal.SIGKILL)
+    ) as started:
+        try:
+            waits_for("the first fit", lambda: any((run / "checkpoints").glob("*.safetensors")))
+            assert len(alive(started.pid)) > 1  # those that fit, beside the command itself
+            os.kill(started.pid, number)
+            _, said = started.communicate(timeout=60)
+            waits_for("its processes to end", lambda: not alive(started.pid))
+        finally:  # nothing runs on where the test fails
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
+    last = said.splitlines()[-1]
+    assert last == "seq2set: stopped; nothing is lost that was saved, and a training goes on with --resume"
+    assert started.returncode == 1

@@ -8,16 +8,22 @@ import numpy as np
 import pytest
 import torch
 
+from seq2set.batching import length_buckets
 from seq2set.config import build_config
 from seq2set.corpora.document import Document
 from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import ConfigError, InputError
+from seq2set.models.building import build_network
+from seq2set.nn.decoding import greedy, sample, score_sequences
+from seq2set.objectives.rewards import f1
 from seq2set.predictions import Request
 from seq2set.progress import Silent
 from seq2set.runs import RunFolder
 from seq2set.training import networks
+from seq2set.training.examples import encode_examples
 from seq2set.training.networks import new_fabric, train_network
+from seq2set.training.randomness import reseed
 from seq2set.workflows import training_examples
 from tiny_networks import tiny_config, tiny_examples, trained
 
@@ -55,6 +61,36 @@ def test_one_phase_is_enough(tmp_path: Path, phase: str) -> None:
     other = "self_critical" if phase == "warm_start" else "warm_start"
     trained(tmp_path, tiny_config(f"{phase}.epochs=1", f"{other}.epochs=0"))
     assert {record["phase"] for record in RunFolder(tmp_path).records()} == {phase.replace("_", "-")}
+
+
+@pytest.mark.parametrize("model", ["seq2set", "seq2set-simp"])
+def test_without_a_warm_start_the_policy_gradient_begins_from_random_weights(
+    tmp_path: Path, model: str
+) -> None:
+    settings = ("warm_start.epochs=0", "self_critical.epochs=1", "training.batch_size=20")
+    config = tiny_config(*settings, "self_critical.learning_rate=1e-12", "objective.lambda=0.8", model=model)
+    tagger = trained(tmp_path, config)  # one update, too small to move anything
+    (record,) = RunFolder(tmp_path).records()
+    torch.manual_seed(config.seed)
+    network = build_network(config, len(tagger.words), 4, tagger.network.max_labels)
+    for name, value in tagger.network.state_dict().items():
+        assert torch.allclose(value, network.state_dict()[name], atol=1e-9)
+    examples = encode_examples(tiny_examples(), config, tagger.words, tagger.labels, None)
+    order = length_buckets(examples.lengths, 20, seed=config.seed, epoch=0)[0]
+    batch, sampling = examples.batch(order), torch.Generator()
+    reseed(sampling, config.seed, 0)
+    policies = network(batch.ids, batch.lengths)
+    drawn = sample(policies.final, generator=sampling, max_steps=network.max_labels)
+    best = greedy(policies.final, max_steps=network.max_labels)
+    advantage = f1(drawn.masks(4)[:, 0], batch.gold) - f1(best.masks(4), batch.gold)
+    loss = -(advantage * drawn.log_prob[:, 0]).mean().item()  # eq. 10
+    if model == "seq2set":
+        likelihood = -score_sequences(policies.sequence, batch.sequences).log_prob.mean().item()
+        assert likelihood > 1
+        loss = 0.2 * likelihood + 0.8 * loss  # eq. 14
+    assert record["phase"] == "self-critical"
+    assert abs(loss) > 0.01
+    assert record["loss"] == pytest.approx(loss, abs=1e-5)
 
 
 def test_half_precision_learns_the_same(tmp_path: Path) -> None:

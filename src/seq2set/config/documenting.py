@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from pydantic.fields import FieldInfo
 
@@ -47,9 +48,16 @@ def _row(name: str, field: FieldInfo) -> str:
 
 
 def _presets() -> str:
-    lines = ["## Presets", "", "What each preset changes.", "", "| preset | settings |", "|---|---|"]
+    lines = ["## Presets", "", "What each preset changes from the defaults.", ""]
+    lines += ["| preset | settings |", "|---|---|"]
     for preset in PRESETS:
-        settings = dict(leaves(preset_values(preset)))
-        changed = [f"`{key}={json.dumps(value)}`" for key, value in settings.items() if key != "preset"]
-        lines.append(f"| `{preset}` | {', '.join(changed) or 'nothing: it is the default'} |")
+        changed = [f"`{key}={json.dumps(value)}`" for key, value in _changed(preset).items()]
+        lines.append(f"| `{preset}` | {', '.join(changed) or 'nothing'} |")
     return "\n".join(lines) + "\n"
+
+
+def _changed(preset: str) -> dict[str, Any]:
+    """Return the settings of a preset that differ from the defaults; its file may name others as well."""
+    defaults = dict(leaves(Config().model_dump(mode="json")))
+    chosen = dict(leaves(preset_values(preset)))
+    return {key: value for key, value in chosen.items() if key != "preset" and value != defaults[key]}

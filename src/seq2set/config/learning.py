@@ -52,7 +52,7 @@ class SelfCriticalSettings(Settings):
 
     epochs: NotNegative = 5
     """Epochs of it."""
-    learning_rate: PositiveReal = 1e-4
+    learning_rate: PositiveReal = 3e-4
     """Adam's learning rate at the beginning."""
 
 

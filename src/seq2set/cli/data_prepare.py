@@ -100,7 +100,7 @@ def prepare(
                 options=options,
                 plan=asked.plan(SplitPlan(natural_method(source, options, split))),
                 max_words=MAX_WORDS if max_words is None else (max_words or None),
-                min_label_documents=min_label_documents or 1,
+                min_label_documents=1 if min_label_documents is None else min_label_documents,
                 force=force,
                 progress=advance,
             )

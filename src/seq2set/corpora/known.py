@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -34,7 +35,7 @@ def prepare_source(
     source = find_source(name)
     if path is None and source.needs_path:
         raise InputError(f"corpus '{name}' must be brought along: {prepare_command(name)}")
-    reading = source.read(path, options)
+    reading = source.read(path, replace(options, min_label_documents=min_label_documents))
     return prepare(
         reading,
         out or cached_corpus(name),
@@ -43,7 +44,9 @@ def prepare_source(
         licence=source.licence,
         plan=plan or reading.plan,
         max_words=source.max_words if max_words == AS_SOURCE else max_words,
-        min_label_documents=min_label_documents or source.min_label_documents,
+        min_label_documents=(
+            source.min_label_documents if min_label_documents is None else min_label_documents
+        ),
         force=force,
         progress=progress,
         notes=reading.notes,

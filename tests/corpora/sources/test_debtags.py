@@ -6,7 +6,7 @@ import os
 import pyarrow as pa
 import pytest
 
-from seq2set.corpora.document import Document
+from seq2set.corpora.document import SPLITS, Document
 from seq2set.corpora.known import prepare_source
 from seq2set.corpora.sources.debian_index import read_stanzas
 from seq2set.corpora.sources.debtags import DEBTAGS
@@ -99,6 +99,15 @@ def test_untagged_and_repeated_packages_are_left_out_and_counted(tmp_path):
     assert reading.notes["remarks"] == [
         "there is no Translation-en here, so 51 packages have a short description only"
     ]
+
+
+def test_as_many_packages_as_were_asked_for_keep_a_tag(tmp_path):
+    path = tmp_path / "avail"
+    path.write_text(many(3) + stanza("x", "role::program, devel::rare"), encoding="utf-8")
+    plan = SplitPlan("grouped", valid=1, test=1)
+    corpus = prepare_source("debtags", path, tmp_path / "out", plan=plan, min_label_documents=1)
+    kept = {label for part in SPLITS for one in corpus.split(part).labels() for label in one}
+    assert kept == {"role::program", "devel::rare"}
 
 
 def test_sister_packages_stay_together_when_prepared(tmp_path):

@@ -3,7 +3,8 @@ import sys
 
 import pytest
 
-from seq2set.corpora.document import Document
+from seq2set.corpora.document import SPLITS, Document
+from seq2set.corpora.known import prepare_source
 from seq2set.corpora.sources.medline import FILE, MEDLINE, bundled_file, read_records
 from seq2set.corpora.sources.options import SourceOptions
 from seq2set.corpora.splits import SplitPlan
@@ -97,6 +98,25 @@ def test_headings_of_fewer_than_100_records_are_dropped(tmp_path):
     assert {document.labels for document in documents} == {("Humans",)}
     assert reading.notes["frequent_labels"] == {"min_documents": 100, "documents_left_out": 1}
     assert reading.plan == SplitPlan("random", valid=0.1, test=0.1, seed=7)
+
+
+@pytest.mark.parametrize(("least", "labels"), [(2, {"Humans", "Rats"}), (3, {"Humans"}), (None, set())])
+def test_as_many_records_as_were_asked_for_keep_a_heading(tmp_path, least, labels):
+    # Humans is in 5 records, Rats in 2 of them: by default, 100 are wanted, and no heading has them.
+    articles = [
+        article(str(n), headings=[heading("Humans"), *([heading("Rats")] if n < 2 else [])]) for n in range(5)
+    ]
+    path, plan = write(tmp_path, *articles), SplitPlan("random", valid=1, test=1)
+    if not labels:
+        with pytest.raises(CorpusError, match="no label has at least 100 documents among the 5"):
+            prepare_source("medline", path, tmp_path / "out", plan=plan)
+        return
+    corpus = prepare_source("medline", path, tmp_path / "out", plan=plan, min_label_documents=least)
+    kept = {label for part in SPLITS for one in corpus.split(part).labels() for label in one}
+    assert kept == labels
+    assert corpus.facts["min_label_documents"] == least
+    with pytest.raises(InputError, match="min_label_documents is 0; it must be 1 or more"):
+        prepare_source("medline", path, tmp_path / "none", min_label_documents=0)
 
 
 def test_the_later_of_two_records_counts(tmp_path):

@@ -4,7 +4,7 @@ From apt's package index (or files of one, named with --from): the text is the s
 description, the labels are the package's tags, and packages built from one source stay in one split, for
 sister packages share most of their words. Packages without tags are left out: nobody has tagged them yet.
 So are packages that repeat a description word by word, for the like of them would stand in training and in
-test. Only tags of at least 50 packages are kept, and packages that keep one.
+test. Only tags of at least 50 packages are kept, or of as many as were asked for, and packages that keep one.
 
 Or from a folder with train.jsonl, val.jsonl and test.jsonl (`id`, `source`, `text`, `labels`), split and
 labelled as given; or from one such file, split by source.
@@ -52,7 +52,7 @@ def _read(path: Path | None, options: SourceOptions) -> Reading:
         return Reading(_jsonl(path, options), options.plan(DEBTAGS.plan), {"form": "jsonl"})
     notes: Notes = {"form": "package index"}
     packages = _from_index(_index(path), notes)
-    documents = with_frequent_labels(packages, MIN_PACKAGES, notes)
+    documents = with_frequent_labels(packages, options.least_documents(MIN_PACKAGES), notes)
     return Reading(documents, options.plan(DEBTAGS.plan), notes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from seq2set.corpora.document import Document
 from seq2set.corpora.sources.source import Notes
-from seq2set.errors import CorpusError
+from seq2set.errors import CorpusError, InputError
 
 
 def with_frequent_labels(
@@ -19,6 +19,8 @@ def with_frequent_labels(
     the same as having none; `notes` is told how many. An id that comes again replaces the earlier
     document. All documents are held in memory, so this is for corpora of up to some 100,000.
     """
+    if min_documents < 1:
+        raise InputError(f"min_label_documents is {min_documents}; it must be 1 or more")
     unique = {document.id: document for document in documents}.values()
     counts = Counter(label for document in unique for label in document.labels)
     dropped = 0

@@ -8,7 +8,8 @@ What is deliberate here:
 - Records without an abstract, without headings or without English among their languages are left out. The
   abstract is MEDLINE's own; `OtherAbstract` is often in another language.
 - Parts of a structured abstract are joined without their labels (`METHODS`), which tell of form, not subject.
-- Only headings of at least 100 records are kept; a record that keeps none is left out.
+- Only headings of at least 100 records are kept, or of as many as were asked for; a record that keeps none is
+  left out.
 - Where a file holds a record twice, the later one counts, as in MEDLINE's own updates.
 """
 
@@ -87,7 +88,8 @@ def _read(path: Path | None, options: SourceOptions) -> Reading:
     options.chosen_split("medline")
     notes: Notes = {}
     records = read_records(path or bundled_file())
-    return Reading(with_frequent_labels(records, MIN_RECORDS, notes), options.plan(MEDLINE.plan), notes)
+    documents = with_frequent_labels(records, options.least_documents(MIN_RECORDS), notes)
+    return Reading(documents, options.plan(MEDLINE.plan), notes)
 
 
 MEDLINE = Source(

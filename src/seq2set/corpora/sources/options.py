@@ -13,7 +13,8 @@ class SourceOptions:
     """What a user may ask of a known source; None leaves the choice to the source.
 
     `split` names one of the source's splits. `valid` and `test` are numbers of documents or shares, and
-    `seed` is the seed, of whatever part of the split is random.
+    `seed` is the seed, of whatever part of the split is random. Labels of fewer than `min_label_documents`
+    documents are dropped.
     """
 
     split: str | None = None
@@ -21,6 +22,7 @@ class SourceOptions:
     test: int | float | None = None
     seed: int | None = None
     encoding: str | None = None
+    min_label_documents: int | None = None
 
     def plan(self, default: SplitPlan) -> SplitPlan:
         """Return a source's split plan with the sizes and the seed that were asked for."""
@@ -30,6 +32,10 @@ class SourceOptions:
             test=default.test if self.test is None else self.test,
             seed=default.seed if self.seed is None else self.seed,
         )
+
+    def least_documents(self, default: int) -> int:
+        """Return how many documents a label must have, by default as many as the source wants."""
+        return default if self.min_label_documents is None else self.min_label_documents
 
     def chosen_split(self, source: str, known: tuple[str, ...] = ()) -> str | None:
         """Return the split asked for, or refuse a name that the source does not have."""

@@ -120,8 +120,16 @@ def test_a_limit_holds_in_a_beam(world: World) -> None:
     found = set_beam_search(policy, width=4, max_steps=2)
     assert found.lengths.max() == 2
     torch.testing.assert_close(
-        found.log_prob, score_sequences(policy, found.labels).log_prob, atol=1e-5, rtol=1e-5
+        found.log_prob, score_sequences(policy, found.labels, max_steps=2).log_prob, atol=1e-5, rtol=1e-5
     )
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_all_sets_within_a_limit_have_probability_one_together(world: World, limit: int) -> None:
+    policy = world(labels=3, documents=6, seed=2)
+    found = set_beam_search(policy, width=8, max_steps=limit)  # there are 8 sets
+    assert found.lengths.max() == limit
+    torch.testing.assert_close(found.set_log_prob.exp().sum(1), torch.ones(6), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("width", [2, 3])

@@ -99,12 +99,41 @@ def test_greedy_takes_the_likeliest_each_time(table: Any) -> None:
     torch.testing.assert_close(found.log_prob, torch.tensor([0.375]).log())
 
 
-def test_a_lower_limit_forces_eos_and_counts_what_the_model_gives_it(table: Any) -> None:
+def test_an_eos_that_a_limit_forces_counts_nothing(table: Any) -> None:
+    # The model gives eos 0.1 / (0.3 + 0.1) = 0.25 after 1, but at the limit nothing else can come.
     policy = table(2, {(): (0.3, 0.5, 0.2), (1,): (0.3, 0.6, 0.1)})
-    torch.testing.assert_close(greedy(policy, max_steps=1).steps.exp(), torch.tensor([[0.5, 0.25]]))
+    torch.testing.assert_close(greedy(policy, max_steps=1).steps.exp(), torch.tensor([[0.5, 1.0]]))
     many = sample(policy, samples=50, max_steps=1, generator=generator())
     assert many.lengths.max() == 1
-    torch.testing.assert_close(many.log_prob, score_sequences(policy, many.labels).log_prob)
+    scored = score_sequences(policy, many.labels, max_steps=1)
+    torch.testing.assert_close(many.log_prob, scored.log_prob)
+    # [], [0], [1], and [0, 1], which is too long
+    every = torch.tensor([[[4, 4], [0, 4], [1, 4], [0, 1]]])
+    chances = score_sequences(policy, every, max_steps=1).log_prob.exp()
+    torch.testing.assert_close(chances, torch.tensor([[0.2, 0.3, 0.5, 0.0]]))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, None])
+def test_the_probabilities_of_all_that_a_limit_allows_sum_to_one(world: World, limit: int | None) -> None:
+    policy = world(labels=4, documents=5, seed=3, dtype=torch.float64)
+    orders = [order for size in range(5) for order in itertools.permutations(range(4), size)]
+    every = torch.tensor([list(order) + [6] * (4 - len(order)) for order in orders]).expand(5, -1, -1)
+    scored = score_sequences(policy, every, max_steps=limit).log_prob
+    lengths = (every < 4).sum(-1)
+    assert torch.equal(scored.isneginf(), lengths > (limit or 4))
+    one = torch.ones(5, dtype=torch.float64)
+    torch.testing.assert_close(scored.exp().sum(1), one, atol=1e-12, rtol=0)
+    # As many places as there are sequences: a beam that drops none.
+    beam = beam_search(policy, width=65, max_steps=limit).log_prob
+    torch.testing.assert_close(beam.exp().sum(1), one, atol=1e-12, rtol=0)
+    torch.testing.assert_close(beam, scored.sort(descending=True).values, atol=1e-10, rtol=0)
+    # What was drawn is counted as it was drawn, alone and in a batch.
+    drawn = sample(policy, samples=30, max_steps=limit, generator=generator())
+    again = score_sequences(policy, drawn.labels, max_steps=limit)
+    torch.testing.assert_close(drawn.steps, again.steps, atol=1e-12, rtol=0)
+    best = greedy(policy, max_steps=limit)
+    again = score_sequences(policy, best.labels, max_steps=limit)
+    torch.testing.assert_close(best.steps, again.steps, atol=1e-12, rtol=0)
 
 
 def test_samples_have_the_frequencies_of_their_probabilities(world: World) -> None:

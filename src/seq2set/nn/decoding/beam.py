@@ -128,11 +128,14 @@ def _first_beam(policy: Policy[S], width: int) -> _Beam:
 
 
 def _extensions(logits: Tensor, beam: _Beam, *, last: bool) -> Tensor:
-    """Log-probabilities of what may come next; an ended hypothesis stays as it is, at no cost."""
+    """Log-probabilities of what may come next.
+
+    An ended hypothesis stays as it is, at no cost, and at the limit the end has no alternative to cost any.
+    """
     log_probs = masked_log_probs(logits, beam.emitted)
     closed = torch.ones_like(beam.finished) if last else beam.finished
     log_probs[..., :-1].masked_fill_(closed[..., None], float("-inf"))
-    log_probs[..., -1].masked_fill_(beam.finished, 0.0)
+    log_probs[..., -1].masked_fill_(closed, 0.0)
     return log_probs
 
 

@@ -1,8 +1,8 @@
 """Rollouts: one label after another until `eos`, chosen by whatever rule is given.
 
 A rollout emits at most `max_steps` labels, by default as many as there are; then only `eos` is left, and its
-probability is 1. Under a lower limit `eos` is forced, but counted with the probability that the model gives
-it, so that `log_prob` is always the model's own of the whole sequence. Rows that have ended leave the batch.
+probability is 1, whatever the model would have given it: the probabilities of all sequences within the limit
+sum to 1, as the policy gradient needs them. Rows that have ended leave the batch.
 
 Letters: B documents, K hypotheses a document, S labels of the longest hypothesis, T places of a source,
 L labels, H hidden units; B' and K' of them still there.
@@ -118,7 +118,7 @@ def roll_out(
     for step in range(limit + 1):
         log_probs = masked_log_probs(policy.logits(state.features), emitted)
         turn = Turn(log_probs, emitted, rows.documents, rows.hypotheses, finished)
-        picked = pick(turn) if step < limit else counted(turn, torch.full_like(rows.hypotheses, symbols.eos))
+        picked = pick(turn) if step < limit else _forced(turn, symbols)
         parts = (state.output,) * keep_states + state.attention * keep_attention
         kept.append(_keep(rows, picked, parts, finished, symbols))
         finished = finished | (picked.symbols == symbols.eos)
@@ -140,6 +140,12 @@ def roll_out(
 def counted(turn: Turn, symbols: Tensor) -> Picked:
     """Count symbols (B', K') with their own log-probability."""
     return Picked(symbols, turn.log_probs.gather(-1, symbols[..., None])[..., 0])
+
+
+def _forced(turn: Turn, symbols: Symbols) -> Picked:
+    """End every hypothesis: what has no alternative has probability 1, and so teaches nothing."""
+    ending = torch.full(turn.finished.shape, symbols.eos, device=turn.finished.device)
+    return Picked(ending, turn.log_probs.new_zeros(turn.finished.shape))
 
 
 def without_hypotheses(rollout: Rollout) -> Rollout:

@@ -19,6 +19,7 @@ from seq2set.nn.decoding.policy import (
     narrowed,
     nothing_emitted,
     opened,
+    step_limit,
     with_emitted,
 )
 from seq2set.nn.decoding.rollout import Picked, Rollout, Turn, roll_out, without_hypotheses
@@ -45,14 +46,17 @@ class _Step(NamedTuple):
     """(B', K', L + 1)"""
 
 
-def score_sequences(policy: Policy[S], labels: Tensor) -> Scores:
+def score_sequences(policy: Policy[S], labels: Tensor, *, max_steps: int | None = None) -> Scores:
     """Score sequences (B, S) or (B, K, S) that are padded with `pad`, with their gradients.
 
     This is the sum in L(phi), under the mask of eq. 6: a sequence that repeats a label has log-probability
-    -inf. The output layer runs once for each stretch of steps in which no row leaves.
+    -inf. Under a limit of `max_steps` labels, as searches have one, the `eos` of a sequence of so many labels
+    is forced and counts 0, and a longer sequence has log-probability -inf. The output layer runs once for
+    each stretch of steps in which no row leaves.
     """
     if labels.dim() == 2:
-        return Scores(score_sequences(policy, labels[:, None]).steps[:, 0])
+        return Scores(score_sequences(policy, labels[:, None], max_steps=max_steps).steps[:, 0])
+    limit = step_limit(policy, max_steps)
     targets = _ended(labels, Symbols(policy.labels))  # (B, K, S + 1)
     lengths = (labels < policy.labels).sum(-1)  # (B, K)
     rows, longest = all_rows(policy.documents, labels.shape[1], policy.device), int(lengths.max())
@@ -77,7 +81,17 @@ def score_sequences(policy: Policy[S], labels: Tensor) -> Scores:
             state = policy.advance(state, targets[..., step])
     steps = functional.pad(torch.cat(pieces, -1), (0, whole[-1] - longest - 1))
     place = torch.arange(whole[-1], device=steps.device)
-    return Scores(steps.masked_fill(place > (labels < policy.labels).sum(-1)[..., None], 0.0))
+    steps = steps.masked_fill(place > (labels < policy.labels).sum(-1)[..., None], 0.0)
+    return Scores(_limited(steps, labels < policy.labels, limit))
+
+
+def _limited(steps: Tensor, there: Tensor, limit: int) -> Tensor:
+    """Count the step after the last label that the limit allows: a forced `eos`, or a label too many."""
+    if limit >= steps.shape[-1]:
+        return steps
+    beyond = there[..., limit] if limit < there.shape[-1] else torch.zeros_like(there[..., 0])  # (B, K)
+    last = torch.zeros_like(steps[..., limit]).masked_fill(beyond, float("-inf"))
+    return torch.cat([steps[..., :limit], last[..., None], steps[..., limit + 1 :]], -1)
 
 
 def _scored(policy: Policy[S], stretch: list[_Step], targets: Tensor) -> Tensor:

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from seq2set.config import Config, build_config
 from seq2set.errors import ConfigError, InputError, OutputError
+from seq2set.provenance import Provenance
 from seq2set.runs import RunFolder
+from seq2set.tagger import Examples, fingerprint_of
 
 
 def test_a_new_run_keeps_its_settings(tmp_path: Path) -> None:
@@ -36,6 +41,51 @@ def test_resume_takes_the_same_settings_only(tmp_path: Path) -> None:
 
 def test_resume_without_a_run_begins_one(tmp_path: Path) -> None:
     assert RunFolder.start(tmp_path / "run", Config(), resume=True).config.is_file()
+
+
+def test_a_run_records_its_documents_when_it_begins_and_takes_no_others(tmp_path: Path) -> None:
+    learn, tune = Examples(["wheat", "oil"], [["grain"], ["oil", "grain"]]), Examples(["corn"], [["grain"]])
+    begun = Provenance("mine", "f1", fingerprint_of(learn, tune), 2, 1, 2)
+    run = RunFolder.start(tmp_path / "run", Config(), provenance=begun)
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {
+        "format": 1,
+        "corpus": "mine",
+        "fingerprint": "f1",
+        "documents": begun.documents,
+        "train": 2,
+        "valid": 1,
+        "labels": 2,
+    }
+    RunFolder.start(tmp_path / "run", Config(), provenance=begun, resume=True)
+    # The splits that a training does not read may change.
+    RunFolder.start(tmp_path / "run", Config(), provenance=replace(begun, fingerprint="f2"), resume=True)
+    assert run.stands_on(begun)
+    other = replace(begun, documents="else", train=1234)
+    assert not run.stands_on(other)
+    with pytest.raises(InputError) as caught:
+        RunFolder.start(tmp_path / "run", Config(), provenance=other, resume=True)
+    assert str(caught.value) == (
+        f"{tmp_path / 'run'} was begun on other documents: 2 to learn from, 1 to tune on, 2 labels "
+        f"(fingerprint {begun.documents}); mine now has 1,234, 1 and 2 (fingerprint else); put the corpus "
+        "back as it was, or name another --out"
+    )
+
+
+def test_the_fingerprint_of_examples_sees_every_change() -> None:
+    texts, sets, ids = ["a b", "c"], [["x"], ["y", "x"]], ["1", "2"]
+    one, other = Examples(texts, sets, ids), Examples(["d"], [["y"]], ["3"])
+    assert fingerprint_of(one, other) == fingerprint_of(Examples(texts, sets, ids), other)
+    changed = [
+        (Examples(["a b", "d"], sets, ids), other),
+        (Examples(texts, [["x"], ["y"]], ids), other),
+        (Examples(texts, sets, ["1", "4"]), other),
+        (one.pick(np.array([1, 0])), other),
+        (Examples(texts, sets, ids, {"x": 1}), other),
+        (Examples([*texts, "d"], [*sets, ["y"]], [*ids, "3"]), Examples([], [])),
+        (other, one),
+        (one, Examples(["d"], [["x"]], ["3"])),
+    ]
+    assert len({fingerprint_of(one, other), *(fingerprint_of(*parts) for parts in changed)}) == 9
 
 
 def test_history_passes_over_a_line_cut_off_by_a_crash(tmp_path: Path) -> None:

@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from seq2set.config import Config, changes, differ_only_in, load_config, write_toml
+from seq2set.config.reading import reads
 from seq2set.errors import ConfigError, InputError
 from seq2set.files import output_errors, refuse_occupied, write_text
+from seq2set.provenance import (
+    RECORD,
+    Provenance,
+    read_provenance,
+    refuse_other_documents,
+    write_provenance,
+)
 
 Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
@@ -50,24 +58,65 @@ class RunFolder:
 
     @classmethod
     def start(
-        cls, path: Path, config: Config, *, resume: bool = False, watch: Watch | None = None
+        cls,
+        path: Path,
+        config: Config,
+        *,
+        provenance: Provenance | None = None,
+        resume: bool = False,
+        watch: Watch | None = None,
     ) -> RunFolder:
-        """Begin a run in an empty folder, or go on with one whose settings are the same."""
+        """Begin a run in an empty folder, or go on with one whose settings and documents are the same."""
         run = cls(path, watch)
         if resume and run.config.is_file():
             refuse_changes(path, run.config, config)
+            if provenance is not None:
+                run.check_documents(provenance)
             # A line that a crash cut off would spoil the one that comes after it.
             run.truncate(len(run.records()))
-            return run
-        if path.is_dir() and run.config.is_file():
+        elif run.config.is_file():
             raise InputError(
                 f"{path} holds a run already; pass --resume to go on with it, or name another folder"
             )
-        refuse_occupied(path)
+        elif not run._killed_while_it_began():
+            refuse_occupied(path)
         with output_errors(path):
             run.checkpoints.mkdir(parents=True, exist_ok=True)
-        write_toml(config, run.config)
+        if provenance is not None and not run.has_learnt():
+            write_provenance(path, provenance)
+        if not run.config.is_file():
+            write_toml(config, run.config)  # last: it says that the run has begun
         return run
+
+    def check_documents(self, now: Provenance) -> None:
+        """Refuse to go on with documents other than those that the run was begun on.
+
+        Versions before recorded no documents. What a network of theirs has learnt is compared by its size
+        when it is read back; classifiers would fit any documents.
+        """
+        if (begun := read_provenance(self.path)) is not None:
+            refuse_other_documents(self.path, begun, now)
+        elif self.has_learnt() and not self.model.is_dir() and _is_linear(load_config(self.config)):
+            raise InputError(
+                f"{self.path} was begun by an earlier version, which did not record its documents, so that "
+                f"its classifiers cannot be compared with {now.corpus}; delete {self.path} or name another "
+                "--out"
+            )
+
+    def stands_on(self, documents: Provenance) -> bool:
+        """Say whether the run is known to have been begun on these documents."""
+        begun = read_provenance(self.path)
+        return begun is not None and begun.documents == documents.documents
+
+    def has_learnt(self) -> bool:
+        """Say whether there is anything in the folder that was learnt from documents."""
+        return self.model.is_dir() or self.history.is_file() or any(self.checkpoints.glob("*.safetensors"))
+
+    def _killed_while_it_began(self) -> bool:
+        """Say whether the folder holds what comes before the settings and nothing else."""
+        if not self.path.is_dir() or any(path.is_file() for path in self.checkpoints.rglob("*")):
+            return False
+        return all(path.name == "checkpoints" or RECORD in path.name for path in self.path.iterdir())
 
     def differs_only_in(self, sections: tuple[str, ...], config: Config) -> bool:
         """Say whether the run's settings differ from others, and in nothing but these sections."""
@@ -102,3 +151,7 @@ def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
     if changed:
         faults = [f"{folder} was begun with other settings: {change}" for change in changed]
         raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])
+
+
+def _is_linear(config: Config) -> bool:
+    return not reads(config.model, "training.epochs")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -81,8 +83,20 @@ class Examples:
         """Return the label sets of all examples."""
         return self.label_sets
 
+    def digest(self) -> str:
+        """Return a text that differs where an id, a text, a label or the order of the examples differs."""
+        seen = hashlib.sha256(json.dumps(sorted(self.depths.items())).encode())
+        for row in zip(self.ids, self.texts, self.label_sets, strict=True):
+            seen.update(json.dumps(row).encode())
+        return seen.hexdigest()
+
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
         """Give the examples as documents in batches."""
         documents = map(Document, self.ids, self.texts, self.label_sets)
         while batch := list(islice(documents, size)):
             yield batch
+
+
+def fingerprint_of(*parts: Examples) -> str:
+    """Return a short text that differs where the examples, or the part that they stand in, differ."""
+    return hashlib.sha256("".join(part.digest() for part in parts).encode()).hexdigest()[:16]

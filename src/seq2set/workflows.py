@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seq2set.bundle import save_model
+from seq2set.bundle import read_about, save_model
 from seq2set.cards import model_card
 from seq2set.config import Config, DataSettings
 from seq2set.corpora.label_tree import LabelTree
@@ -25,8 +25,9 @@ from seq2set.models.registry import training_of
 from seq2set.predictions import Request
 from seq2set.predictor import Prediction, Predictor, TextItem
 from seq2set.progress import Progress, Silent
+from seq2set.provenance import Provenance, read_provenance
 from seq2set.runs import RunFolder, Watch
-from seq2set.tagger import Examples, Tagger
+from seq2set.tagger import Examples, Tagger, fingerprint_of
 from seq2set.training.tracking import tracked
 
 UNSPLIT = SplitPlan("random", valid=0, test=0)
@@ -53,12 +54,18 @@ def train(
     """
     progress = progress or Silent()
     corpus = corpus_of(config.data)
-    run = _run_folder(out, config, resume, watch)
+    learn, tune = training_examples(corpus, config.seed, progress)
+    run = _run_folder(out, config, provenance_of(corpus, learn, tune), resume, watch)
     if run.model.is_dir():
+        _refuse_other_corpus(run, corpus)
         progress.note(f"{out} is finished already")
         return run
+    if read_provenance(out) is None:
+        progress.note(
+            f"{out} was begun by an earlier version, which did not record its documents: that {corpus.name} "
+            "is still the same is checked by the number of its words and labels only"
+        )
     began = time.perf_counter()
-    learn, tune = training_examples(corpus, config.seed, progress)
     tagger = training_of(config.model)(config, learn, tune, run, progress)
     if process_rank() > 0:
         return run
@@ -75,15 +82,36 @@ def train(
     return run
 
 
-def _run_folder(out: Path, config: Config, resume: bool, watch: Watch | None) -> RunFolder:
-    """Let the first process begin the run, and the others join it."""
+def _run_folder(
+    out: Path, config: Config, provenance: Provenance, resume: bool, watch: Watch | None
+) -> RunFolder:
+    """Let the first process begin the run, and the others join it on the same documents."""
     if process_rank() == 0:
-        return RunFolder.start(out, config, resume=resume, watch=tracked(config, out, watch))
+        watch = tracked(config, out, watch)
+        return RunFolder.start(out, config, provenance=provenance, resume=resume, watch=watch)
     for _ in range(JOINING_SECONDS * 10):
         if (run := RunFolder(out)).config.is_file():
+            run.check_documents(provenance)
             return run
         time.sleep(0.1)
     raise WorkError(f"process {process_rank()} waited {JOINING_SECONDS} s in vain for the run {out} to begin")
+
+
+def provenance_of(corpus: PreparedCorpus, learn: Examples, tune: Examples) -> Provenance:
+    """Say which documents of a corpus a training stands on."""
+    labels = {label for labels in learn.label_sets for label in labels}
+    documents = fingerprint_of(learn, tune)
+    return Provenance(corpus.name, corpus.fingerprint, documents, len(learn), len(tune), len(labels))
+
+
+def _refuse_other_corpus(run: RunFolder, corpus: PreparedCorpus) -> None:
+    """Refuse to take a finished run that recorded nothing when it began for one on another corpus."""
+    trained_on = read_about(run.path).get("corpus", {}).get("fingerprint", corpus.fingerprint)
+    if read_provenance(run.path) is None and trained_on != corpus.fingerprint:
+        raise InputError(
+            f"{run.path} is finished, but on another corpus than {corpus.name} is now (fingerprint "
+            f"{trained_on}, now {corpus.fingerprint}); put the corpus back as it was, or name another --out"
+        )
 
 
 def evaluate(

@@ -24,6 +24,7 @@ LAYERS = {
     "locking": 1,
     "config": 2,
     "text": 2,
+    "provenance": 2,
     "runs": 3,
     "corpora": 3,
     "vocabulary": 4,

@@ -22,7 +22,8 @@ def test_train_writes_a_run_and_says_what_is_next(
     )
     assert outcome.code == 0
     assert f"seq2set evaluate {run}" in outcome.err
-    assert {path.name for path in run.iterdir()} == {"config.toml", "history.jsonl", "checkpoints", "model"}
+    files = {"run.json", "config.toml", "history.jsonl", "checkpoints", "model"}
+    assert {path.name for path in run.iterdir()} == files
 
 
 def test_a_finished_run_is_left_alone(seq2set, small_corpus: PreparedCorpus, tmp_path: Path) -> None:

@@ -60,17 +60,22 @@ def test_batches_reach_over_the_row_groups_of_a_file(folder: Path) -> None:
 def test_the_fingerprint_follows_the_documents(folder: Path, tmp_path: Path) -> None:
     first = PreparedCorpus.open(folder).fingerprint
     assert re.fullmatch("[0-9a-f]{16}", first)
-    same, other = (
-        prepare(
-            documents, tmp_path / name, name=name, source="", licence="", plan=SplitPlan("given", valid=0)
-        )
-        for name, documents in (
-            ("same", DOCUMENTS),
-            ("other", [*DOCUMENTS[:3], DOCUMENTS[3]._replace(text="5")]),
-        )
-    )
-    assert same.fingerprint == first
-    assert other.fingerprint != first
+    *some, last = DOCUMENTS
+    changed = {
+        "same": DOCUMENTS,
+        "text": [*some, last._replace(text="5")],
+        "label": [*some, last._replace(labels=("z",))],
+        "id": [*some, last._replace(id="9")],
+        "split": [*some, last._replace(split="train" if last.split == "test" else "test")],
+        "order": [DOCUMENTS[1], DOCUMENTS[0], *DOCUMENTS[2:]],
+    }
+    plan = SplitPlan("given", valid=0)
+    found = {
+        name: prepare(documents, tmp_path / name, name=name, source="", licence="", plan=plan).fingerprint
+        for name, documents in changed.items()
+    }
+    assert found["same"] == first
+    assert len(set(found.values())) == len(changed)
 
 
 def test_an_unknown_split_is_refused(folder: Path) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.config import Config
+from changing_corpora import all_documents, with_one_label_rare, write_prepared
+from seq2set.config import Config, build_config
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import WorkError
+from seq2set.errors import InputError, WorkError
 from seq2set.workflows import train
 
 
@@ -68,4 +69,19 @@ def test_a_run_that_nobody_begins(
     monkeypatch.setattr("seq2set.workflows.JOINING_SECONDS", 0)
     config = Config.model_validate({"data": {"corpus": str(small_corpus.folder)}})
     with pytest.raises(WorkError, match="process 1 waited 0 s in vain for the run .* to begin"):
+        train(config, tmp_path / "run")
+
+
+def test_all_processes_stand_on_the_same_documents(
+    small_corpus: PreparedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "corpus"
+    documents = all_documents(small_corpus)
+    write_prepared(folder, documents)
+    config = build_config(model="br", assignments=[f'data.corpus="{folder}"', "linear.c=[1]"])
+    train(config, tmp_path / "run")
+    monkeypatch.setenv("RANK", "1")
+    train(config, tmp_path / "run")
+    write_prepared(folder, with_one_label_rare(documents))
+    with pytest.raises(InputError, match="run was begun on other documents: 96 to learn from, 32 to tune on"):
         train(config, tmp_path / "run")

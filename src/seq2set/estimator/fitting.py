@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tempfile
 import time
 import warnings
@@ -20,7 +18,7 @@ from seq2set.evaluation import evaluate_tagger
 from seq2set.models.registry import training_of
 from seq2set.progress import Progress
 from seq2set.runs import RunFolder
-from seq2set.tagger import Examples, Tagger
+from seq2set.tagger import Examples, Tagger, fingerprint_of
 
 
 class Trained(NamedTuple):
@@ -92,13 +90,5 @@ def _facts(tagger: Tagger, parts: Carved) -> dict[str, Any]:
         "valid": len(tune),
         "labels": len(tagger.labels),
         "labels_a_document": sum(tagger.labels.frequencies) / len(learn),
-        "fingerprint": _fingerprint(learn, tune),
+        "fingerprint": fingerprint_of(learn, tune),
     }
-
-
-def _fingerprint(*parts: Examples) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        for text, labels in zip(part.texts, part.label_sets, strict=True):
-            digest.update(json.dumps([text, labels]).encode())
-    return digest.hexdigest()[:16]

@@ -64,12 +64,15 @@ class Examples:
         label_sets: Sequence[Sequence[str]],
         ids: Sequence[str] | None = None,
         depths: Mapping[str, int] | None = None,
+        groups: Sequence[str] | None = None,
     ):
         assert len(texts) == len(label_sets)
         self.texts, self.label_sets = list(texts), [tuple(one) for one in label_sets]
         self.ids = list(ids) if ids is not None else [str(number) for number in range(1, len(texts) + 1)]
         self.depths = dict(depths or {})
         """How deep each label stands in the corpus's label tree, where it has one."""
+        self.groups = None if groups is None else list(groups)
+        """Which texts belong together, such as packages of one source; None where nothing is known of it."""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -77,7 +80,8 @@ class Examples:
     def pick(self, index: npt.NDArray[np.intp]) -> Examples:
         """Return the examples at the given places."""
         texts, sets = [self.texts[i] for i in index], [self.label_sets[i] for i in index]
-        return Examples(texts, sets, [self.ids[i] for i in index], self.depths)
+        groups = None if self.groups is None else [self.groups[i] for i in index]
+        return Examples(texts, sets, [self.ids[i] for i in index], self.depths, groups)
 
     def labels(self) -> list[tuple[str, ...]]:
         """Return the label sets of all examples."""

@@ -220,7 +220,7 @@ def training_examples(corpus: PreparedCorpus, seed: int, progress: Progress) -> 
 
 def examples(split: Split, depths: Mapping[str, int] | None = None) -> Examples:
     """Load a whole split into memory."""
-    return Examples(split.texts(), split.labels(), split.ids(), depths)
+    return Examples(split.texts(), split.labels(), split.ids(), depths, split.groups())
 
 
 def label_depths(corpus: PreparedCorpus) -> dict[str, int]:

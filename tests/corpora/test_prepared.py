@@ -171,3 +171,33 @@ def change_facts(folder: Path, change: Any) -> None:
 
 def size_of(folder: Path) -> int:
     return (folder / "train.parquet").stat().st_size
+
+
+GROUPED = [
+    Document("a", "one two", ("x", "y"), "train", "g1"),
+    Document("b", "three", (), "train", "g2"),
+    Document("c", "four", ("y",), "train"),
+    Document("d", "five", ("x",), "test", "g1"),
+]
+
+
+def test_groups_are_kept_where_documents_have_them(tmp_path: Path) -> None:
+    plan = SplitPlan("given", valid=0)
+    corpus = prepare(GROUPED, tmp_path / "c", name="few", source="here", licence="none", plan=plan)
+    reopened = PreparedCorpus.open(corpus.folder)
+    # A document without a group is a group of its own.
+    assert reopened.split("train").groups() == ["g1", "g2", "document c"]
+    assert reopened.split("test").groups() == ["g1"]
+    assert reopened.split("valid").groups() == []
+    assert [one for batch in reopened.split("train").iter_batches(2) for one in batch] == GROUPED[:3]
+    assert pq.read_schema(corpus.folder / "train.parquet").names == ["id", "text", "labels", "group"]
+    assert reopened.facts["counts"]["groups"] == 2
+
+
+def test_a_corpus_without_groups_has_no_column_for_them(folder: Path) -> None:
+    corpus = PreparedCorpus.open(folder)
+    assert corpus.split("train").groups() is None
+    assert corpus.split("valid").groups() is None
+    assert pq.read_schema(folder / "train.parquet").names == ["id", "text", "labels"]
+    assert "groups" not in corpus.facts["counts"]
+    assert all(document.group is None for document in next(corpus.split("train").iter_batches(9)))

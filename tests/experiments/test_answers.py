@@ -5,7 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seq2set.corpora.document import Document
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.preparing import prepare
+from seq2set.corpora.splits import SplitPlan
 from seq2set.experiments.answers import Answers, Sets, measure
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
@@ -72,3 +75,31 @@ def test_labels_that_training_never_saw_come_last(br_run: RunFolder) -> None:
     assert answers.names == (*tagger.labels.names, "zebra")
     assert answers.frequencies == (*tagger.labels.frequencies, 0)
     assert [answers.names[one] for one in answers.actual.row(0)] == ["grain", "zebra"]
+
+
+def test_groups_of_the_documents_are_kept(tmp_path: Path, br_run: RunFolder) -> None:
+    tagger = Predictor.open(br_run.path).tagger
+    part = Examples(["wheat", "crude"], [("grain",), ("oil",)], groups=["g1", "g1"])
+    answers = measure(tagger, part, Request(), Silent()).answers
+    assert answers.groups == ("g1", "g1")
+    answers.save(tmp_path / "answers.npz")
+    assert Answers.load(tmp_path / "answers.npz").groups == ("g1", "g1")
+
+
+def test_answers_without_groups_say_so(tmp_path: Path, br_run: RunFolder) -> None:
+    tagger = Predictor.open(br_run.path).tagger
+    answers = measure(tagger, Examples(["wheat"], [("grain",)]), Request(), Silent()).answers
+    assert answers.groups is None
+    answers.save(tmp_path / "answers.npz")
+    with np.load(tmp_path / "answers.npz", allow_pickle=False) as arrays:
+        assert "groups" not in arrays.files
+    assert Answers.load(tmp_path / "answers.npz").groups is None
+
+
+def test_examples_take_their_groups_from_the_split(tmp_path: Path) -> None:
+    documents = [Document(f"d{n}", "wheat", ("grain",), "train", f"g{n // 2}") for n in range(4)]
+    plan = SplitPlan("given", valid=0)
+    corpus = prepare(documents, tmp_path / "c", name="c", source="here", licence="none", plan=plan)
+    learn = examples(corpus.split("train"))
+    assert learn.groups == ["g0", "g0", "g1", "g1"]
+    assert learn.pick(np.array([0, 3])).groups == ["g0", "g1"]

@@ -125,3 +125,15 @@ def test_a_threshold_that_leaves_nothing_is_refused(tmp_path: Path) -> None:
     ):
         reduction(small_options(corpus, tmp_path / "out", ("br",)))
     assert not (tmp_path / "out").exists()
+
+
+def test_the_part_keeps_the_groups(tmp_path: Path) -> None:
+    documents = [Document(f"d{n}", f"text {n}", ("a",), "train", f"g{n // 2}") for n in range(6)]
+    plan = SplitPlan("given", valid=0)
+    whole = prepare(documents, tmp_path / "whole", name="whole", source="here", licence="none", plan=plan)
+
+    def later(document: Document) -> Document | None:
+        return document if document.id > "d2" else None
+
+    part = reduced_corpus(whole, tmp_path / "part", later, name="part", how={"from": 3})
+    assert part.split("train").groups() == ["g1", "g2", "g2"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from seq2set.corpora.document import SPLITS
-from seq2set.corpora.prepared import SCHEMA, split_file
+from seq2set.corpora.prepared import GROUPED_SCHEMA, SCHEMA, split_file
 
 REMOVED = -1
 """Stands in the place of a split's index for a document that goes to none."""
@@ -24,23 +24,43 @@ _GROUP_BYTES = 1 << 23
 _REPEATED = ["labels.list.element"]
 
 
+class Groups(NamedTuple):
+    """The group of each text, as an index into `names`; -1 where it has none."""
+
+    codes: NDArray[np.int64]
+    names: list[str]
+
+
 def deal(
-    texts: Path, folder: Path, parts: NDArray[np.int8], labels: csr_matrix[Any], label_names: list[str]
+    texts: Path,
+    folder: Path,
+    parts: NDArray[np.int8],
+    labels: csr_matrix[Any],
+    label_names: list[str],
+    groups: Groups | None = None,
 ) -> None:
-    """Write the three files from `texts`; `parts` has a row a text, `labels` a row a text that is kept."""
+    """Write the three files from `texts`; `parts` has a row a text, `labels` a row a text that is kept.
+
+    The files have a column of groups only where there are any.
+    """
     names = pa.array(label_names, pa.string())
+    schema = SCHEMA if groups is None else GROUPED_SCHEMA
     row = first = 0
     with ExitStack() as stack:
-        files = [stack.enter_context(_SplitFile(folder / split_file(name))) for name in SPLITS]
+        files = [stack.enter_context(_SplitFile(folder / split_file(name), schema)) for name in SPLITS]
         source = stack.enter_context(pq.ParquetFile(texts))
         for group in range(source.num_row_groups):
             table = source.read_row_group(group)
-            part = parts[row : row + table.num_rows]
+            rows = slice(row, row + table.num_rows)
+            part = parts[rows]
             row += table.num_rows
             kept = part != REMOVED
             lists = _lists(labels[first : first + int(kept.sum())], names)
             first += len(lists)
             table = table.filter(pa.array(kept)).append_column(SCHEMA.field("labels"), lists)
+            if groups is not None:
+                column = _named(groups.codes[rows][kept], groups.names)
+                table = table.append_column(GROUPED_SCHEMA.field("group"), column)
             for index, file in enumerate(files):
                 file.add(table.filter(pa.array(part[kept] == index)))
 
@@ -50,12 +70,16 @@ def _lists(labels: csr_matrix[Any], names: Any) -> Any:
     return pa.ListArray.from_arrays(offsets, names.take(pa.array(labels.indices)))
 
 
+def _named(codes: NDArray[np.int64], names: list[str]) -> Any:
+    return pa.array(names, pa.string()).take(pa.array(codes, pa.int64(), mask=codes < 0))
+
+
 class _SplitFile:
     """A file of one split; small tables are joined, for small row groups read slowly."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, schema: Any):
         self._writer = pq.ParquetWriter(
-            path, SCHEMA, compression="zstd", use_dictionary=_REPEATED, write_statistics=False
+            path, schema, compression="zstd", use_dictionary=_REPEATED, write_statistics=False
         )
         self._waiting: list[Any] = []
 

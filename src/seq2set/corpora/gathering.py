@@ -34,6 +34,8 @@ class Gathered(NamedTuple):
     words: NDArray[np.int64]
     given: NDArray[np.int8]
     groups: NDArray[np.int64]
+    """An index into `group_names` for each document, -1 where it has none."""
+    group_names: list[str]
 
 
 class _Gatherer:
@@ -53,12 +55,14 @@ class _Gatherer:
         self.label_ends.append(len(self.label_ids))
         if self.needs_split:
             self.given.append(_split_of(document))
+        self.groups.append(self._group_of(document))
+
+    def _group_of(self, document: Document) -> int:
+        if document.group is not None:
+            return self.group_codes.setdefault(document.group, len(self.group_codes))
         if self.needs_group:
-            if document.group is None:
-                raise CorpusError(
-                    f"document '{document.id}' has no group; split by 'grouped' needs one in each"
-                )
-            self.groups.append(self.group_codes.setdefault(document.group, len(self.group_codes)))
+            raise CorpusError(f"document '{document.id}' has no group; split by 'grouped' needs one in each")
+        return -1
 
     def gathered(self, texts: Path) -> Gathered:
         documents = len(self.words)
@@ -73,6 +77,7 @@ class _Gatherer:
             np.array(self.words, np.int64),
             np.array(self.given, np.int8),
             np.array(self.groups, np.int64),
+            [_mended(group) for group in self.group_codes],
         )
 
 

@@ -24,6 +24,9 @@ FORMAT = 1
 SCHEMA = pa.schema([("id", pa.string()), ("text", pa.string()), ("labels", pa.list_(pa.string()))])
 """The columns of each split's file."""
 
+GROUPED_SCHEMA = SCHEMA.append(pa.field("group", pa.string()))
+"""The columns where documents have groups; those of one group are no independent samples."""
+
 
 def split_file(name: str) -> str:
     """Return the name of a split's file."""
@@ -37,6 +40,7 @@ class Split:
         self.path, self.name = path, name
         with open_parquet(path) as file:
             self._rows: int = file.metadata.num_rows
+            self._grouped: bool = "group" in file.schema_arrow.names
 
     def __len__(self) -> int:
         return self._rows
@@ -53,12 +57,19 @@ class Split:
         """Return the labels of all documents."""
         return self._column("labels")
 
+    def groups(self) -> list[str] | None:
+        """Return the group of each document, its own where it has none; None where no document has one."""
+        if not self._grouped:
+            return None
+        pairs = zip(self._column("group"), self.ids(), strict=True)
+        return [f"document {name}" if group is None else group for group, name in pairs]
+
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
         """Give the documents in batches of `size`, the last one smaller, without reading all at once."""
         with open_parquet(self.path) as file:
             for batch in file.iter_batches(size):
                 yield [
-                    Document(row["id"], row["text"], tuple(row["labels"]), self.name)
+                    Document(row["id"], row["text"], tuple(row["labels"]), self.name, row.get("group"))
                     for row in batch.to_pylist()
                 ]
 
@@ -125,10 +136,11 @@ class PreparedCorpus:
                 path,
             )
         with open_parquet(path) as file:
-            if not file.schema_arrow.equals(SCHEMA):
+            if not any(file.schema_arrow.equals(schema) for schema in (SCHEMA, GROUPED_SCHEMA)):
                 seen = ", ".join(f"{field.name}: {field.type}" for field in file.schema_arrow)
                 raise CorpusError(
-                    f"the columns are {seen}; they must be id: string, text: string, labels: list<string>",
+                    f"the columns are {seen}; they must be id: string, text: string, labels: list<string>, "
+                    "and may be followed by group: string",
                     path,
                 )
 

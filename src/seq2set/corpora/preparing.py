@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from seq2set import __version__
-from seq2set.corpora.dealing import REMOVED, deal
+from seq2set.corpora.dealing import REMOVED, Groups, deal
 from seq2set.corpora.document import SPLITS, Document
 from seq2set.corpora.gathering import Gathered, gather
 from seq2set.corpora.prepared import FACTS, FORMAT, PreparedCorpus, split_file
@@ -67,7 +67,8 @@ def prepare(
             progress=progress,
         )
         kept = _kept(gathered, plan, max_words, min_label_documents)
-        deal(texts, folder, kept.parts, kept.labels, kept.label_names)
+        groups = Groups(gathered.groups, gathered.group_names) if gathered.group_names else None
+        deal(texts, folder, kept.parts, kept.labels, kept.label_names, groups)
         texts.unlink()
         facts = {
             "format": FORMAT,
@@ -140,6 +141,7 @@ def _check_training(labels: csr_matrix[Any], parts: NDArray[np.int8]) -> None:
 
 def _counts(gathered: Gathered, kept: _Kept) -> dict[str, Any]:
     labels_each = np.diff(kept.labels.indptr)
+    groups = np.unique(gathered.groups[(kept.parts != REMOVED) & (gathered.groups >= 0)])
     return {
         "documents": {name: int((kept.parts == part).sum()) for part, name in enumerate(SPLITS)},
         "labels": len(kept.label_names),
@@ -149,7 +151,7 @@ def _counts(gathered: Gathered, kept: _Kept) -> dict[str, Any]:
         "documents_without_text": int((kept.words == 0).sum()),
         "words_per_document": round(float(kept.words.mean()), 4),
         "labels_per_document": round(float(labels_each.mean()), 4),
-    }
+    } | ({"groups": len(groups)} if gathered.group_names else {})
 
 
 def _file_facts(folder: Path) -> dict[str, dict[str, Any]]:

@@ -71,6 +71,8 @@ class Answers:
     ids: tuple[str, ...]
     chosen: Sets
     actual: Sets
+    groups: tuple[str, ...] | None = None
+    """The group of each document, where the corpus has groups; documents of one are not independent"""
 
     def counts(self, labels: Collection[str] | None = None) -> DocumentCounts:
         """Count for each document; where labels are named, as if there were no others."""
@@ -96,6 +98,8 @@ class Answers:
             "actual": self.actual.labels,
             "actual_ends": self.actual.ends,
         }
+        if self.groups is not None:
+            arrays["groups"] = np.array(self.groups, np.str_)
         counts = {f"count_{name}": value for name, value in self.counts()._asdict().items()}
         with written_aside(path) as aside, aside.open("wb") as stream:
             np.savez_compressed(stream, **arrays, **counts)  # type: ignore[arg-type]
@@ -110,6 +114,7 @@ class Answers:
                 ids=tuple(saved["ids"].tolist()),
                 chosen=Sets(saved["chosen"], saved["chosen_ends"]),
                 actual=Sets(saved["actual"], saved["actual_ends"]),
+                groups=tuple(saved["groups"].tolist()) if "groups" in saved.files else None,
             )
 
 
@@ -134,6 +139,7 @@ def measure(tagger: Tagger, part: Examples, request: Request, progress: Progress
         ids=tuple(part.ids),
         chosen=Sets.of(recorder.chosen),
         actual=Sets.of(actual),
+        groups=None if part.groups is None else tuple(part.groups),
     )
     return Measured(result, answers)
 

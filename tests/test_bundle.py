@@ -34,6 +34,7 @@ def test_the_folder_holds_what_it_says(br_run: RunFolder) -> None:
         "labels.json",
         "README.md",
         "manifest.json",
+        "seen.safetensors",
     }
 
 
@@ -53,7 +54,8 @@ def test_saved_and_loaded_parts_are_the_same(br_run: RunFolder, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "name", ["model.safetensors", "config.json", "tokenizer.json", "labels.json", "README.md"]
+    "name",
+    ["model.safetensors", "config.json", "tokenizer.json", "labels.json", "README.md", "seen.safetensors"],
 )
 def test_one_flipped_byte_is_refused(model: Path, name: str) -> None:
     path = model / name

@@ -7,6 +7,7 @@
     tokenizer.json      the words
     labels.json         the labels with their training frequencies
     README.md           the model card
+    seen.safetensors    hashes of the texts that it was trained and tuned on; may be deleted
     manifest.json       format version, SHA-256 and size of every other file
 
 Everything that is read was checked against the manifest first.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from seq2set.errors import InputError, ModelFolderError
 from seq2set.files import folder_written_aside, sha256_of, write_json, write_text, written_aside
 from seq2set.models.registry import tagger_class
 from seq2set.rules import global_rule
+from seq2set.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.tagger import Parts, Tagger
 from seq2set.vocabulary import Labels, Words
 
@@ -38,10 +41,18 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 TENSORS, CONFIG, TOKENIZER, LABELS = "model.safetensors", "config.json", "tokenizer.json", "labels.json"
 CARD = "README.md"
+SEEN = "seen.safetensors"
+"""Not needed to open a model; without it `evaluate` cannot notice documents that the model has seen."""
 
 
 def save_model(
-    tagger: Tagger, folder: Path, *, card: str, about: Mapping[str, Any], force: bool = False
+    tagger: Tagger,
+    folder: Path,
+    *,
+    card: str,
+    about: Mapping[str, Any],
+    seen: SeenTexts = NOTHING_KNOWN,
+    force: bool = False,
 ) -> None:
     """Write a model folder, whole or not at all; `about` holds facts on its training (plain JSON)."""
     parts = tagger.parts()
@@ -52,19 +63,36 @@ def save_model(
         write_text(aside / TOKENIZER, parts.words.to_json())
         write_json(aside / LABELS, parts.labels.to_dict())
         write_text(aside / CARD, card)
+        if arrays := seen.arrays():
+            save_file(arrays, aside / SEEN)
         write_json(aside / MANIFEST, _manifest(aside))
 
 
-def renew_model(folder: Path, *, facts: Mapping[str, Any], about: Mapping[str, Any], card: str) -> None:
-    """Replace what training found and the model card; whenever this is killed, the folder can be opened."""
+def renew_model(
+    folder: Path,
+    *,
+    facts: Mapping[str, Any],
+    about: Mapping[str, Any],
+    card: str,
+    seen: SeenTexts | None = None,
+) -> None:
+    """Replace what training found, the model card and, where it is given, what the model has seen.
+
+    Whenever this is killed, the folder can be opened.
+    """
     folder = model_folder(folder)
     settings = _read_json(folder / CONFIG)["settings"]
     manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
-    with written_aside(folder / CONFIG) as config, written_aside(folder / CARD) as readme:
+    with ExitStack() as stack:
+        config, readme = (stack.enter_context(written_aside(folder / name)) for name in (CONFIG, CARD))
         write_json(config, {"settings": settings, "facts": dict(facts), "about": dict(about)})
         write_text(readme, card)
         new = {CONFIG: _recorded(config), CARD: _recorded(readme)}
-        # Until both files are in their place, the old and the new ones are right.
+        if seen is not None:
+            hashes = stack.enter_context(written_aside(folder / SEEN))
+            save_file(seen.arrays(), hashes)
+            new[SEEN] = _recorded(hashes)
+        # Until all files are in their place, the old and the new ones are right.
         old = {name: manifest["files"].get(name, {}) | {"next": new[name]["sha256"]} for name in new}
         write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | old})
     write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | new})
@@ -105,6 +133,15 @@ def read_about(folder: Path) -> dict[str, Any]:
     return about
 
 
+def read_seen(folder: Path) -> SeenTexts:
+    """Return what a model remembers of the texts that it was trained and tuned on."""
+    path = model_folder(folder) / SEEN
+    try:
+        return SeenTexts.from_arrays(load_file(path)) if path.is_file() else NOTHING_KNOWN
+    except SafetensorError as error:
+        raise ModelFolderError(f"{path} cannot be read: {error}") from error
+
+
 def model_folder(path: Path) -> Path:
     """Return the model folder for a run or a model folder."""
     for candidate in (path, path / "model"):
@@ -138,6 +175,8 @@ def _verify_file(folder: Path, name: str, recorded: Any) -> None:
     if Path(name).name != name:
         raise ModelFolderError(f"{folder / MANIFEST} lists '{name}', which lies outside the folder")
     if not (folder / name).is_file():
+        if name == SEEN:
+            return
         raise ModelFolderError(f"{folder / name} is missing; copy the model folder again")
     if not isinstance(recorded, dict) or sha256_of(folder / name) not in (
         recorded.get("sha256"),

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from seq2set.metrics import Counts, LabelMetrics, RankingCounts
 from seq2set.predictions import Inference, Request
 from seq2set.progress import Progress, Silent
 from seq2set.rules import Rule
+from seq2set.seen_texts import Documents, Overlap
 from seq2set.tagger import Tagger
 from seq2set.vocabulary import Labels
 
@@ -80,15 +81,28 @@ class Report:
     """What the model folder says of the model's training."""
     history: list[dict[str, Any]] = field(default_factory=list)
     """The run's history, where the model still lies in its run."""
+    run: str = ""
+    """The folder of the run or of the model"""
+    overlap: Overlap | None = None
+    """How many of the documents the model has seen before"""
+    fingerprint: str = ""
+    """The same where the very same documents were measured on"""
+
+    def remarks(self) -> list[str]:
+        """Return the sentences that a reader of the figures must know."""
+        return self.overlap.sentences(" (--include-seen keeps them)") if self.overlap else []
 
     def summary(self) -> dict[str, Any]:
         """Return the object that `evaluate --json` prints."""
         result = self.result
         return {
             "model": self.model,
+            "run": self.run,
             "data": self.data,
             "split": self.split,
             "documents": result.documents,
+            "fingerprint": self.fingerprint,
+            **(self.overlap.to_dict() if self.overlap else {}),
             "labels": result.labels,
             **result.metrics,
             **result.ranking,
@@ -99,21 +113,8 @@ class Report:
         }
 
 
-class Labelled(Protocol):
-    """Documents with their true labels: a split of a corpus, or anything that can be read like one."""
-
-    def __len__(self) -> int:
-        """Say how many documents there are."""
-
-    def labels(self) -> Sequence[Sequence[str]]:
-        """Return the labels of all documents."""
-
-    def iter_batches(self, size: int) -> Iterator[list[Document]]:
-        """Give the documents in batches."""
-
-
 def evaluate_tagger(
-    tagger: Tagger, split: Labelled, request: Request | None = None, progress: Progress | None = None
+    tagger: Tagger, split: Documents, request: Request | None = None, progress: Progress | None = None
 ) -> Evaluation:
     """Predict a whole split in batches and add up the counts.
 
@@ -128,7 +129,7 @@ def evaluate_tagger(
     return tally.result()
 
 
-def with_unseen(labels: Labels, split: Labelled) -> Labels:
+def with_unseen(labels: Labels, split: Documents) -> Labels:
     """Add the labels of a split that a model does not know, behind those that it knows."""
     unseen = sorted({name for one in split.labels() for name in one} - set(labels.names))
     return Labels((*labels.names, *unseen), (*labels.frequencies, *(0 for _ in unseen)))

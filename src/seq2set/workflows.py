@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seq2set.bundle import read_about, save_model
+from seq2set.bundle import read_about, read_seen, save_model
 from seq2set.cards import model_card
 from seq2set.config import Config, DataSettings
 from seq2set.corpora.label_tree import LabelTree
@@ -27,11 +27,12 @@ from seq2set.predictor import Prediction, Predictor, TextItem
 from seq2set.progress import Progress, Silent
 from seq2set.provenance import Provenance, read_provenance
 from seq2set.runs import RunFolder, Watch
+from seq2set.seen_texts import SeenTexts, Selected, select_unseen
 from seq2set.tagger import Examples, Tagger, fingerprint_of
 from seq2set.training.tracking import tracked
 
 UNSPLIT = SplitPlan("random", valid=0, test=0)
-"""A plain file to measure on is taken whole."""
+"""A plain file to measure on is taken whole, unless a split of it is asked for."""
 
 JOINING_SECONDS = 60
 """How long the other processes of a distributed run wait for the first to begin it."""
@@ -78,7 +79,8 @@ def train(
         "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)},
     }
     card = model_card(config, about, tagger.parts().facts)
-    save_model(tagger, run.model, card=card, about=about)
+    seen = SeenTexts.of(learn.texts, tune.texts)
+    save_model(tagger, run.model, card=card, about=about, seen=seen)
     return run
 
 
@@ -118,17 +120,32 @@ def evaluate(
     model: Path,
     *,
     data: str | None = None,
-    split: str = "test",
+    split: str | None = None,
+    include_seen: bool = False,
     request: Request | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Open a model and measure it on a split of a corpus; by default the one it was trained on."""
+    """Open a model and measure it on a split of a corpus; by default the test split of its own.
+
+    Another plain file is taken whole where no split of it is named. Documents that the model was trained or
+    tuned on are left out unless `include_seen` is set.
+    """
     predictor = Predictor.open(model)
     settings = predictor.tagger.parts().config
     measured = measurable(settings.data, data, split)
-    result = evaluate_tagger(predictor.tagger, measured.part, request, progress)
-    history = RunFolder(model).records()
-    return Report(settings.model, measured.corpus, measured.split, result, predictor.about, history)
+    chosen = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen)
+    result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
+    return Report(
+        settings.model,
+        measured.corpus,
+        measured.split,
+        result,
+        predictor.about,
+        RunFolder(model).records(),
+        run=str(model),
+        overlap=chosen.overlap,
+        fingerprint=chosen.fingerprint,
+    )
 
 
 class Shown(NamedTuple):
@@ -139,11 +156,18 @@ class Shown(NamedTuple):
 
 
 def sample_predictions(
-    model: Path, *, data: str | None = None, split: str = "test", count: int = 3, seed: int = 1
+    model: Path,
+    *,
+    data: str | None = None,
+    split: str | None = None,
+    include_seen: bool = False,
+    count: int = 3,
+    seed: int = 1,
 ) -> list[Shown]:
-    """Predict a few documents of a split, drawn with a seed, with the words that each label rests on."""
+    """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor = Predictor.open(model)
-    part = measurable(predictor.tagger.parts().config.data, data, split).part
+    measured = measurable(predictor.tagger.parts().config.data, data, split)
+    part = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen).part
     places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
     everything = (document for batch in part.iter_batches(1024) for document in batch)
     drawn = [document for place, document in enumerate(everything) if place in places]
@@ -158,18 +182,72 @@ class Measured(NamedTuple):
     corpus: str
     split: str
     part: Split
+    own: bool
+    """Whether they were taken from where the model's training took its documents"""
+    fingerprint: str
+    """Of the corpus that they were taken from"""
 
 
-def measurable(trained_on: DataSettings, named: str | None, split: str) -> Measured:
-    """Open what is to be measured: a split of a corpus, or the whole of a plain file."""
-    if named and Path(named).is_file():
+def measurable(trained_on: DataSettings, named: str | None, split: str | None) -> Measured:
+    """Open what is to be measured: a split of a corpus, by default test, or all of another plain file."""
+    own = named is None or is_own(trained_on, named)
+    if named and not own and split is None and Path(named).is_file():
         whole = open_corpus(named, _read_options(trained_on), UNSPLIT, max_words=None)
-        return Measured(whole.name, "all", whole.split("train"))
-    corpus = corpus_of(trained_on.model_copy(update={"corpus": named})) if named else own_corpus(trained_on)
-    part = corpus.split(split)
+        return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint)
+    corpus = own_corpus(trained_on) if own else corpus_of(trained_on.model_copy(update={"corpus": named}))
+    part = corpus.split(split or "test")
     if not len(part):
-        raise CorpusError(f"the split '{split}' is empty; there is nothing to measure", corpus.folder)
-    return Measured(corpus.name, split, part)
+        raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)
+    return Measured(corpus.name, part.name, part, own, corpus.fingerprint)
+
+
+def is_own(trained_on: DataSettings, named: str) -> bool:
+    """Say whether a name stands for the corpus that a model was trained on, in whatever way it is spelt."""
+    if not trained_on.corpus or named == trained_on.corpus:
+        return named == trained_on.corpus
+    both = Path(named), Path(trained_on.corpus)
+    return all(path.exists() for path in both) and both[0].samefile(both[1])
+
+
+def unseen_part(
+    measured: Measured, seen: SeenTexts, about: Mapping[str, Any], *, include_seen: bool = False
+) -> Selected:
+    """Leave out the documents that a model was trained or tuned on.
+
+    A split of the model's own corpus that is named as what it is (train, valid) keeps its documents.
+    """
+    changed = changed_since(about, measured.corpus, measured.fingerprint)
+    own = measured.own or changed is None
+    leave_out = {"trained", "tuned"}
+    if include_seen or (own and measured.split == "train"):
+        leave_out = set()
+    elif own and measured.split == "valid":
+        leave_out = {"trained"} if changed else set()
+    chosen = select_unseen(
+        measured.part,
+        seen,
+        leave_out,
+        same_corpus=changed is None,
+        changed=changed if measured.own else None,
+    )
+    if not len(chosen.part):
+        raise CorpusError(
+            f"the model was trained or tuned on all {len(measured.part):,} documents, so none is left to "
+            "measure on; pass --include-seen to measure on them all the same",
+            measured.corpus,
+        )
+    return chosen
+
+
+def changed_since(about: Mapping[str, Any], name: str, fingerprint: str) -> str | None:
+    """Return a sentence where a corpus is not what it was when a model was trained on it."""
+    then = about.get("corpus", {}).get("fingerprint")
+    if then == fingerprint:
+        return None
+    return (
+        f"{name} is not what it was when the model was trained (its fingerprint was {then} and is "
+        f"{fingerprint}), so its splits are other ones"
+    )
 
 
 def own_corpus(data: DataSettings) -> PreparedCorpus:

@@ -27,6 +27,7 @@ LAYERS = {
     "provenance": 2,
     "runs": 3,
     "corpora": 3,
+    "seen_texts": 4,
     "vocabulary": 4,
     "label_order": 4,
     "rules": 4,

@@ -85,7 +85,7 @@ def test_tune_thresholds_prints_what_it_gains(seq2set, br_run: RunFolder, tmp_pa
     assert outcome.code == 0, outcome.err
     rule, figures = outcome.out.splitlines()
     assert rule == "it gives the best label of each text (top-k)"
-    assert figures.startswith("micro_f1 on 32 validation documents: ")
+    assert figures.startswith("micro_f1 on 32 documents: ")
     before, after = (float(part) for part in figures.rsplit(": ", 1)[1].split(" -> "))
     # Every tenth document has no label, and a third of the others has two: one label a text is worse.
     assert after < before

@@ -97,6 +97,7 @@ def test_a_run_leaves_settings_history_and_model(run: RunFolder) -> None:
         "labels.json",
         "README.md",
         "manifest.json",
+        "seen.safetensors",
     }
     assert {path.name for path in run.model.iterdir()} == files
 

@@ -20,8 +20,15 @@ def evaluate(
         str | None, typer.Option(help="The corpus; by default the one it was trained on.")
     ] = None,
     split: Annotated[
-        str, typer.Option(help="train, valid or test; a plain file is measured whole.")
-    ] = "test",
+        str | None,
+        typer.Option(
+            help="train, valid or test; by default test, or all of a plain file that is not the run's own."
+        ),
+    ] = None,
+    include_seen: Annotated[
+        bool,
+        typer.Option("--include-seen", help="Keep the documents that a model was trained or tuned on."),
+    ] = False,
     threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
     top_k: Annotated[int | None, typer.Option(help="Give so many labels, the best ones.")] = None,
     search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
@@ -42,7 +49,10 @@ def evaluate(
         refuse_occupied(report, force=force)
     request = Request(threshold=threshold, top_k=top_k, search=search)
     progress = RichProgress()
-    found = [measure(model, data=data, split=split, request=request, progress=progress) for model in models]
+    found = [
+        measure(model, data=data, split=split, include_seen=include_seen, request=request, progress=progress)
+        for model in models
+    ]
     if report is not None:
         from seq2set.reporting.page import write_report
 
@@ -50,19 +60,22 @@ def evaluate(
     if as_json:
         for one in found:
             typer.echo(json.dumps(one.summary()))
+            for sentence in one.remarks():
+                progress.note(f"{one.run}: {sentence}" if len(found) > 1 else sentence)
     else:
         from seq2set.cli.tables import print_evaluation
 
         print_evaluation(*found)
     if show:
-        _show(models[-1], data, split, show)
+        _show(models[-1], data, split, include_seen, show)
     if report is not None:
         typer.echo(f"the report is in {report / 'index.html'}", err=True)
 
 
-def _show(model: Path, data: str | None, split: str, count: int) -> None:
+def _show(model: Path, data: str | None, split: str | None, include_seen: bool, count: int) -> None:
     from seq2set.cli.tables import print_prediction
     from seq2set.workflows import sample_predictions
 
-    for prediction, actual in sample_predictions(model, data=data, split=split, count=count):
+    shown = sample_predictions(model, data=data, split=split, include_seen=include_seen, count=count)
+    for prediction, actual in shown:
         print_prediction(prediction, actual)

@@ -38,7 +38,11 @@ def print_evaluation(*reports: Report) -> None:
     for report in reports:
         values = [f"{report.result.metrics[key]:.{digits}f}" for _, key, digits in PAPER_COLUMNS]
         table.add_row(report.model, *values, f"{report.result.documents_a_second:,.0f}")
-    Console().print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    for report in reports:
+        for sentence in report.remarks():
+            console.print(Text(f"{report.run}: {sentence}" if len(reports) > 1 else sentence))
 
 
 def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = None) -> None:

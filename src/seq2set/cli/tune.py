@@ -98,4 +98,4 @@ def _tune_rule(model: Path, kind: str, metric: str, data: str | None) -> None:
 def _print_rule(tuned: TunedModel, metric: str) -> None:
     typer.echo(f"it gives {tuned.rule.in_words()} ({tuned.kind})")
     before, after = tuned.before[metric], tuned.after[metric]
-    typer.echo(f"{metric} on {tuned.documents:,} validation documents: {before:.4f} -> {after:.4f}")
+    typer.echo(f"{metric} on {tuned.documents:,} documents: {before:.4f} -> {after:.4f}")

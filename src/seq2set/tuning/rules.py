@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from seq2set.bundle import renew_model
+from seq2set.bundle import read_seen, renew_model
 from seq2set.cards import model_card
 from seq2set.config.settings import Metric
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Progress, Silent
 from seq2set.rules import Rule, RuleKind
+from seq2set.seen_texts import SeenTexts
 from seq2set.tagger import Tagger
 from seq2set.thresholds import LEAST, TunedRule, best_rule, refuse_unknown
 from seq2set.tuning.scoring import Material, material, scored
@@ -33,31 +34,37 @@ def tune_rule(
     kind: str = "best",
     metric: str = "micro_f1",
     data: str | None = None,
-    split: str = "valid",
+    split: str | None = None,
     search: str | None = None,
     progress: Progress | None = None,
 ) -> TunedModel:
     """Find the rule of a kind that is best for a metric, and put it into the model's folder.
 
-    It is found on the validation split of the model's own corpus, or on a split of another one; see
-    `best_rule` for the kinds. Labels that fewer than `LEAST` of the documents have take the threshold that
-    is best for all labels together. Of a decoder's searches a rule decides `marginal` only.
+    It is found on the validation split of the model's own corpus, on a split of another one, or on the
+    whole of another plain file, without the documents that the model was trained on; see `best_rule` for
+    the kinds. Labels that fewer than `LEAST` of the documents have take the threshold that is best for all
+    labels together. Of a decoder's searches a rule decides `marginal` only.
     """
     refuse_unknown(kind, metric)
     progress = progress or Silent()
     predictor = Predictor.open(model)
     tagger = predictor.tagger
-    documents = material(tagger.parts().config, data, split, progress)
+    seen = read_seen(model)
+    documents = material(predictor, seen, data, split, progress)
+    for sentence in documents.remarks:
+        progress.note(sentence)
     judged = scored(tagger, documents.part, search or "marginal", progress)
     found = best_rule(kind, judged.scores, judged.known, cast("Metric", metric))
     before, after = judged.metrics(tagger.rule), judged.metrics(found.rule)
     tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
-    _store(model, predictor, tuned, documents, metric)
+    _store(model, predictor, tuned, documents, metric, seen)
     _tell(found, tagger, progress)
     return tuned
 
 
-def _store(model: Path, predictor: Predictor, tuned: TunedModel, documents: Material, metric: str) -> None:
+def _store(
+    model: Path, predictor: Predictor, tuned: TunedModel, documents: Material, metric: str, seen: SeenTexts
+) -> None:
     renewed = documents.own and _rule_decides(predictor.tagger)
     record = {
         "metric": metric,
@@ -73,7 +80,8 @@ def _store(model: Path, predictor: Predictor, tuned: TunedModel, documents: Mate
         about["validation"] = tuned.after
     parts = predictor.tagger.parts()
     facts = dict(parts.facts) | {"rule": tuned.rule.to_dict()}
-    renew_model(model, facts=facts, about=about, card=model_card(parts.config, about, facts))
+    card = model_card(parts.config, about, facts)
+    renew_model(model, facts=facts, about=about, card=card, seen=seen.and_tuned(documents.digests))
 
 
 def _tell(found: TunedRule, tagger: Tagger, progress: Progress) -> None:

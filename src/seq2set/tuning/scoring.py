@@ -11,15 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from seq2set.config import Config
 from seq2set.errors import CorpusError, InputError
-from seq2set.evaluation import BATCH, Labelled, with_unseen
+from seq2set.evaluation import BATCH, with_unseen
 from seq2set.metrics import Counts
 from seq2set.predictions import Request, Scores
+from seq2set.predictor import Predictor
 from seq2set.progress import Progress
 from seq2set.rules import Rule
+from seq2set.seen_texts import Digests, Documents, SeenTexts, select_unseen
 from seq2set.tagger import Tagger
-from seq2set.workflows import corpus_of, measurable, own_corpus, training_examples
+from seq2set.workflows import changed_since, corpus_of, is_own, measurable, own_corpus, training_examples
 
 
 class Material(NamedTuple):
@@ -27,7 +28,10 @@ class Material(NamedTuple):
 
     data: str
     split: str
-    part: Labelled
+    part: Documents
+    digests: Digests
+    remarks: list[str]
+    """What is to be known of them"""
     own: bool = False
     """Whether they are those that the training validated on."""
 
@@ -49,26 +53,64 @@ class Scored(NamedTuple):
         return Counts.of(np.pad(rule.given(self.scores), ((0, 0), (0, unknown))), self.right).metrics()
 
 
-def material(config: Config, data: str | None, split: str, progress: Progress) -> Material:
-    """Open what to tune on: a split of the model's own corpus or of another one, or the whole of a file."""
-    if data and Path(data).is_file():
-        return Material(*measurable(config.data, data, split))
+def material(
+    predictor: Predictor, seen: SeenTexts, data: str | None, split: str | None, progress: Progress
+) -> Material:
+    """Open what to tune on: a split, by default valid, of the model's own corpus or another one, or a file.
+
+    Another plain file is taken whole where no split of it is named. Documents that the model was trained
+    on are left out: what it knows by heart does not show where a threshold should lie.
+    """
+    named, split, part, fingerprint, own = _opened(predictor, data, split, progress)
+    changed = changed_since(predictor.about, named, fingerprint)
+    validated_on = split == "valid" and changed is None
+    chosen = select_unseen(
+        part,
+        seen._replace(tuned=None),
+        () if validated_on else ("trained",),
+        same_corpus=changed is None,
+        changed=changed if own else None,
+    )
+    if not len(chosen.part):
+        raise CorpusError(
+            f"the model was trained on all {len(part):,} documents, so none is left to tune on; name others "
+            "with --data",
+            named,
+        )
+    return Material(named, split, chosen.part, chosen.digests, chosen.overlap.sentences(), validated_on)
+
+
+class _Opened(NamedTuple):
+    name: str
+    split: str
+    part: Documents
+    fingerprint: str
+    own: bool
+
+
+def _opened(predictor: Predictor, data: str | None, split: str | None, progress: Progress) -> _Opened:
+    config = predictor.tagger.parts().config
+    own = data is None or is_own(config.data, data)
+    if data and not own and split is None and Path(data).is_file():
+        whole = measurable(config.data, data, None)
+        return _Opened(whole.corpus, whole.split, whole.part, whole.fingerprint, own)
     another = config.data.model_copy(update={"corpus": data})
-    corpus = corpus_of(another) if data else own_corpus(config.data)
-    if not data and split == "valid":
+    corpus = own_corpus(config.data) if own else corpus_of(another)
+    if own and split in (None, "valid"):
         # Without a validation split, these are the documents that the training set aside, the same again.
-        return Material(corpus.name, split, training_examples(corpus, config.seed, progress)[1], own=True)
-    part = corpus.split(split)
+        aside = training_examples(corpus, config.seed, progress)[1]
+        return _Opened(corpus.name, "valid", aside, corpus.fingerprint, own)
+    part = corpus.split(split or "valid")
     if not len(part):
         raise CorpusError(
-            f"the split '{split}' is empty, so there is nothing to tune on; prepare the corpus with one "
+            f"the split '{part.name}' is empty, so there is nothing to tune on; prepare the corpus with one "
             "(seq2set data prepare --valid 0.1), or name a file with --data, which is taken whole",
             corpus.folder,
         )
-    return Material(corpus.name, split, part)
+    return _Opened(corpus.name, part.name, part, corpus.fingerprint, own)
 
 
-def scored(tagger: Tagger, part: Labelled, search: str, progress: Progress) -> Scored:
+def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> Scored:
     """Score every document once."""
     labels, scores, sets = with_unseen(tagger.labels, part), [], []
     with progress.stage("score", len(part)) as advance:

@@ -1,0 +1,242 @@
+"""Documents that a model has learnt or was tuned on are noticed, told of and left out."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seq2set.bundle import SEEN
+from seq2set.config import build_config
+from seq2set.corpora.opening import open_corpus
+from seq2set.runs import RunFolder
+from seq2set.seen_texts import text_digests
+from seq2set.workflows import train
+
+HEAD = "text,labels\n"
+
+
+def rows(count: int = 120, seed: int = 5) -> list[str]:
+    """Texts of words that say nothing about their labels: what is right was learnt by heart."""
+    draw = random.Random(seed)
+    words = [f"word{number}" for number in range(400)]
+    return [f"{' '.join(draw.sample(words, 12))},{draw.choice('abcd')}" for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A model trained on a file of 120 rows: 96 to learn from, 12 to tune on, 12 to test."""
+    folder = tmp_path_factory.mktemp("learnt")
+    (folder / "mine.csv").write_text(HEAD + "\n".join(rows()) + "\n", encoding="utf-8")
+    config = build_config(
+        model="br", assignments=[f'data.corpus="{folder / "mine.csv"}"', "features.min_documents=1"]
+    )
+    return train(config, folder / "run")
+
+
+@pytest.fixture
+def run(learnt: RunFolder, tmp_path: Path) -> Path:
+    """A copy of the run, and of its file, that a test may change."""
+    shutil.copytree(learnt.path.parent, tmp_path / "home")
+    for path in (tmp_path / "home" / "run" / "model" / "config.json",):
+        found = path.read_text(encoding="utf-8")
+        _rewrite(path, found.replace(str(learnt.path.parent), str(tmp_path / "home")))
+    return tmp_path / "home" / "run"
+
+
+def _rewrite(path: Path, text: str) -> None:
+    """Change a file of a model folder, and what the manifest says of it."""
+    from seq2set.files import sha256_of
+
+    path.write_text(text, encoding="utf-8")
+    manifest = json.loads((path.parent / "manifest.json").read_text())
+    manifest["files"][path.name] = {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    (path.parent / "manifest.json").write_text(json.dumps(manifest))
+
+
+def without_hashes(run: Path) -> None:
+    """Make the model one of those that were saved before hashes were kept."""
+    (run / "model" / SEEN).unlink()
+    manifest = json.loads((run / "model" / "manifest.json").read_text())
+    del manifest["files"][SEEN]
+    (run / "model" / "manifest.json").write_text(json.dumps(manifest))
+
+
+def file_of(run: Path) -> Path:
+    return run.parent / "mine.csv"
+
+
+def shuffled(run: Path) -> None:
+    lines = file_of(run).read_text(encoding="utf-8").splitlines()[1:]
+    random.Random(1).shuffle(lines)
+    file_of(run).write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_the_test_split_of_the_training_has_no_document_left_out(seq2set, run: Path) -> None:
+    outcome = seq2set("evaluate", run, "--json")
+    found = json.loads(outcome.out)
+    assert (found["split"], found["documents"], found["left_out"]) == ("test", 12, 0)
+    assert (found["trained_on"], found["used_for_tuning"], found["corpus_changed"]) == (0, 0, False)
+    assert "documents" not in outcome.err.replace("\r", "\n").split("\n")[-2]
+
+
+def test_of_rows_that_were_shuffled_since_those_trained_on_are_left_out(seq2set, run: Path) -> None:
+    before = open_corpus(str(file_of(run)))
+    trained, tuned = (set(before.split(name).texts()) for name in ("train", "valid"))
+    shuffled(run)
+    now = open_corpus(str(file_of(run))).split("test").texts()
+    seen = sum(text in trained for text in now)
+    used = sum(text in tuned for text in now)
+    assert seen > 5  # of 12: without a word, these would be tested on
+
+    outcome = seq2set("evaluate", run, "--json")
+    found = json.loads(outcome.out)
+    assert (found["trained_on"], found["used_for_tuning"]) == (seen, used)
+    assert (found["left_out"], found["documents"]) == (seen + used, 12 - seen - used)
+    assert found["corpus_changed"] is True
+    assert "mine is not what it was when the model was trained" in outcome.err
+    assert f"of these 12 documents {seen} were trained on" in outcome.err
+
+    whole = json.loads(seq2set("evaluate", run, "--json", "--include-seen").out)
+    assert (whole["documents"], whole["left_out"], whole["trained_on"]) == (12, 0, seen)
+    assert whole["micro_f1"] > found["micro_f1"]
+
+
+def test_the_runs_own_file_means_its_own_test_split(seq2set, run: Path, monkeypatch) -> None:
+    own = seq2set("evaluate", run, "--json").out
+    assert without_speed(seq2set("evaluate", run, "--json", "--data", file_of(run)).out) == without_speed(own)
+    monkeypatch.chdir(run.parent)
+    assert without_speed(seq2set("evaluate", run, "--json", "--data", "./mine.csv").out) == without_speed(own)
+
+
+def without_speed(out: str) -> dict:
+    return {name: value for name, value in json.loads(out).items() if name != "documents_a_second"}
+
+
+@pytest.mark.parametrize("spoilt", [False, True], ids=["as it was", "other case and white space"])
+def test_a_copy_of_the_file_elsewhere_is_noticed_by_a_copied_model(
+    seq2set, run: Path, tmp_path: Path, spoilt: bool
+) -> None:
+    own = json.loads(seq2set("evaluate", run, "--json").out)
+    text = file_of(run).read_text(encoding="utf-8")
+    if spoilt:
+        text = HEAD + text.removeprefix(HEAD).replace("word", "WORD").replace(" ", "  ")
+    (tmp_path / "copy.csv").write_text(text, encoding="utf-8")
+    model = shutil.copytree(run / "model", tmp_path / "elsewhere")
+    shutil.rmtree(run)
+    found = json.loads(seq2set("evaluate", model, "--json", "--data", tmp_path / "copy.csv").out)
+    assert (found["split"], found["trained_on"], found["used_for_tuning"], found["left_out"]) == (
+        "all",
+        96,
+        12,
+        108,
+    )
+    assert (found["documents"], found["micro_f1"]) == (12, own["micro_f1"])
+
+
+def test_where_all_documents_were_seen_there_is_nothing_to_measure(
+    seq2set, run: Path, tmp_path: Path
+) -> None:
+    train_texts = open_corpus(str(file_of(run))).split("train")
+    lines = [
+        f"{text},{labels[0]}" for text, labels in zip(train_texts.texts(), train_texts.labels(), strict=True)
+    ]
+    (tmp_path / "part.csv").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+    outcome = seq2set("evaluate", run, "--data", tmp_path / "part.csv")
+    assert outcome.code == 2
+    assert outcome.err.splitlines()[-1] == (
+        "seq2set: part: the model was trained or tuned on all 96 documents, so none is left to measure on; "
+        "pass --include-seen to measure on them all the same"
+    )
+    found = json.loads(
+        seq2set("evaluate", run, "--data", tmp_path / "part.csv", "--include-seen", "--json").out
+    )
+    assert (found["documents"], found["trained_on"], found["left_out"]) == (96, 96, 0)
+
+
+@pytest.mark.parametrize(("split", "count"), [("train", 96), ("valid", 12)])
+def test_a_split_of_the_training_that_is_asked_for_by_name_is_measured_and_told_of(
+    seq2set, run: Path, split: str, count: int
+) -> None:
+    outcome = seq2set("evaluate", run, "--split", split)
+    what = "trained on" if split == "train" else "used for tuning"
+    assert f"of these {count} documents {count} were {what}: figures on them are too good" in " ".join(
+        outcome.out.split()
+    )
+
+
+def test_a_split_of_a_plain_file_is_never_ignored(seq2set, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text(HEAD + "\n".join(rows(50, seed=9)) + "\n", encoding="utf-8")
+    for split, documents in ((None, 50), ("test", 5), ("valid", 5), ("train", 40)):
+        chosen = () if split is None else ("--split", split)
+        found = json.loads(seq2set("evaluate", run, "--data", tmp_path / "other.csv", *chosen, "--json").out)
+        assert (found["split"], found["documents"]) == (split or "all", documents)
+    outcome = seq2set("evaluate", run, "--data", tmp_path / "other.csv", "--split", "tset")
+    assert (outcome.code, "split 'tset' is not known" in outcome.err) == (2, True)
+
+
+def test_a_test_document_that_repeats_a_training_text_was_trained_on(seq2set, tmp_path: Path) -> None:
+    texts = [line.split(",") for line in rows(40)]
+    lines = [f"{text},{label},{'train' if n < 30 else 'valid'}" for n, (text, label) in enumerate(texts)]
+    lines += [f"{texts[3][0].upper()},a,test", f"{texts[35][0]},b,test", "wholly new words,c,test"]
+    (tmp_path / "given.csv").write_text("text,labels,split\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    seq2set(
+        "data", "prepare", "given", "--from", tmp_path / "given.csv", "--split-column", "split", "--out",
+        tmp_path / "given",
+    )  # fmt: skip
+    call = ("train", "--data", tmp_path / "given", "--model", "br", "--out", tmp_path / "run")
+    assert seq2set(*call, "--set", "features.min_documents=1").code == 0
+    outcome = seq2set("evaluate", tmp_path / "run", "--json")
+    found = json.loads(outcome.out)
+    assert (found["trained_on"], found["used_for_tuning"], found["documents"]) == (1, 1, 1)
+    assert "of these 3 documents 1 was trained on and 1 was used for tuning: 2 left out" in outcome.err
+
+
+def test_a_model_without_hashes_says_that_it_cannot_know(seq2set, run: Path, tmp_path: Path) -> None:
+    without_hashes(run)
+    outcome = seq2set("evaluate", run, "--json")
+    assert json.loads(outcome.out)["trained_on"] is None
+    assert "cannot be checked" not in outcome.err  # its corpus is the very same, and so is its split
+    shuffled(run)
+    outcome = seq2set("evaluate", run, "--json")
+    assert (json.loads(outcome.out)["trained_on"], json.loads(outcome.out)["documents"]) == (None, 12)
+    assert "mine is not what it was when the model was trained" in outcome.err
+    assert "whether the model was trained on some of these documents cannot be checked" in outcome.err
+
+
+def test_the_hashes_may_be_deleted(seq2set, run: Path, tmp_path: Path) -> None:
+    (run / "model" / SEEN).unlink()
+    assert seq2set("predict", run, "word1 word2").code == 0
+    (tmp_path / "other.csv").write_text(HEAD + "\n".join(rows(9, seed=9)) + "\n", encoding="utf-8")
+    outcome = seq2set("evaluate", run, "--data", tmp_path / "other.csv", "--json")
+    assert "cannot be checked" in outcome.err
+    assert json.loads(outcome.out)["documents"] == 9
+
+
+def test_what_a_rule_was_tuned_on_is_seen_as_well(seq2set, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text(HEAD + "\n".join(rows(60, seed=9)) + "\n", encoding="utf-8")
+    assert seq2set("tune", "--thresholds", run, "--data", tmp_path / "other.csv").code == 0
+    outcome = seq2set("evaluate", run, "--data", tmp_path / "other.csv", "--include-seen", "--json")
+    found = json.loads(outcome.out)
+    assert (found["trained_on"], found["used_for_tuning"]) == (0, 60)
+    assert json.loads(seq2set("evaluate", run, "--json").out)["used_for_tuning"] == 0
+
+
+def test_a_rule_is_not_tuned_on_training_documents(seq2set, run: Path, tmp_path: Path) -> None:
+    copy = shutil.copy(file_of(run), tmp_path / "copy.csv")
+    outcome = seq2set("tune", "--thresholds", run, "--data", copy)
+    assert "of these 120 documents 96 were trained on" in outcome.err
+    assert "on 24 documents" in outcome.out
+    own = seq2set("tune", "--thresholds", run, "--data", file_of(run))
+    assert "on 12 documents" in own.out  # its own validation split
+    shuffled(run)
+    outcome = seq2set("tune", "--thresholds", run)
+    assert "mine is not what it was when the model was trained" in outcome.err
+    assert "were trained on" in outcome.err
+
+
+def test_empty_texts_are_never_called_seen() -> None:
+    assert text_digests(["", " \n", "a"])[:2].tolist() == [0, 0]

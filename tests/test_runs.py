@@ -81,11 +81,12 @@ def test_the_fingerprint_of_examples_sees_every_change() -> None:
         (Examples(texts, sets, ["1", "4"]), other),
         (one.pick(np.array([1, 0])), other),
         (Examples(texts, sets, ids, {"x": 1}), other),
+        (Examples(texts, sets, ids, groups=["g", "g"]), other),
         (Examples([*texts, "d"], [*sets, ["y"]], [*ids, "3"]), Examples([], [])),
         (other, one),
         (one, Examples(["d"], [["x"]], ["3"])),
     ]
-    assert len({fingerprint_of(one, other), *(fingerprint_of(*parts) for parts in changed)}) == 9
+    assert len({fingerprint_of(one, other), *(fingerprint_of(*parts) for parts in changed)}) == 10
 
 
 def test_history_passes_over_a_line_cut_off_by_a_crash(tmp_path: Path) -> None:

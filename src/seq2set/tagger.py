@@ -88,8 +88,8 @@ class Examples:
         return self.label_sets
 
     def digest(self) -> str:
-        """Return a text that differs where an id, a text, a label or the order of the examples differs."""
-        seen = hashlib.sha256(json.dumps(sorted(self.depths.items())).encode())
+        """Return a text that differs where an id, a text, a label, a group or the order differs."""
+        seen = hashlib.sha256(json.dumps([sorted(self.depths.items()), self.groups]).encode())
         for row in zip(self.ids, self.texts, self.label_sets, strict=True):
             seen.update(json.dumps(row).encode())
         return seen.hexdigest()

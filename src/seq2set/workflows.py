@@ -106,6 +106,11 @@ def provenance_of(corpus: PreparedCorpus, learn: Examples, tune: Examples) -> Pr
     return Provenance(corpus.name, corpus.fingerprint, documents, len(learn), len(tune), len(labels))
 
 
+def training_provenance(corpus: PreparedCorpus, config: Config) -> Provenance:
+    """Say which documents of a corpus a training with these settings would stand on."""
+    return provenance_of(corpus, *training_examples(corpus, config.seed, Silent()))
+
+
 def _refuse_other_corpus(run: RunFolder, corpus: PreparedCorpus) -> None:
     """Refuse to take a finished run that recorded nothing when it began for one on another corpus."""
     trained_on = read_about(run.path).get("corpus", {}).get("fingerprint", corpus.fingerprint)

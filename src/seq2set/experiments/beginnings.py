@@ -5,12 +5,16 @@ Its time counts as if it had done all by itself.
 
 from __future__ import annotations
 
+from functools import cache
+
 from seq2set.config import Config, differ_only_in
 from seq2set.config.reading import reads
+from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.runs import RunFolder
+from seq2set.workflows import training_provenance
 
 
-def begin_as_another(run: RunFolder, config: Config) -> tuple[str, float] | None:
+def begin_as_another(run: RunFolder, config: Config, corpus: PreparedCorpus) -> tuple[str, float] | None:
     """Let a new run begin as one beside it; return a sentence that says so, and the seconds that are saved.
 
     Returns None where the run has begun already, or where there is nothing to take over.
@@ -27,8 +31,9 @@ def begin_as_another(run: RunFolder, config: Config) -> tuple[str, float] | None
         taken = "takes the classifiers of {}, which are the same"
     else:
         return None
+    documents = cache(lambda: training_provenance(corpus, config))
     for path in sorted(run.path.parent.iterdir()):
-        seconds = take_over(run, RunFolder(path), config)
+        seconds = take_over(run, RunFolder(path), config, documents)
         if seconds is not None:
             return f"{run.path.name} {taken.format(path.name)}", seconds
     return None

@@ -15,7 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from seq2set.bundle import read_about
 from seq2set.config import Config, validated
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.errors import InputError
 from seq2set.evaluation import Evaluation
 from seq2set.experiments.answers import Answers, measure
 from seq2set.experiments.beginnings import begin_as_another
@@ -25,8 +28,9 @@ from seq2set.locking import held
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Progress
+from seq2set.provenance import read_provenance
 from seq2set.runs import RunFolder
-from seq2set.workflows import examples, measurable, train
+from seq2set.workflows import corpus_of, examples, measurable, train
 
 FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
 
@@ -96,16 +100,40 @@ class CellResult:
         return Answers.load(self.folder / ANSWERS)
 
 
-def finished(cell: Cell) -> CellResult | None:
-    """Return what came out of a cell, or None where it is not done or its answers are damaged."""
+def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | None:
+    """Return what came out of a cell, or None where it is not done or its answers are damaged.
+
+    A cell of other settings, or of a corpus other than today's, is refused.
+    """
+    refuse_other_corpus(cell, corpus or corpus_of(cell.config.data))
     path = cell.folder / FACTS
     if not path.is_file():
         return None
-    RunFolder.start(cell.folder, cell.config, resume=True)  # refuses a cell of other settings
+    RunFolder.start(cell.folder, cell.config, resume=True)
     facts = json.loads(path.read_text(encoding="utf-8"))
     answers = cell.folder / ANSWERS
     whole = answers.is_file() and sha256_of(answers) == facts["answers"]["sha256"]
     return CellResult(cell.row, cell.folder, facts) if whole and facts["split"] == cell.split else None
+
+
+def refuse_other_corpus(cell: Cell, corpus: PreparedCorpus) -> None:
+    """Refuse a cell that was begun, trained or measured on another corpus; its test split counts as well."""
+    for recorded in _recorded_fingerprints(cell.folder):
+        if recorded != corpus.fingerprint:
+            raise InputError(
+                f"{cell.folder} was begun on another corpus than {corpus.name} is now (fingerprint "
+                f"{recorded}, now {corpus.fingerprint}); put the corpus back as it was, or name another --out"
+            )
+
+
+def _recorded_fingerprints(folder: Path) -> Iterator[str]:
+    """Give the fingerprints that a cell recorded: when it began, was trained, and was measured."""
+    if (begun := read_provenance(folder)) is not None:
+        yield begun.fingerprint
+    if RunFolder(folder).model.is_dir():
+        yield read_about(folder)["corpus"]["fingerprint"]
+    if (folder / FACTS).is_file():
+        yield json.loads((folder / FACTS).read_text(encoding="utf-8"))["corpus"]["fingerprint"]
 
 
 def run_cell(cell: Cell, progress: Progress) -> CellResult:
@@ -119,13 +147,15 @@ def run_cell(cell: Cell, progress: Progress) -> CellResult:
 
 
 def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
-    if taken := begin_as_another(RunFolder(cell.folder), cell.config):
+    corpus = corpus_of(cell.config.data)
+    if taken := begin_as_another(RunFolder(cell.folder), cell.config, corpus):
         sentence, seconds = taken
         progress.note(sentence)
         write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
     with _time_is_kept(cell.folder):
         train(cell.config, cell.folder, resume=True, progress=progress)
     predictor = Predictor.open(cell.folder)
+    refuse_other_corpus(cell, corpus_of(cell.config.data))  # it may have changed while the model was trained
     part = measurable(cell.config.data, None, cell.split).part
     result, answers = measure(predictor.tagger, examples(part), Request(), progress)
     answers.save(cell.folder / ANSWERS)

@@ -104,9 +104,10 @@ class Schedule:
 
     def __init__(self, cells: Sequence[Cell], jobs: int = 1):
         self.cells, self.jobs = tuple(cells), jobs
-        shapes = {data: Shape.of(corpus_of(data)) for data in {cell.config.data for cell in cells}}
+        corpora = {data: corpus_of(data) for data in {cell.config.data for cell in cells}}
+        shapes = {data: Shape.of(corpus) for data, corpus in corpora.items()}
         self._rules = {cell.name: rule_of_thumb(cell.config, shapes[cell.config.data]) for cell in cells}
-        found = {cell.name: finished(cell) for cell in cells}
+        found = {cell.name: finished(cell, corpora[cell.config.data]) for cell in cells}
         self.results = {name: result for name, result in found.items() if result is not None}
         self.failed: set[str] = set()
 

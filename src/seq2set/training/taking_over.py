@@ -8,11 +8,13 @@ then takes one warm start.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from safetensors.torch import save_file
 
 from seq2set.config import Config
 from seq2set.files import copy_file, write_text, written_aside
+from seq2set.provenance import Provenance
 from seq2set.runs import RunFolder
 from seq2set.training.checkpoint import LAST, best_file, stored_place, stored_weights
 
@@ -20,15 +22,19 @@ LATER: tuple[str, ...] = ("objective.", "self_critical.", "decision.")
 """The settings that the warm start does not read."""
 
 
-def take_over(run: RunFolder, other: RunFolder, config: Config) -> float | None:
+def take_over(
+    run: RunFolder, other: RunFolder, config: Config, documents: Callable[[], Provenance]
+) -> float | None:
     """Bring a new run to where another's self-critical phase began; return the seconds that this took it.
 
-    Returns None where the two do not begin alike. The checkpoint comes last: a run that is stopped before
-    begins like any other.
+    Returns None where the two do not begin alike, on the same `documents`, which are asked for last: that
+    reads them. The checkpoint comes last: a run that is stopped before begins like any other.
     """
     if not other.beginning.is_file() or not other.differs_only_in(LATER, config):
         return None
-    RunFolder.start(run.path, config)
+    if not other.stands_on(documents()):
+        return None
+    RunFolder.start(run.path, config, provenance=documents())
     place = stored_place(other.beginning)
     kept = other.records()[: place.records]
     write_text(run.history, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in kept))

@@ -2,6 +2,10 @@
 
 A worker's standard input is a pipe from the process that started it. When the pipe is closed, on purpose or
 because that process died, the worker stops as after Ctrl-C, with everything saved.
+
+The processes of joblib's pool, which fit linear classifiers, know no such pipe: the process that uses them
+ends them. Whatever they and the library's own threads would say about it comes after the command's last
+sentence, or between its lines, and helps nobody; so they hear no Ctrl-C, and nothing of it is printed.
 """
 
 from __future__ import annotations
@@ -9,9 +13,12 @@ from __future__ import annotations
 import _thread
 import os
 import signal
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 KEPT = str(2**30)
 """Bytes that a worker may free and keep; also the size from which memory is asked for by itself."""
@@ -56,3 +63,70 @@ def _interrupt_main() -> None:
         signal.pthread_kill(main, signal.SIGINT)
     else:
         _thread.interrupt_main()
+
+
+@contextmanager
+def starting_a_pool() -> Iterator[None]:
+    """Let processes that start in the block ignore Ctrl-C for good; in this one it is only put off.
+
+    A terminal sends it to all processes of a command at once, and each would print a traceback. Two of them
+    only remove what a killed command leaves, which is what they are for, and do so without a warning.
+    """
+    with _environment(PYTHONWARNINGS=_and_no_leaks(os.environ.get("PYTHONWARNINGS"))):
+        if not hasattr(signal, "pthread_sigmask"):
+            yield
+            return
+        from multiprocessing.resource_tracker import ensure_running  # few commands start a pool
+
+        ensure_running()  # now, since its start would let the signal through again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited by what is started
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _and_no_leaks(filters: str | None) -> str:
+    return ",".join([*filter(None, [filters]), "ignore:resource_tracker:UserWarning"])
+
+
+@contextmanager
+def _environment(**changes: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def quiet_pool() -> Iterator[None]:
+    """Drop the traceback of the thread that manages joblib's pool when it is told to end in mid-work."""
+    before = threading.excepthook
+
+    def hook(failed: threading.ExceptHookArgs) -> None:
+        flags = getattr(failed.thread, "executor_flags", None)
+        if not getattr(flags, "shutdown", False):
+            before(failed)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
+def end_pool() -> None:
+    """Kill the processes that joblib keeps for the next fit, if there are any, and wait for their end."""
+    module: Any = sys.modules.get("joblib.externals.loky.reusable_executor")
+    executor = getattr(module, "_executor", None)
+    if executor is None:
+        return
+    with quiet_pool(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        executor.shutdown(wait=True, kill_workers=True)

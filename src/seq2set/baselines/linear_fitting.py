@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 
 from seq2set.baselines.linear import LinearScorer
 from seq2set.progress import Advance
+from seq2set.workers import quiet_pool, starting_a_pool
 
 WORTH_PROCESSES = 20_000_000
 """From this much work on (stored features times labels), starting processes pays."""
@@ -47,14 +48,15 @@ def fit_linear(
     # Processes, not threads: liblinear draws from one random state a process, so that threads would
     # disturb each other's numbers and no run could be repeated.
     workers = threads if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
-    fitted = Parallel(n_jobs=workers, return_as="generator")(
-        delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance, seed=seed)
-        for label, width in enumerate(widths)
-    )
+    with starting_a_pool():
+        fitted = Parallel(n_jobs=workers, return_as="generator")(
+            delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance, seed=seed)
+            for label, width in enumerate(widths)
+        )
     # Filled label by label: many classes on many terms fit into memory once, not twice.
     weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
     bias = np.zeros(targets.shape[1], np.float32)
-    with _closed_in_the_end(fitted):
+    with quiet_pool(), _closed_in_the_end(fitted):
         for label, row in enumerate(fitted):
             weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
             advance(1)

@@ -9,6 +9,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 from seq2set.errors import StoppedError
+from seq2set.workers import end_pool
 
 
 class StoppableCommands(TyperGroup):
@@ -22,6 +23,7 @@ class StoppableCommands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
+            end_pool()
             message = "stopped; nothing is lost that was saved, and a training goes on with --resume"
             raise StoppedError(message) from error
         finally:

@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve browser test lint format docs results bench clean
+.PHONY: help setup demo serve browser test test-hostile mutants lint format docs results bench clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 setup: $(VENV)/.ready ## make the virtual environment with everything in it
 
@@ -43,6 +43,12 @@ browser: ## make sure that there is a Chromium for the tests of the pages
 
 test: setup browser ## run all tests with coverage
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report term
+
+test-hostile: setup browser ## run all tests under hostile conditions, one after the other (ROWS="avx2 busy" for some)
+	$(BIN)/python tools/hostile.py $(ROWS)
+
+mutants: setup ## put mistakes into a copy of the package and see whether the tests notice (NAMES="eos holm" for some)
+	$(BIN)/python tools/mutants.py --jobs 2 $(NAMES)
 
 lint: setup ## check style and types
 	$(BIN)/ruff check .

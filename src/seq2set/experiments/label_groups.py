@@ -45,4 +45,6 @@ class Correlated:
         sizes = np.bincount(parts, minlength=1)
         large = [part for part in dict.fromkeys(parts.tolist()) if sizes[part] > 1]
         letters = {part: ascii_uppercase[place % 26] for place, part in enumerate(large)}
-        return {name: letters[part] for name, part in zip(names, parts, strict=True) if part in letters}
+        return {
+            name: letters[part] for name, part in zip(names, parts.tolist(), strict=True) if part in letters
+        }

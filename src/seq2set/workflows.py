@@ -71,13 +71,8 @@ def train(
     if process_rank() > 0:
         return run
     seconds = time.perf_counter() - began
-    result = evaluate_tagger(tagger, tune, progress=progress)
-    about = {
-        "corpus": _corpus_facts(corpus, tagger, learn, tune),
-        "validation": result.metrics,
-        "per_label": [label._asdict() for label in result.per_label],
-        "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)},
-    }
+    origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
+    about = training_facts(tagger, origin, learn, tune, seconds, progress)
     card = model_card(config, about, tagger.parts().facts)
     seen = SeenTexts.of(learn.texts, tune.texts)
     save_model(tagger, run.model, card=card, about=about, seen=seen)
@@ -312,14 +307,29 @@ def label_depths(corpus: PreparedCorpus) -> dict[str, int]:
     return {label: tree.depth(label) for label in tree.parents}
 
 
-def _corpus_facts(corpus: PreparedCorpus, tagger: Tagger, learn: Examples, tune: Examples) -> dict[str, Any]:
+class Origin(NamedTuple):
+    """Where the documents of a training come from."""
+
+    name: str
+    source: str
+    licence: str
+    fingerprint: str
+
+
+def training_facts(
+    tagger: Tagger, origin: Origin, learn: Examples, tune: Examples, seconds: float, progress: Progress
+) -> dict[str, Any]:
+    """Measure a trained model on what it was tuned on, and gather what its folder says of its training."""
+    result, config = evaluate_tagger(tagger, tune, progress=progress), tagger.parts().config
     return {
-        "name": corpus.name,
-        "source": corpus.facts["source"],
-        "licence": corpus.facts["licence"],
-        "train": len(learn),
-        "valid": len(tune),
-        "labels": len(tagger.labels.names),
-        "labels_a_document": sum(tagger.labels.frequencies) / len(learn),
-        "fingerprint": corpus.fingerprint,
+        "corpus": origin._asdict()
+        | {
+            "train": len(learn),
+            "valid": len(tune),
+            "labels": len(tagger.labels),
+            "labels_a_document": sum(tagger.labels.frequencies) / len(learn),
+        },
+        "validation": result.metrics,
+        "per_label": [label._asdict() for label in result.per_label],
+        "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)},
     }

@@ -55,6 +55,31 @@ def test_the_model_folder_is_that_of_the_command_line(
     assert trained_there.classes_.tolist() == ["grain", "money", "oil", "trade"]
 
 
+def test_a_model_saved_from_python_has_each_labels_figures(fitted, br_run, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    about, there = Predictor.open(tmp_path / "model").about, Predictor.open(br_run.path).about
+    assert about.keys() == there.keys() | {"estimator"}
+    assert about["corpus"].keys() == there["corpus"].keys()
+    assert [row["label"] for row in about["per_label"]] == list(fitted.tagger_.labels.names)
+    # The mean of the labels' F1 is the macro-F1 that the card has.
+    mean = np.mean([row["f1"] for row in about["per_label"]])
+    assert mean == pytest.approx(about["validation"]["macro_f1"])
+
+
+def test_a_model_saved_from_python_notices_what_it_learnt_even_when_it_was_loaded_between(
+    fitted, data, tmp_path: Path
+) -> None:
+    fitted.save(tmp_path / "first")
+    Seq2SetClassifier.load(tmp_path / "first").save(tmp_path / "model")
+    rows = [f"{text},{';'.join(labels)}\n" for text, labels in zip(data.texts, data.label_sets, strict=True)]
+    (tmp_path / "own.csv").write_text(
+        "text,labels\nnever read before,grain\n" + "".join(rows), encoding="utf-8"
+    )
+    overlap = evaluate(tmp_path / "model", data=str(tmp_path / "own.csv")).overlap
+    assert overlap.documents - overlap.left_out == 1
+    assert overlap.trained_on > overlap.tuned_on > 0
+
+
 def test_saving_does_not_replace_unasked(fitted, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     with pytest.raises(OutputError, match="is not empty"):

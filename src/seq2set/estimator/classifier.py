@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from seq2set.bundle import save_model
+from seq2set.bundle import read_seen, save_model
 from seq2set.cards import model_card
 from seq2set.errors import ModelFolderError
 from seq2set.estimator.fitting import Trained, trained
@@ -158,7 +158,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         chosen = {name: plain(getattr(self, name)) for name in _KEPT}
         about = self.about_ | {"estimator": {"form": form, "parameters": chosen}}
         card = model_card(parts.config, about, parts.facts)
-        save_model(self.tagger_, Path(folder), card=card, about=about, force=force)
+        save_model(self.tagger_, Path(folder), card=card, about=about, seen=self._seen, force=force)
 
     @classmethod
     def load(cls, folder: str | Path) -> Seq2SetClassifier:
@@ -169,7 +169,8 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         try:
             loaded = cls(config.model, config.preset, changed_settings(config), config.seed, config.threads)
             loaded.set_params(**saved["parameters"])
-            return loaded._settled(Trained(predictor.tagger, predictor.about, []), Form(**saved["form"]))
+            result = Trained(predictor.tagger, predictor.about, [], read_seen(Path(folder)))
+            return loaded._settled(result, Form(**saved["form"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFolderError(
                 f"{folder} does not hold an estimator that can be opened: {error}"
@@ -191,7 +192,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         classes = form.classes(names)
         places = {str(label): column for column, label in enumerate(classes)}
         self._columns, self._form = np.array([places[name] for name in names]), form
-        self.tagger_, self.about_, self.history_ = result
+        self.tagger_, self.about_, self.history_, self._seen = result
         self.classes_, self.n_labels_ = classes, len(classes)
         return self
 

@@ -14,11 +14,12 @@ import numpy as np
 from seq2set.config import Config
 from seq2set.errors import StoppedError
 from seq2set.estimator.inputs import EstimatorInputError
-from seq2set.evaluation import evaluate_tagger
 from seq2set.models.registry import training_of
 from seq2set.progress import Progress
 from seq2set.runs import RunFolder
+from seq2set.seen_texts import SeenTexts
 from seq2set.tagger import Examples, Tagger, fingerprint_of
+from seq2set.workflows import Origin, training_facts
 
 
 class Trained(NamedTuple):
@@ -27,6 +28,7 @@ class Trained(NamedTuple):
     tagger: Tagger
     about: dict[str, Any]
     history: list[dict[str, Any]]
+    seen: SeenTexts
 
 
 class Carved(NamedTuple):
@@ -49,12 +51,10 @@ def trained(config: Config, examples: Examples, validation_fraction: float, prog
             raise KeyboardInterrupt from stopped
         history = run.records()
     seconds = time.perf_counter() - began
-    about = {
-        "corpus": _facts(tagger, parts),
-        "validation": evaluate_tagger(tagger, parts.tune, progress=progress).metrics,
-        "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)},
-    }
-    return Trained(tagger, about, history)
+    origin = Origin("texts given in Python", "not stated", "not stated", fingerprint_of(*parts))
+    about = training_facts(tagger, origin, *parts, seconds, progress)
+    seen = SeenTexts.of(parts.learn.texts, parts.tune.texts)
+    return Trained(tagger, about, history, seen)
 
 
 def carved(examples: Examples, share: float, seed: int) -> Carved:
@@ -78,17 +78,3 @@ def carved(examples: Examples, share: float, seed: int) -> Carved:
         stacklevel=4,  # the line that calls fit
     )
     return Carved(examples, examples)
-
-
-def _facts(tagger: Tagger, parts: Carved) -> dict[str, Any]:
-    learn, tune = parts
-    return {
-        "name": "texts given in Python",
-        "source": "not stated",
-        "licence": "not stated",
-        "train": len(learn),
-        "valid": len(tune),
-        "labels": len(tagger.labels),
-        "labels_a_document": sum(tagger.labels.frequencies) / len(learn),
-        "fingerprint": fingerprint_of(learn, tune),
-    }

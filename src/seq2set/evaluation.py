@@ -55,7 +55,7 @@ class Evaluation:
     predicted_cardinality: dict[int, int]
     actual_cardinality: dict[int, int]
     unseen_labels: int
-    """How many of the split's labels the model never saw in training."""
+    """How many of the split's labels the model never saw in training; they come last in `per_label`."""
     seconds: float
 
     @property
@@ -90,7 +90,8 @@ class Report:
 
     def remarks(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
-        return self.overlap.sentences(" (--include-seen keeps them)") if self.overlap else []
+        seen = self.overlap.sentences(" (--include-seen keeps them)") if self.overlap else []
+        return [*seen, *_unseen_sentences(self.result)]
 
     def summary(self) -> dict[str, Any]:
         """Return the object that `evaluate --json` prints."""
@@ -111,6 +112,33 @@ class Report:
             "unseen_labels": result.unseen_labels,
             "documents_a_second": round(result.documents_a_second, 1),
         }
+
+
+def same_documents(reports: Sequence[Report]) -> bool:
+    """Say whether all figures stand on the very same documents, so that they can be compared."""
+    return len({(report.data, report.split, report.fingerprint) for report in reports}) == 1
+
+
+def _unseen_sentences(result: Evaluation) -> list[str]:
+    """Say how many of the labels no prediction can be right about."""
+    there = [label.label for label in result.per_label if label.support]
+    if not result.unseen_labels:
+        return []
+    if len(there) > result.unseen_labels:
+        return [
+            f"{result.unseen_labels:,} of the {len(there):,} labels of these documents are unknown to the "
+            "model, which never saw them in training: they always count as missed"
+        ]
+    known = [label.label for label in result.per_label[: -result.unseen_labels]]
+    return [
+        f"the model knows none of the {len(there):,} labels of these documents, so that nothing it gives can "
+        f"be right: they have {_some(there)}; it knows {_some(known)}"
+    ]
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def evaluate_tagger(

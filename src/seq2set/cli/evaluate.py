@@ -41,6 +41,7 @@ def evaluate(
 ) -> None:
     """Measure models on a split of a corpus."""
     from seq2set.cli.console import RichProgress
+    from seq2set.cli.tables import print_evaluation, remarks
     from seq2set.files import refuse_occupied
     from seq2set.predictions import Request
     from seq2set.workflows import evaluate as measure
@@ -60,11 +61,9 @@ def evaluate(
     if as_json:
         for one in found:
             typer.echo(json.dumps(one.summary()))
-            for sentence in one.remarks():
-                progress.note(f"{one.run}: {sentence}" if len(found) > 1 else sentence)
+        for sentence in remarks(found):
+            progress.note(sentence)
     else:
-        from seq2set.cli.tables import print_evaluation
-
         print_evaluation(*found)
     if show:
         _show(models[-1], data, split, include_seen, show)

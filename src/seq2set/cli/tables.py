@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from seq2set.evaluation import Report
+from seq2set.evaluation import Report, same_documents
 from seq2set.predictor import Prediction
 
 PAPER_COLUMNS = (
@@ -26,23 +28,38 @@ WORDS_SHOWN = 5
 
 
 def print_evaluation(*reports: Report) -> None:
-    """Print a row a report in the form of the paper's tables."""
-    first = reports[0]
-    title = (
-        f"{first.data}, {first.split}: {first.result.documents:,} documents, {first.result.labels:,} labels"
-    )
-    table = Table("Models", title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    """Print a row a report in the form of the paper's tables, and what is to be known of the figures."""
+    several, first = len(reports) > 1, reports[0]
+    title = None if several else f"{_measured_on(first)}, {first.result.labels:,} labels"
+    heads = ("Run", "Models", "Measured on") if several else ("Models",)
+    table = Table(*heads, title=title, box=box.SIMPLE_HEAD, title_justify="left")
     for head, _, _ in PAPER_COLUMNS:
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", no_wrap=True)
     table.add_column("docs/s", justify="right")
     for report in reports:
         values = [f"{report.result.metrics[key]:.{digits}f}" for _, key, digits in PAPER_COLUMNS]
-        table.add_row(report.model, *values, f"{report.result.documents_a_second:,.0f}")
+        names = (report.run, report.model, _measured_on(report)) if several else (report.model,)
+        table.add_row(*names, *values, f"{report.result.documents_a_second:,.0f}")
     console = Console(highlight=False)
     console.print(table)
-    for report in reports:
-        for sentence in report.remarks():
-            console.print(Text(f"{report.run}: {sentence}" if len(reports) > 1 else sentence))
+    for sentence in remarks(reports):
+        console.print(Text(sentence))
+
+
+def remarks(reports: Sequence[Report]) -> list[str]:
+    """Return what is to be known of the figures, by run where there are several."""
+    said = [
+        f"{report.run}: {sentence}" if len(reports) > 1 else sentence
+        for report in reports
+        for sentence in report.remarks()
+    ]
+    if not same_documents(reports):
+        said.append("the rows were not measured on the same documents: their figures cannot be compared")
+    return said
+
+
+def _measured_on(report: Report) -> str:
+    return f"{report.data}, {report.split}: {report.result.documents:,} documents"
 
 
 def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = None) -> None:

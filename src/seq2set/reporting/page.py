@@ -39,7 +39,10 @@ def report_page(report: Report) -> str:
     template = resources.files("seq2set.reporting").joinpath("page.html").read_text(encoding="utf-8")
     return Template(template).substitute(
         title=escape(f"{report.model} on {report.data}"),
+        run=escape(report.run),
+        data=escape(report.data),
         split=escape(report.split),
+        remarks="\n".join(f"<p>{_sentence(one)}</p>" for one in report.remarks()),
         documents=f"{result.documents:,}",
         labels=f"{result.labels:,}",
         speed=f"{result.documents_a_second:,.0f}",
@@ -54,6 +57,10 @@ def report_page(report: Report) -> str:
         rows="\n".join(map(_label_row, result.per_label)),
         about="\n".join(_about_rows(report)),
     )
+
+
+def _sentence(remark: str) -> str:
+    return escape(remark[0].upper() + remark[1:]) + "."
 
 
 def _training(report: Report) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 from seq2set.bundle import read_seen, renew_model
 from seq2set.cards import model_card
 from seq2set.config.settings import Metric
+from seq2set.errors import CorpusError
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Progress, Silent
@@ -53,6 +54,7 @@ def tune_rule(
     documents = material(predictor, seen, data, split, progress)
     for sentence in documents.remarks:
         progress.note(sentence)
+    _refuse_unknown_labels(tagger, documents)
     judged = scored(tagger, documents.part, search or "marginal", progress)
     found = best_rule(kind, judged.scores, judged.known, cast("Metric", metric))
     before, after = judged.metrics(tagger.rule), judged.metrics(found.rule)
@@ -60,6 +62,17 @@ def tune_rule(
     _store(model, predictor, tuned, documents, metric, seen)
     _tell(found, tagger, progress)
     return tuned
+
+
+def _refuse_unknown_labels(tagger: Tagger, documents: Material) -> None:
+    """Refuse documents for which giving no label at all would look best."""
+    there = {label for labels in documents.part.labels() for label in labels}
+    if not there & set(tagger.labels.names):
+        raise CorpusError(
+            f"the model knows none of the labels of these {len(documents.part):,} documents, so that there "
+            "is nothing to tune on",
+            documents.data,
+        )
 
 
 def _store(

@@ -9,12 +9,14 @@ from seq2set.errors import UnknownNameError
 from seq2set.nn.decoding import label_masks
 from seq2set.objectives.rewards import (
     REWARDS,
+    RunningF1,
     f1,
     hamming,
     jaccard,
     micro_f1,
     reward_named,
     subset_accuracy,
+    sums_of,
 )
 
 LABELS = 6
@@ -52,8 +54,10 @@ def test_the_mean_of_micro_f1_is_the_micro_f1_of_all(pairs: list[tuple[set[int],
     predicted = torch.stack([mask(p) for p, _ in pairs])
     actual = torch.stack([mask(a) for _, a in pairs])
     common, sizes = sum(len(p & a) for p, a in pairs), sum(len(p) + len(a) for p, a in pairs)
-    expected = 2 * common / sizes if sizes else 1.0
-    assert micro_f1(predicted, actual).mean().item() == pytest.approx(expected, abs=1e-6)
+    expected = 2 * common / sizes if sizes else 0.0
+    so_far = RunningF1(*sums_of(predicted, actual).tolist())
+    assert so_far.f1 == pytest.approx(expected, abs=1e-9)
+    assert micro_f1(predicted, actual, so_far).mean().item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_values_worked_by_hand() -> None:
@@ -67,12 +71,50 @@ def test_values_worked_by_hand() -> None:
 def test_micro_f1_worked_by_hand() -> None:
     predicted = torch.stack([mask({0, 1}), mask({2}), mask(set())])
     actual = torch.stack([mask({0}), mask({2, 3}), mask(set())])
+    assert sums_of(predicted, actual).tolist() == [2, 3, 3, 3]
     # f = 2 (1 + 1) / (3 + 3) = 2/3, the mean of P + A is 2; then f + (2 TP - f (P + A)) / 2:
     # 2/3 + (2 - 2) / 2, the same again, and 2/3 + 0.
-    assert micro_f1(predicted, actual).tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])
+    so_far = RunningF1(2, 3, 3, 3)
+    assert micro_f1(predicted, actual, so_far).tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])
     # With {4} for the last: f = 4/7, the mean 7/3; 4/7 + (2 - 12/7) 3/7 twice, and 4/7 - (4/7) 3/7.
     predicted[2] = mask({4})
-    assert micro_f1(predicted, actual).tolist() == pytest.approx([34 / 49, 34 / 49, 16 / 49])
+    so_far = RunningF1(2, 4, 3, 3)
+    assert micro_f1(predicted, actual, so_far).tolist() == pytest.approx([34 / 49, 34 / 49, 16 / 49])
+    # Nothing but one set of one label, half right, stands before the first batch: f = 1/2, the mean 2.
+    assert micro_f1(predicted, actual).tolist() == pytest.approx([3 / 4, 3 / 4, 1 / 4])
+
+
+def test_the_micro_f1_of_a_run_forgets_slowly() -> None:
+    so_far = RunningF1().after(torch.tensor([3.0, 5.0, 7.0, 4.0]).double())
+    # 0.98 of one half, one, one and one, and then what the batch adds
+    assert so_far == pytest.approx((3.49, 5.98, 7.98, 4.98))
+    assert so_far.f1 == pytest.approx(6.98 / 13.96)
+    assert so_far.size == pytest.approx(13.96 / 4.98)
+
+
+def test_sums_are_those_of_all_samples() -> None:
+    predicted = torch.stack([torch.stack([mask({0}), mask({1})]), torch.stack([mask({2}), mask({2, 3})])])
+    actual = torch.stack([mask({0, 5}), mask({2})])
+    # right: 1 + 0 + 1 + 1; given: 1 + 1 + 1 + 2; actual, twice each: 2 x 2 + 2 x 1; four sets
+    assert sums_of(predicted, actual[:, None]).tolist() == [3, 5, 6, 4]
+
+
+def test_micro_f1_does_not_depend_on_how_a_batch_is_divided() -> None:
+    draw = torch.Generator().manual_seed(0)
+    actual = torch.rand(64, 30, generator=draw) < 0.12
+    kept = actual[:, None] & (torch.rand(64, 4, 30, generator=draw) < 0.6)
+    predicted = kept | (torch.rand(64, 4, 30, generator=draw) < 0.05)
+    so_far = RunningF1().after(sums_of(predicted, actual[:, None]))
+    whole = micro_f1(predicted, actual[:, None], so_far)
+    for parts in (2, 4, 8, 16):
+        pairs = zip(predicted.chunk(parts), actual.chunk(parts), strict=True)
+        cut = torch.cat([micro_f1(one, other[:, None], so_far) for one, other in pairs])
+        assert torch.equal(cut, whole)
+        sums = [
+            sums_of(one, other)
+            for one, other in zip(predicted.chunk(parts), actual[:, None].chunk(parts), strict=True)
+        ]
+        assert torch.equal(torch.stack(sums).sum(0), sums_of(predicted, actual[:, None]))
 
 
 def test_empty_sets() -> None:
@@ -103,7 +145,11 @@ def test_samples_go_with_their_document() -> None:
 
 
 def test_rewards_are_found_by_name() -> None:
-    assert reward_named("jaccard") is jaccard
+    assert reward_named("jaccard") is reward_named("jaccard", RunningF1(2, 3, 3, 3)) is jaccard
+    predicted, actual = mask({0, 1}), mask({0})
+    told = reward_named("micro_f1", RunningF1(1, 2, 3, 2))
+    # f = 2/5, the mean of P + A 5/2: 0.4 + (2 - 0.4 x 3) / 2.5
+    assert told(predicted, actual).item() == pytest.approx(0.72)
     text = r"^reward 'jacard' is not known, did you mean 'jaccard'\?; known are: f1, hamming, jaccard, micro"
     with pytest.raises(UnknownNameError, match=text):
         reward_named("jacard")

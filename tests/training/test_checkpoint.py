@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from seq2set.errors import InputError, OutputError
+from seq2set.objectives.rewards import RunningF1
 from seq2set.training import checkpoint
 from seq2set.training.averaging import AveragedWeights
 from seq2set.training.checkpoint import (
@@ -22,7 +25,17 @@ from seq2set.training.checkpoint import (
     save_weights,
 )
 
-PLACE = Place(phase=1, epoch=2, batch=3, update=45, best=0.625, best_update=40, waited=1, records=9)
+PLACE = Place(
+    phase=1,
+    epoch=2,
+    batch=3,
+    update=45,
+    best=0.625,
+    best_update=40,
+    waited=1,
+    records=9,
+    so_far=RunningF1(1 / 3, 0.1, 2.0, 7.7),
+)
 
 
 def network(seed: int, width: int = 3) -> nn.Module:
@@ -69,6 +82,17 @@ def test_an_optimiser_without_memory_comes_back_without(tmp_path: Path) -> None:
     optimizer = adam(second)
     assert load_checkpoint(tmp_path, second, optimizer, averaged(second)) == Place()
     assert not optimizer.state
+
+
+def test_a_checkpoint_from_before_there_was_a_running_f1_is_read(tmp_path: Path) -> None:
+    model = network(1)
+    save_checkpoint(tmp_path, Place(update=3), model, adam(model), averaged(model))
+    tensors = load_file(tmp_path / LAST)
+    old = {"phase": 0, "epoch": 0, "batch": 0, "update": 3, "best": 0.5, "best_update": 2, "waited": 0}
+    save_file(tensors, tmp_path / LAST, metadata={"place": json.dumps(old)})
+    place = load_checkpoint(tmp_path, model, adam(model), averaged(model))
+    assert place == Place(update=3, best=0.5, best_update=2)
+    assert place.so_far == RunningF1()
 
 
 def test_without_a_checkpoint_nothing_changes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import torch
-from ddp_worker import BOTH_PHASES, gradients
+from ddp_worker import BOTH_PHASES, REWARDED, gradients, rewarded_gradients
 from safetensors.torch import load_file
 
 from seq2set.runs import RunFolder
@@ -23,24 +23,28 @@ def free_port() -> int:
 
 
 def test_two_processes_equal_one(tmp_path: Path) -> None:
-    for name, settings in (("loop", ()), ("both", BOTH_PHASES)):  # before two processes want to begin them
+    # before two processes want to begin them
+    for name, settings in (("loop", ()), ("rewarded", REWARDED), ("both", BOTH_PHASES)):
         RunFolder.start(tmp_path / name, tiny_config(*settings))
     place = ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *place]
     threads = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "GLOO_SOCKET_IFNAME": "lo"}
     worker = Path(__file__).with_name("ddp_worker.py")
-    helpers = {"PYTHONPATH": os.pathsep.join(map(str, (worker.parent, worker.parent.parent)))}
+    folders = [worker.parent, worker.parent.parent, *filter(None, [os.environ.get("PYTHONPATH")])]
+    helpers = {"PYTHONPATH": os.pathsep.join(map(str, folders))}
     environment = os.environ | threads | helpers
     command = [*launcher, str(worker), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
 
-    two = load_file(tmp_path / "gradients.safetensors")["gradients"]
-    one = gradients(tmp_path / "alone")
-    assert one.shape == two.shape
-    assert len(one) == 8
-    assert one.norm(dim=1).min() > 0.1
-    assert torch.allclose(one, two, atol=1e-5, rtol=0)
+    two = load_file(tmp_path / "gradients.safetensors")
+    alone = {"gradients": gradients, "rewarded": rewarded_gradients}
+    for name, train in alone.items():
+        one = train(tmp_path / f"alone-{name}")
+        assert one.shape == two[name].shape
+        assert len(one) == 8
+        assert one.norm(dim=1).min() > 0.1
+        assert torch.allclose(one, two[name], atol=1e-5, rtol=0)
     records = RunFolder(tmp_path / "loop").records()
     assert [record["update"] for record in records] == [2, 4, 6, 8]  # written once, not twice
     # 20 documents in batches of 9 make 3 updates an epoch, and a look at the end of each.

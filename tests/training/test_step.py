@@ -10,7 +10,8 @@ from torch import Tensor
 from seq2set.config import Config
 from seq2set.errors import ConfigError
 from seq2set.nn.decoding import greedy, sample, score_sequences
-from seq2set.objectives.rewards import f1
+from seq2set.objectives.rewards import RunningF1, f1, sums_of
+from seq2set.objectives.self_critical import self_critical
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Losses, Objective, Phase, Step
 from tiny_networks import tiny_config, tiny_examples, tiny_network
@@ -148,6 +149,31 @@ def test_rewards_of_other_names_reach_the_loss() -> None:
     }
     values = [value.item() for value in totals.values() if value is not None]
     assert len({round(value, 6) for value in values}) == 4
+
+
+def test_a_sample_that_equals_the_greedy_set_has_no_advantage(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tiny_config("objective.reward=micro_f1", "objective.samples=2", model="seq2set-simp")
+    batch = batch_of(config, 12)
+    step = Step(tiny_network(config), Objective.of(config))
+    seen: list[Tensor] = []
+
+    def watched(log_prob: Tensor, reward: Tensor, baseline: Tensor) -> Tensor:
+        seen.append(reward - baseline)
+        return self_critical(log_prob, reward, baseline)
+
+    monkeypatch.setattr("seq2set.training.step.self_critical", watched)
+    losses = step(batch, "self-critical", torch.Generator().manual_seed(5), RunningF1(3, 7, 5, 4))
+    final = step.network(batch.ids, batch.lengths).final
+    drawn = sample(final, samples=2, generator=torch.Generator().manual_seed(5)).masks(4)
+    same = (drawn == greedy(final).masks(4)[:, None]).all(-1)  # (B, K)
+    assert 0 < same.sum() < same.numel()
+    assert (seen[0][same] == 0).all()
+    # f = 6/12 and a mean size of 3: the advantage is (2 TP - P / 2) / 3 of the sample less that of greedy
+    gold, worth = batch.gold[:, None], lambda sets: 2 * (sets & gold).sum(-1) - sets.sum(-1) / 2
+    expected = (worth(drawn) - worth(greedy(final).masks(4)[:, None])) / 3
+    torch.testing.assert_close(seen[0], expected, atol=1e-6, rtol=0)
+    assert losses.sums is not None
+    assert losses.sums.tolist() == sums_of(drawn, gold).tolist()
 
 
 def test_one_sample_has_no_others_to_compare_with() -> None:

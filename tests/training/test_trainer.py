@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from loops import CRITICAL, WARM, Scripted, gradients_of, new_loop, weights
+from loops import CRITICAL, WARM, Scripted, drawn_alike, gradients_of, new_loop, weights
 from torch import Tensor
 
 from seq2set.errors import WorkError
@@ -100,6 +100,32 @@ def test_a_batch_in_parts_is_one_batch(tmp_path: Path, accumulate: int) -> None:
     assert torch.allclose(whole, added, atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("baseline", ["greedy", "leave-one-out"])
+def test_a_reward_is_the_same_in_any_part_of_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, baseline: str
+) -> None:
+    # Samples are the same in any part, so that all that could differ is what they are worth.
+    monkeypatch.setattr("seq2set.training.step.sample", drawn_alike)
+    config = tiny_config("objective.reward=micro_f1", "objective.samples=3", f"objective.baseline={baseline}")
+    loops = [
+        new_loop(
+            tmp_path / str(parts), lambda: 0.5, [CRITICAL], config=config, batch_size=7, accumulate=parts
+        )
+        for parts in (1, 2, 4)
+    ]
+    whole, *added = map(gradients_of, loops)
+    assert whole.norm(dim=1).min() > 0.1
+    for one in added:
+        assert torch.allclose(whole, one, atol=1e-6, rtol=0)
+    places = [
+        load_checkpoint(one.run_folder.checkpoints, one.network, one.adam, one.averaged) for one in loops
+    ]
+    assert places[0] is not None
+    assert {place and place.so_far for place in places} == {places[0].so_far}
+    # Three updates of 6, 7 and 7 documents, as they were shuffled, with three samples each
+    assert places[0].so_far.sets == pytest.approx(0.98**3 + 18 * 0.98**2 + 21 * 0.98 + 21)
+
+
 def test_the_history_says_what_happened(tmp_path: Path) -> None:
     loop = new_loop(tmp_path, lambda: 0.25, [WARM, CRITICAL], validate_every=100)
     loop.run()
@@ -168,7 +194,7 @@ SCORES = [0.1, 0.3, 0.2, 0.4, 0.35, 0.36, 0.5, 0.1, 0.6, 0.55, 0.2, 0.2]
 def resumable(folder: Path, validate: Any) -> trainer.Trainer:
     """Dropout and sampling, so that every random number counts, and an average, so that each update does."""
     phases = [WARM._replace(epochs=2), CRITICAL._replace(epochs=2)]
-    config = tiny_config(*DROPOUT, "objective.samples=2")
+    config = tiny_config(*DROPOUT, "objective.samples=2", "objective.reward=micro_f1")
     return new_loop(folder, validate, phases, config=config, averaging=0.7)
 
 
@@ -233,7 +259,7 @@ def timeless(record: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in record.items() if "second" not in key}
 
 
-@pytest.mark.parametrize("look", [3, 12])
+@pytest.mark.parametrize("look", [3, 9, 12])
 def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, whole: Whole, look: int) -> None:
     scores = Scripted(SCORES)
 

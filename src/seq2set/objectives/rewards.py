@@ -1,7 +1,9 @@
 """Rewards that do not depend on the order of labels, on all documents at once; eq. 11 is `f1`.
 
 Sets are masks, true where a label is present, and broadcast: samples (B, K, L) go with true sets (B, 1, L).
-Every reward but `micro_f1` looks at each document alone and lies between 0 and 1.
+Every reward but `micro_f1` looks at each document alone and lies between 0 and 1; `micro_f1` also knows how
+well the run has done so far, never how well the other documents of a batch do, so that it is the same however
+a batch is divided.
 
 Letters: B documents, K samples a document, L labels.
 """
@@ -9,13 +11,53 @@ Letters: B documents, K samples a document, L labels.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from seq2set import metrics
 from seq2set.errors import UnknownNameError
 
 Reward = Callable[[Tensor, Tensor], Tensor]
+
+FADING = 0.98
+"""What is left of the sums of a run after each update: those of the last fifty or so count."""
+
+
+class RunningF1(NamedTuple):
+    """The micro-F1 of the sets that a run has sampled so far, as the sums that it is made of.
+
+    Before any set there is one of one label, half of it right, which the first batch outweighs.
+    """
+
+    right: float = 0.5
+    given: float = 1.0
+    actual: float = 1.0
+    sets: float = 1.0
+
+    @property
+    def f1(self) -> float:
+        """The micro-F1 itself."""
+        return 2 * self.right / max(self.given + self.actual, 1e-9)
+
+    @property
+    def size(self) -> float:
+        """The labels, given and actual, per set."""
+        return max(self.given + self.actual, 1e-9) / self.sets
+
+    def after(self, sums: Tensor) -> RunningF1:
+        """Count the sums of an update (see `sums_of`); what was before fades."""
+        return RunningF1(*(FADING * old + new for old, new in zip(self, sums.tolist(), strict=True)))
+
+
+def sums_of(predicted: Tensor, actual: Tensor) -> Tensor:
+    """Return the sums (4,) that sets (.., L) add to a `RunningF1`: exact, and so the same in any order."""
+    common = predicted & actual
+    counts = (common.sum(), predicted.expand_as(common).sum(), actual.expand_as(common).sum())
+    sets = counts[0].new_tensor(common.shape[:-1].numel())
+    return torch.stack([*counts, sets]).double()
 
 
 def f1(predicted: Tensor, actual: Tensor) -> Tensor:
@@ -39,16 +81,15 @@ def subset_accuracy(predicted: Tensor, actual: Tensor) -> Tensor:
     return (predicted == actual).all(-1).float()
 
 
-def micro_f1(predicted: Tensor, actual: Tensor) -> Tensor:
-    """Return what each set (.., L) adds to the micro-F1 f of all the sets here, so that their mean is f.
+def micro_f1(predicted: Tensor, actual: Tensor, so_far: RunningF1 = RunningF1()) -> Tensor:  # noqa: B008
+    """Return what each set (.., L) adds to the micro-F1 f of the run so far.
 
     f is 2 TP / (P + A), each summed over all sets, so a set raises it exactly if its own 2 TP - f (P + A) is
     positive (Dinkelbach's way to maximise a ratio of sums). A document counts by its labels, as it does in
-    micro-F1, while `f1` counts every document the same.
+    micro-F1, while `f1` counts every document the same. The mean over the sets that f was counted on is f.
     """
     common, sizes = _size(predicted & actual), _size(predicted) + _size(actual)
-    f = metrics.f1(common.sum(), sizes.sum(), common.new_zeros(()))
-    return f + (2 * common - f * sizes) / sizes.mean().clamp(min=1e-9)
+    return so_far.f1 + (2 * common - so_far.f1 * sizes) / so_far.size
 
 
 REWARDS: dict[str, Reward] = {
@@ -61,10 +102,12 @@ REWARDS: dict[str, Reward] = {
 """The rewards by the names that settings use."""
 
 
-def reward_named(name: str) -> Reward:
-    """Find a reward, or say which there are."""
+def reward_named(name: str, so_far: RunningF1 | None = None) -> Reward:
+    """Find a reward, or say which there are; the one that needs it is told how the run did so far."""
     if name not in REWARDS:
         raise UnknownNameError("reward", name, REWARDS)
+    if name == "micro_f1" and so_far is not None:
+        return partial(micro_f1, so_far=so_far)
     return REWARDS[name]
 
 

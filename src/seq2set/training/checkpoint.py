@@ -1,8 +1,8 @@
 """Checkpoints: one safetensors file, replaced whole, that a killed run goes on from bit for bit.
 
-Everything that the next update depends on is in it: weights, Adam's moments, the averaged weights, and where
-in which epoch of which phase the run stood. Random numbers follow from the update's own number (see
-`randomness`).
+Everything that the next update depends on is in it: weights, Adam's moments, the averaged weights, where in
+which epoch of which phase the run stood, and how well its samples did. Random numbers follow from the
+update's own number (see `randomness`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from seq2set.errors import InputError
 from seq2set.files import written_aside
+from seq2set.objectives.rewards import RunningF1
 from seq2set.training.averaging import AveragedWeights
 
 LAST = "last.safetensors"
@@ -45,6 +46,11 @@ class Place:
     """Looks at the validation split since"""
     records: int = 0
     """Lines of the history so far"""
+    so_far: RunningF1 = field(default_factory=RunningF1)
+    """How well the sampled sets did, where the reward asks for it; older checkpoints begin it anew"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "so_far", RunningF1(*self.so_far))  # from JSON it comes as a list
 
     def moved(self, **changes: Any) -> Place:
         """Return another place that differs as given."""

@@ -19,7 +19,7 @@ from seq2set.models.reading import Network, Reading, ordered_likelihood
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding import greedy, order_free, sample
 from seq2set.objectives.likelihood import negative_log_likelihood
-from seq2set.objectives.rewards import reward_named
+from seq2set.objectives.rewards import Reward, RunningF1, reward_named, sums_of
 from seq2set.objectives.self_critical import leave_one_out, self_critical
 from seq2set.objectives.total import mixed_loss, total_loss
 from seq2set.training.examples import TrainingBatch
@@ -39,6 +39,8 @@ class Losses(NamedTuple):
     signal: Tensor | None = None
     """The share of documents that the policy gradient can learn from: one of their samples was better or
     worse than its baseline"""
+    sums: Tensor | None = None
+    """What the samples add to the micro-F1 of the run (4,), where the reward asks for it"""
 
 
 @dataclass(frozen=True)
@@ -79,15 +81,22 @@ class Step(nn.Module):
         super().__init__()
         self.network, self.objective = network, objective
 
-    def forward(self, batch: TrainingBatch, phase: Phase, generator: torch.Generator) -> Losses:
-        """Return the loss of a batch."""
+    def forward(
+        self,
+        batch: TrainingBatch,
+        phase: Phase,
+        generator: torch.Generator,
+        so_far: RunningF1 | None = None,
+    ) -> Losses:
+        """Return the loss of a batch; `so_far` is how the run did before it."""
         policies: Reading = self.network(batch.ids, batch.lengths, batch.margins)
         if phase == "likelihood":
             return Losses(policies.likelihood(batch.sequences, batch.gold))
         assert isinstance(policies, Policies), "only the set models have other phases"
         if phase == "warm-start":
             return Losses(self._likelihood(policies.final, batch) + _sequence_loss(policies, batch))
-        rewarded = self._self_critical(policies.final, batch, generator)
+        reward = reward_named(self.objective.reward, so_far)
+        rewarded = self._self_critical(policies.final, batch, generator, reward)
         share = self.objective.likelihood_share
         loss = rewarded.total
         if share:
@@ -103,21 +112,23 @@ class Step(nn.Module):
         return ordered_likelihood(policy, batch.sequences)
 
     def _self_critical(
-        self, policy: DecoderPolicy, batch: TrainingBatch, generator: torch.Generator
+        self, policy: DecoderPolicy, batch: TrainingBatch, generator: torch.Generator, reward: Reward
     ) -> Losses:
         """Sample, compare with the baseline, and push up what was better: eq. 9-11."""
-        reward = reward_named(self.objective.reward)
         most = self.network.max_labels
         sharp = policy.tempered(self.objective.temperature)
         drawn = sample(sharp, samples=self.objective.samples, generator=generator, max_steps=most)
-        gained = reward(drawn.masks(policy.labels), batch.gold[:, None])  # (B, K)
+        sets, gold = drawn.masks(policy.labels), batch.gold[:, None]  # (B, K, L) and (B, 1, L)
+        gained = reward(sets, gold)  # (B, K)
         if self.objective.baseline == "leave-one-out":
             baseline = leave_one_out(gained)
         else:
             with torch.no_grad():  # from the same reading of the documents as the samples
                 baseline = reward(greedy(policy, max_steps=most).masks(policy.labels), batch.gold)[:, None]
         differ = ((gained - baseline).abs() > SAME_REWARD).any(-1)  # (B,)
-        return Losses(self_critical(drawn.log_prob, gained, baseline), gained.mean(), differ.float().mean())
+        sums = sums_of(sets, gold) if self.objective.reward == "micro_f1" else None
+        loss = self_critical(drawn.log_prob, gained, baseline)
+        return Losses(loss, gained.mean(), differ.float().mean(), sums)
 
 
 def _sequence_loss(policies: Policies, batch: TrainingBatch) -> Tensor:

@@ -22,6 +22,7 @@ from torch import Tensor
 from seq2set.batching import length_buckets, shard
 from seq2set.errors import StoppedError, WorkError
 from seq2set.files import copy_file, write_json
+from seq2set.objectives.rewards import RunningF1
 from seq2set.progress import Progress
 from seq2set.runs import RunFolder
 from seq2set.training.averaging import AveragedWeights
@@ -109,8 +110,8 @@ class Trainer:
                 self._set_learning_rate(phase.learning_rate * phase.decay**place.epoch)
                 plan = self._batches(place)
                 while place.batch < len(plan) and not self._tired(place):
-                    self._update(plan[place.batch], phase.name, place)
-                    place = place.moved(batch=place.batch + 1, update=place.update + 1)
+                    so_far = self._update(plan[place.batch], phase.name, place)
+                    place = place.moved(batch=place.batch + 1, update=place.update + 1, so_far=so_far)
                     self.averaged.add(place.epoch * batches + place.batch)
                     if place.update % self.settings.validate_every == 0 or place.batch == len(plan):
                         place = self._look(place, phase)
@@ -127,20 +128,25 @@ class Trainer:
             self.examples.lengths, self.settings.batch_size, seed=self.settings.seed, epoch=epoch
         )
 
-    def _update(self, index: Ints, phase: Phase, place: Place) -> None:
-        """One update on a batch, computed in parts; every document counts the same, whatever its part."""
+    def _update(self, index: Ints, phase: Phase, place: Place) -> RunningF1:
+        """One update on a batch, computed in parts; every document counts the same, whatever its part.
+
+        Returns how well the samples of the run did so far, for the next update.
+        """
         rank, processes = self.fabric.global_rank, self.fabric.world_size
         reseed(self.sampling, self.settings.seed, place.update, rank)
         own = shard([index], rank, processes)[0]
         # In a batch of fewer documents than processes, those left over compute one along for nothing.
         weight = processes / len(index) if rank < len(index) else 0.0
-        parts = np.array_split(own, min(self.settings.accumulate, len(own)))
+        parts, sums = np.array_split(own, min(self.settings.accumulate, len(own))), list[Tensor]()
         for number, part in enumerate(parts, start=1):
             with self.fabric.no_backward_sync(self.step, enabled=number < len(parts)):
-                losses = self.step(self.examples.batch(part).to(self.fabric.device), phase, self.sampling)
+                batch = self.examples.batch(part).to(self.fabric.device)
+                losses = self.step(batch, phase, self.sampling, place.so_far)
                 self._check_finite("the loss", losses.total, index)
                 self.fabric.backward(losses.total * len(part) * weight)
             self.tally.add(losses, len(part))
+            sums += [] if losses.sums is None else [losses.sums * (weight > 0)]
         norm = self.fabric.clip_gradients(
             self.step, self.optimizer, max_norm=self.settings.clip_norm, error_if_nonfinite=False
         )
@@ -148,6 +154,7 @@ class Trainer:
         self._check_finite("the gradient's norm", norm, index)
         self.optimizer.step()
         self.optimizer.zero_grad()
+        return place.so_far.after(self._of_all(sum(sums[1:], sums[0]))) if sums else place.so_far
 
     def _look(self, place: Place, phase: PhasePlan) -> Place:
         """Measure on validation, keep the weights if they are the best so far, and write a checkpoint."""
@@ -219,9 +226,11 @@ class Trainer:
         """Tell whether any process was asked to stop, so that all stop after the same update."""
         if self.fabric.world_size == 1:
             return asked
-        vote = torch.tensor(float(asked), device=self.fabric.device)
-        votes = cast("Tensor", self.fabric.all_reduce(vote, reduce_op="sum"))
-        return bool(votes > 0)
+        return bool(self._of_all(torch.tensor(float(asked), device=self.fabric.device)) > 0)
+
+    def _of_all(self, own: Tensor) -> Tensor:
+        """Sum over all processes."""
+        return cast("Tensor", self.fabric.all_reduce(own, reduce_op="sum"))
 
     def _save(self, place: Place) -> None:
         save_checkpoint(self.run_folder.checkpoints, place, self.network, self.adam, self.averaged)

@@ -49,6 +49,14 @@ def test_the_curve_agrees_with_the_metrics(br_run: RunFolder) -> None:
     assert point.recall == pytest.approx(low.metrics["micro_recall"])
 
 
+def test_the_curve_gives_nothing_to_documents_without_a_known_word(br_run: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_text("text,labels\nwheat,grain\nzebra,oil\n42,oil\n", encoding="utf-8")
+    result = evaluate(br_run.path, data=str(tmp_path / "some.csv"), request=Request(threshold=0.01)).result
+    assert result.no_known_words == 2
+    assert result.curve[0].recall == pytest.approx(result.metrics["micro_recall"]) == pytest.approx(1 / 3)
+    assert result.curve[0].precision == pytest.approx(result.metrics["micro_precision"])
+
+
 def test_the_rule_that_decided_is_told(br_run: RunFolder) -> None:
     own = evaluate(br_run.path)
     assert own.result.rule is not None

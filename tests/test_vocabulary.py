@@ -37,6 +37,22 @@ def test_words_stand_in_descending_frequency_ties_by_the_word():
     assert known(build(["d c b", "c d b a", "d A é"])) == ["d", "a", "b", "c", "é"]
 
 
+def test_a_word_has_a_letter():
+    words = build(["wheat 1,000 ... 斑马 naïve covid-19 % h2o 42"])
+    counted = {words.word(number): bool(words.is_word[number]) for number in range(len(words))}
+    no_words = dict.fromkeys(("[pad]", "[unk]", "1,000", "...", "%", "42"), False)
+    assert counted == no_words | dict.fromkeys(("wheat", "斑马", "naïve", "covid-19", "h2o"), True)
+
+
+def test_numbers_are_words_where_most_of_the_vocabulary_has_no_letter():
+    # Six of seven: texts whose words were replaced by numbers.
+    words = build(["816 903 115 42 and 7 ."])
+    assert words.is_word.tolist() == [False, False] + [True] * 7
+    # Two of four have a letter, which is enough.
+    words = build(["816 and the ."])
+    assert [words.word(number) for number in words.is_word.nonzero()[0]] == ["and", "the"]
+
+
 def test_the_size_counts_words_only():
     words = build(["d c b", "c d b a", "d"], vocabulary_size=2)
     assert (len(words), known(words)) == (4, ["d", "b"])

@@ -99,6 +99,7 @@ def _limits(corpus: Mapping[str, Any]) -> list[str]:
         "label's figures.",
         "- Texts unlike those it learnt from (another language, another field, another length) are not what "
         "it was measured on.",
+        "- A text in which it knows no word gets no label, and a note that says so.",
         "- A score is calibrated over the validation split as a whole; it is no promise for a single label.",
         "- `seen.safetensors` holds 8-byte hashes of the texts that it was trained and tuned on, by which "
         "`seq2set evaluate` notices them. Who has this folder and a text can find out whether it is one of "

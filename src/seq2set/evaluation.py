@@ -57,6 +57,8 @@ class Evaluation:
     unseen_labels: int
     """How many of the split's labels the model never saw in training; they come last in `per_label`."""
     seconds: float
+    no_known_words: int = 0
+    """How many of the documents have no word that the model knows."""
 
     @property
     def threshold(self) -> float | None:
@@ -110,6 +112,7 @@ class Report:
             "threshold": result.threshold,
             "rule": result.rule and result.rule.to_dict(),
             "unseen_labels": result.unseen_labels,
+            "no_known_words": result.no_known_words,
             "documents_a_second": round(result.documents_a_second, 1),
         }
 
@@ -149,12 +152,21 @@ def evaluate_tagger(
     Labels that the model never saw in training count like any other: nobody can give them, so they are
     misses, and they have rows of their own in the per-label table.
     """
+    progress = progress or Silent()
     tally = _Tally(tagger, with_unseen(tagger.labels, split), request or Request())
-    with (progress or Silent()).stage("predict", len(split)) as advance:
+    with progress.stage("predict", len(split)) as advance:
         for documents in split.iter_batches(BATCH):
             tally.add(documents)
             advance(len(documents))
+    if tally.strange:
+        progress.note(_strange_sentence(tally.strange, request or Request()))
     return tally.result()
+
+
+def _strange_sentence(count: int, request: Request) -> str:
+    documents = "1 document has" if count == 1 else f"{count:,} documents have"
+    withheld = "" if request.top_k or request.min_labels else " and got no label"
+    return f"{documents} no known word{withheld}"
 
 
 def with_unseen(labels: Labels, split: Documents) -> Labels:
@@ -180,6 +192,7 @@ class _Tally:
         self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
         self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
         self.seconds = 0.0
+        self.strange = 0
         self.rule: Rule | None = None
 
     def add(self, documents: Sequence[Document]) -> None:
@@ -190,7 +203,9 @@ class _Tally:
         scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
         self.counts.append(Counts.of(indicator(answer.chosen, len(self.labels.names)), actual))
         self.ranking.append(RankingCounts.of(scores, actual))
-        self._add_curve(scores, actual)
+        known = np.array([note is None for note in answer.notes()], bool)
+        self.strange += int((~known).sum())
+        self._add_curve(np.where(known[:, None], scores, 0), actual)  # what a threshold would give
         self.sizes[0].update(len(one) for one in answer.chosen)
         self.sizes[1].update(np.diff(actual.indptr).tolist())
         self.seconds += seconds
@@ -218,6 +233,7 @@ class _Tally:
             actual_cardinality=dict(sorted(self.sizes[1].items())),
             unseen_labels=len(names) - len(self.tagger.labels.names),
             seconds=self.seconds,
+            no_known_words=self.strange,
         )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +79,20 @@ class TfidfFeatures:
         """Do the same for documents that are encoded already."""
         parts = [self._transform_block(block) for block in blocks]
         return vstack(parts, format="csr", dtype=np.float32) if parts else self._empty()
+
+    def has_words(self, matrix: csr_matrix) -> npt.NDArray[np.bool_]:
+        """Say of each document of `transform` whether it has a term with a word, which has a letter."""
+        found = np.concatenate([[0], np.cumsum(self._is_word[matrix.indices])])
+        return np.asarray(np.diff(found[matrix.indptr]) > 0)
+
+    @cached_property
+    def _is_word(self) -> npt.NDArray[np.bool_]:
+        """Whether each term holds a word, (F,)."""
+        spelled, rest = np.zeros(len(self.terms), bool), self.terms
+        for _ in range(self.ngrams):
+            rest, digit = np.divmod(rest, len(self.words) + 1)
+            spelled |= (digit > 0) & self.words.is_word[digit - 1]
+        return spelled
 
     def columns(self, codes: Codes) -> npt.NDArray[np.int64]:
         """Return each code's column, or -1 where the term is not among the features."""

@@ -18,6 +18,10 @@ SEARCHES = ("beam", "greedy", "marginal", "set-beam")
 """The ways to search a decoder for a set of labels."""
 
 
+NO_KNOWN_WORDS = "no known words"
+"""The note on a text in which the model knows no word: its scores rest on nothing in the text."""
+
+
 class Evidence(NamedTuple):
     """A word that a label rests on: its place in the text and its share of the reasons."""
 
@@ -45,6 +49,13 @@ class Inference(NamedTuple):
     """For each chosen label the words it rests on, where asked for."""
     rule: Rule | None = None
     """The rule that chose; none where a search found the sets by itself."""
+    known: npt.NDArray[np.bool_] | None = None
+    """Whether the model knows a word of what it reads of each text, (N,); none where it cannot tell"""
+
+    def notes(self) -> list[str | None]:
+        """Return what there is to say of each text beside its labels."""
+        known = [True] * len(self.chosen) if self.known is None else self.known.tolist()
+        return [None if one else NO_KNOWN_WORDS for one in known]
 
     def suggestions(self, names: Sequence[str]) -> list[tuple[Suggestion, ...]]:
         """Spell the chosen labels out."""
@@ -68,7 +79,7 @@ class Request:
     max_labels: int | None = None
     """At most so many labels, the best ones."""
     min_labels: int = 0
-    """At least so many labels, even where the rule gives fewer."""
+    """At least so many labels, even where the rule gives fewer or no word of the text is known."""
     search: str | None = None
     """How a decoder is searched: one of SEARCHES; models without a decoder take no notice."""
     explain: bool = False
@@ -76,7 +87,7 @@ class Request:
     words_a_label: int = 8
     """How many words to name for each label."""
     top_k: int | None = None
-    """So many labels, the best ones, instead of by the model's own rule."""
+    """So many labels, the best ones, instead of by the model's own rule, also where no word is known."""
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
@@ -121,6 +132,19 @@ def decide(scores: Scores, rule: Rule, request: Request) -> list[npt.NDArray[np.
     best_first = labels[np.lexsort((-scores[rows, labels], rows))]
     ends = np.cumsum(given.sum(axis=1))
     return [row[: request.max_labels] for row in np.split(best_first, ends)[:-1]]
+
+
+def withhold(
+    chosen: list[npt.NDArray[np.intp]], known: npt.NDArray[np.bool_] | None, request: Request
+) -> list[npt.NDArray[np.intp]]:
+    """Leave a text without a known word those labels only whose number was asked for, and none by default.
+
+    A model's bias alone can pass its rule, and a decoder always says something.
+    """
+    if known is None:
+        return chosen
+    most = request.top_k or request.min_labels
+    return [row if one else row[:most] for row, one in zip(chosen, known.tolist(), strict=True)]
 
 
 def _fill(given: npt.NDArray[np.bool_], scores: Scores, least: int) -> None:

@@ -28,10 +28,13 @@ class Prediction(NamedTuple):
     id: str
     text: str
     suggestions: tuple[Suggestion, ...]
+    note: str | None = None
+    """What there is to say beside the labels, such as that the model knows no word of the text"""
 
     def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the prediction as plain JSON, in the form that `predict --json` prints."""
-        return {"id": self.id, "labels": [_suggestion_dict(one, explain) for one in self.suggestions]}
+        labels = [_suggestion_dict(one, explain) for one in self.suggestions]
+        return {"id": self.id, "labels": labels} | ({"note": self.note} if self.note else {})
 
 
 class Predictor:
@@ -47,7 +50,10 @@ class Predictor:
         return cls(load_model(folder), read_about(folder))
 
     def predict(self, texts: Sequence[str], request: Request | None = None) -> list[tuple[Suggestion, ...]]:
-        """Return each text's labels, in the order in which the model gives them."""
+        """Return each text's labels, in the order in which the model gives them.
+
+        A text without a word that the model knows gets none, unless the request says how many are wanted.
+        """
         if not texts:
             return []
         return self.tagger.infer(texts, request or Request()).suggestions(self.tagger.labels.names)
@@ -58,9 +64,10 @@ class Predictor:
         """Predict one batch at a time, so that any number of texts fits into memory."""
         source = iter(items)
         while block := list(islice(source, batch)):
-            answers = self.predict([item.text for item in block], request)
-            for item, answer in zip(block, answers, strict=True):
-                yield Prediction(item.id, item.text, answer)
+            found = self.tagger.infer([item.text for item in block], request or Request())
+            answers = zip(block, found.suggestions(self.tagger.labels.names), found.notes(), strict=True)
+            for item, suggestions, note in answers:
+                yield Prediction(item.id, item.text, suggestions, note)
 
 
 def _suggestion_dict(suggestion: Suggestion, explain: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -89,6 +90,19 @@ class Words:
     def word(self, number: int) -> str:
         """Return the word of a number."""
         return self._words[number]
+
+    @cached_property
+    def is_word(self) -> NDArray[np.bool_]:
+        """Whether each number stands for a word, which has a letter: not for padding, a mark or a number.
+
+        Where most of the vocabulary has no letter, as in texts whose words were replaced by numbers, all of
+        it counts as words.
+        """
+        spelled = np.array([any(map(str.isalpha, word)) for word in self._words])
+        spelled[: len(_SPECIALS)] = False
+        if 2 * spelled.sum() < len(spelled) - len(_SPECIALS):
+            spelled[len(_SPECIALS) :] = True
+        return spelled
 
     def encode(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
         """Return the numbers of each text's words; a text without words gives an empty array."""

@@ -12,12 +12,14 @@ from seq2set.bundle import load_model
 from seq2set.config import build_config
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.evaluation import evaluate_tagger
+from seq2set.features import TfidfFeatures, encoded_blocks
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Silent
 from seq2set.rules import global_rule
 from seq2set.runs import RunFolder
 from seq2set.tagger import Examples
+from seq2set.vocabulary import Words
 from seq2set.workflows import examples
 
 
@@ -40,6 +42,18 @@ def test_evidence_names_the_words_of_the_label(br_run: RunFolder) -> None:
     weights = [word.weight for word in suggestion.evidence]
     assert weights == sorted(weights, reverse=True)
     assert 0 < sum(weights) <= 1 + 1e-6
+
+
+def test_terms_without_a_letter_are_no_words() -> None:
+    texts = ["wheat 1987 ."] * 3 + ["crude 1987 ."] * 3
+    words = Words.build(
+        texts, vocabulary_size=9, min_frequency=1, lowercase=True, unicode_form="NFC", strip_accents=False
+    )
+    features = TfidfFeatures.fit(words, list(encoded_blocks(words, texts)), ngrams=2)
+    matrix = features.transform(["1987 .", "wheat", "", "zzz 1987", "zzz . wheat"])
+    # "1987", "." and "1987 ." are terms; a text of them alone has a feature, but no word.
+    assert (matrix.getnnz(axis=1) > 0).tolist() == [True, True, False, True, True]
+    assert features.has_words(matrix).tolist() == [False, True, False, False, True]
 
 
 def test_a_text_of_nothing_known(br_run: RunFolder) -> None:
@@ -119,7 +133,7 @@ def test_labels_that_all_or_no_documents_have() -> None:
 
 def test_one_label_in_every_document(tmp_path: Path) -> None:
     texts = ["wheat", "corn", "barley", "rye"]
-    config = settings()
+    config = settings("text.min_frequency=1")
     every = Examples(texts, [("grain",)] * 4)
     model = train_br(config, every, every, RunFolder.start(tmp_path / "run", config), Silent())
-    assert [row.tolist() for row in model.infer(["anything"], Request()).chosen] == [[0]]
+    assert [row.tolist() for row in model.infer(["any rye"], Request()).chosen] == [[0]]

@@ -123,8 +123,8 @@ def test_no_combination_is_frequent_enough(tmp_path: Path) -> None:
 
 def test_one_combination_only(tmp_path: Path) -> None:
     learn = Examples(["wheat", "corn", "rye"], [("grain", "food")] * 3)
-    model = trained(tmp_path / "run", settings(), learn)
-    found = model.infer(["anything"], Request())
+    model = trained(tmp_path / "run", settings("text.min_frequency=1"), learn)
+    found = model.infer(["any rye"], Request())
     assert found.scores.tolist() == [[1.0, 1.0]]
     assert found.chosen[0].tolist() == [0, 1]
 

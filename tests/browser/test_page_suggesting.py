@@ -107,6 +107,26 @@ def test_the_slider_chooses_without_a_request(page: Page, site) -> None:
     assert asked == []
 
 
+def test_a_text_without_a_known_word_gets_words_instead_of_labels(page: Page) -> None:
+    suggest(page, "Ein Zebra, 42 Okapis")
+    expect(page.locator("#nothing-known")).to_have_text(
+        "The model knows no word of this text, so it has nothing to suggest. Check the language of the text, "
+        "or add labels by hand."
+    )
+    expect(page.locator("#none-suggested")).to_be_hidden()
+    expect(page.locator("#announce")).to_have_text(
+        "The model knows no word of this text. 0 labels suggested."
+    )
+    page.locator("#threshold").fill("0")
+    assert page.locator(".chip").count() == 0
+    page.fill("#add", "grain")
+    page.keyboard.press("Enter")
+    assert names(page, "#added") == ["grain"]
+    page.click("#edit")
+    suggest(page)
+    expect(page.locator("#nothing-known")).to_be_hidden()
+
+
 def test_the_matrix_shows_words_by_labels(page: Page, site) -> None:
     suggest(page)
     given = {one["label"]: one["evidence"] for one in candidates(site.url) if one["given"]}

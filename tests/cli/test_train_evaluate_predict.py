@@ -151,14 +151,39 @@ def test_predict_json(seq2set, br_run: RunFolder) -> None:
     assert first["labels"][0]["label"] == "grain"
     assert 0 < first["labels"][0]["score"] <= 1
     assert "Wheat" in {word["word"] for word in first["labels"][0]["evidence"]}
-    assert second == {"id": "2", "labels": []}
+    assert second == {"id": "2", "labels": [], "note": "no known words"}
 
 
 def test_predict_for_people(seq2set, br_run: RunFolder) -> None:
     outcome = seq2set("predict", br_run.path, "--explain", "wheat harvest bushels", "zzz")
     assert "grain" in outcome.out
     assert "because of" in outcome.out
-    assert "no label" in outcome.out
+    assert "zzz\n  no known words\n  no label\n" in outcome.out
+
+
+def test_labels_by_number_come_with_a_note_where_no_word_is_known(seq2set, br_run: RunFolder) -> None:
+    for option in ("--top-k", "--min-labels"):
+        outcome = seq2set("predict", br_run.path, "--json", "--explain", option, "1", "42, 17 ...")
+        answer = json.loads(outcome.out)
+        assert (answer["note"], len(answer["labels"])) == ("no known words", 1)
+        assert answer["labels"][0]["evidence"] == []
+    assert (
+        json.loads(seq2set("predict", br_run.path, "--json", "--threshold", "0", "zzz").out)["labels"] == []
+    )
+
+
+def test_evaluate_counts_documents_without_a_known_word(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    rows = "wheat harvest,grain\nzzz qqq,oil\n,grain\ncrude barrels,oil\n"
+    (tmp_path / "some.csv").write_text("text,labels\n" + rows, encoding="utf-8")
+    outcome = seq2set("evaluate", br_run.path, "--data", tmp_path / "some.csv", "--json")
+    found = json.loads(outcome.out)
+    assert found["no_known_words"] == 2
+    assert "2 documents have no known word and got no label\n" in outcome.err
+    # grain and oil are right, two of four labels: precision 1, recall 1/2.
+    assert (found["micro_precision"], found["micro_recall"]) == (1, 0.5)
+    outcome = seq2set("evaluate", br_run.path, "--data", tmp_path / "some.csv", "--json", "--top-k", "4")
+    assert json.loads(outcome.out)["micro_recall"] == 1
+    assert "2 documents have no known word\n" in outcome.err
 
 
 def test_predict_reads_standard_input(seq2set, br_run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ from seq2set.evaluation import evaluate_tagger
 from seq2set.models.registry import ENTRIES
 from seq2set.predictions import Inference, Request
 from seq2set.predictor import Predictor
-from seq2set.rules import top_rule
+from seq2set.rules import global_rule, top_rule
 from seq2set.runs import RunFolder
+from seq2set.tagger import Tagger
 from seq2set.workflows import evaluate, train
 from tiny_networks import tiny_config
 
@@ -126,6 +128,48 @@ def test_any_text_is_answered(predictor: Predictor) -> None:
     assert predictor.predict([]) == []
 
 
+@pytest.fixture(scope="module")
+def eager(predictor: Predictor) -> Tagger:
+    """The same model with a rule that every label passes, as a bias alone can."""
+    return replace(predictor.tagger, rule=global_rule(0.0))  # type: ignore[type-var]
+
+
+SEARCHED = (None, "greedy", "beam", "set-beam", "marginal")
+
+
+@pytest.mark.parametrize("search", SEARCHED)
+def test_a_text_without_a_known_word_gets_no_label(eager: Tagger, search: str | None) -> None:
+    strange = ["", "zebra quagga okapi", "...", "42, 17", "Ünïcödé", "斑马", "tariffs exported"]
+    found = eager.infer([*strange, "wheat"], Request(search=search, explain=True))
+    assert found.known.tolist() == [False] * 7 + [True]
+    assert [len(row) for row in found.chosen[:7]] == [0] * 7
+    assert found.evidence is not None
+    assert found.evidence[:7] == [[]] * 7
+    assert found.notes() == ["no known words"] * 7 + [None]
+    if search == "marginal":
+        assert len(found.chosen[7]) == 4
+        # Decisions are withheld, scores are not.
+        assert (
+            found.scores == eager.infer([*strange, "wheat"], Request(search=search, top_k=4)).scores
+        ).all()
+
+
+def test_labels_that_are_asked_for_are_given_with_the_note(eager: Tagger) -> None:
+    for request in (
+        Request(search="marginal", top_k=2),
+        Request(min_labels=2),
+        Request(search="greedy", min_labels=2),
+    ):
+        found = eager.infer(["zebra", "wheat"], request)
+        assert len(found.chosen[0]) == 2
+        assert found.notes() == ["no known words", None]
+    # A threshold asks for labels of a score, not for labels at any price.
+    assert [len(row) for row in eager.infer(["zebra", "wheat"], Request(0.0, search="marginal")).chosen] == [
+        0,
+        4,
+    ]
+
+
 def test_scores_are_probabilities_that_agree_with_the_sets(predictor: Predictor) -> None:
     found = infer(predictor, [*TEXTS, *UNSEEN])
     assert found.scores.dtype == np.float32
@@ -156,7 +200,8 @@ def test_a_rule_decides_where_no_search_does(predictor: Predictor) -> None:
     texts, own = [*TEXTS, *UNSEEN], predictor.tagger.rule
     found = predictor.tagger.infer(texts, Request(search="marginal"))
     assert found.rule == own
-    assert [set(row) for row in found.chosen] == [set(np.flatnonzero(row)) for row in own.given(found.scores)]
+    given = own.given(found.scores) & found.known[:, None]
+    assert [set(row) for row in found.chosen] == [set(np.flatnonzero(row)) for row in given]
     few = predictor.tagger.infer(texts, Request(search="marginal", top_k=2))
     assert few.rule == top_rule(2)
     assert [len(set(row)) for row in few.chosen] == [2] * len(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ def test_scores_are_probabilities_that_agree_with_the_sets(tagger: NeuralTagger,
     for scores, row in zip(found.scores, found.chosen, strict=True):
         assert len(set(row)) == len(row)
         assert (scores[row] > 0).all()
+    for scores, row in zip(found.scores[found.known], compress(found.chosen, found.known), strict=True):
         if search == "marginal":
             assert set(row) == set(np.flatnonzero(scores >= np.float32(tagger.rule.thresholds[0])))
         if search == "greedy":
@@ -123,7 +125,7 @@ def test_a_threshold_decides_marginals_only(tagger: NeuralTagger) -> None:
     assert tagger.infer(TEXTS, Request(search="marginal")).rule == tagger.rule
     assert tagger.infer(TEXTS, Request(search="marginal", top_k=2)).rule == top_rule(2)
     everything = tagger.infer(TEXTS, Request(search="marginal", threshold=0.0))
-    assert all(len(row) == 4 for row in everything.chosen)
+    assert [len(row) for row in everything.chosen] == [4] * 12 + [0, 0, 4]  # two have no known word
 
 
 def test_a_beam_of_one_is_greedy(tagger: NeuralTagger) -> None:
@@ -164,6 +166,18 @@ def test_words_beyond_the_limit_are_evidence_of_the_prior_alone(tagger: NeuralTa
         shares = short.prior.shares(text, int(label)) if short.prior else np.zeros(4)
         places = [text.split().index(word.word) for word in words]
         assert all(place < 2 or shares[place] > 0 for place in places)
+
+
+def test_a_word_is_known_where_the_model_reads_it(tagger: NeuralTagger) -> None:
+    encoder = tagger.config.encoder.model_copy(update={"max_words": 2})
+    short = replace(tagger, config=tagger.config.model_copy(update={"encoder": encoder}))
+    texts = ["zebra quagga wheat", "zebra wheat", "zebra quagga okapi"]
+    # Two words are read; a linear prior reads the whole text.
+    assert short.infer(texts, Request()).known.tolist() == [short.prior is not None, True, False]
+    few = tagger.config.encoder.model_copy(update={"words": 1})  # only the most frequent one has a vector
+    poor = replace(tagger, config=tagger.config.model_copy(update={"encoder": few}), prior=None)
+    if poor.network.prior is None:
+        assert poor.infer([tagger.words.word(2), "wheat"], Request()).known.tolist() == [True, False]
 
 
 def test_nothing_is_answered_with_nothing(tagger: NeuralTagger) -> None:

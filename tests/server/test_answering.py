@@ -42,7 +42,7 @@ def test_labels_are_the_same_with_and_without_candidates(served: ServedModel, re
 
 def test_candidates_are_the_best_labels_whatever_the_rule_says(served: ServedModel) -> None:
     tagger = served.predictor.tagger
-    best = plain(tagger, Request(top_k=3, explain=True))
+    best = [*plain(tagger, Request(top_k=3, explain=True))[:2], ()]  # the last text has no word
     answers = Answerer(tagger)(TEXTS, Ask(Request(threshold=1.0, explain=True), candidates=3))
     assert [tuple(one.suggestion for one in answer.candidates or ()) for answer in answers] == best
 

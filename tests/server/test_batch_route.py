@@ -28,11 +28,11 @@ def test_a_table_comes_back_as_a_table(shared: Running, served: ServedModel) -> 
     answer = send(shared, CSV)
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["x-total-documents"] == "2"
-    expected = ["id,labels,scores"]
+    expected = ["id,labels,scores,note"]
     for one in served.predictor.stream(TextItem(*item) for item in TEXTS.items()):
         labels = ";".join(each.label for each in one.suggestions)
         scores = ";".join(f"{each.score:.6g}" for each in one.suggestions)
-        expected.append(f"{one.id},{labels},{scores}")
+        expected.append(f"{one.id},{labels},{scores},{one.note or ''}")
     assert answer.text.splitlines() == expected
     assert expected[1].startswith("x,grain,")
 
@@ -46,13 +46,20 @@ def test_json_lines_come_back_as_predict_prints_them(shared: Running, served: Se
     assert found[0]["labels"][0]["evidence"][0].keys() == {"word", "start", "end", "weight"}
 
 
+def test_texts_without_a_known_word_are_marked_in_every_format(shared: Running) -> None:
+    table = send(shared, "id,text\nx,wheat harvest bushels\nz,zebra\n").text.splitlines()
+    assert [row.split(",")[3] for row in table] == ["note", "", "no known words"]
+    lines = send(shared, '{"id": "z", "text": "..."}\n', "application/x-ndjson", explain=True).text
+    assert json.loads(lines) == {"id": "z", "labels": [], "note": "no known words"}
+
+
 def test_columns_separators_and_encodings_can_be_named(shared: Running) -> None:
     content = "Nummer\tInhalt\n7\twheat harvest crude barrels ä\n".encode("latin-1")
     options = {"text": "Inhalt", "id": "Nummer", "separator": " | ", "encoding": "latin-1", "top_k": 2}
     answer = send(shared, content, "text/tab-separated-values", **options)
     assert answer.headers["content-type"] == "text/tab-separated-values; charset=utf-8"
     head, row = answer.text.splitlines()
-    assert head == "id\tlabels\tscores"
+    assert head == "id\tlabels\tscores\tnote"
     assert row.split("\t")[0] == "7"
     assert set(row.split("\t")[1].split(" | ")) == {"grain", "oil"}
 

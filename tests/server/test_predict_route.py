@@ -26,6 +26,16 @@ def test_texts_are_answered_in_their_order(shared: Running) -> None:
     assert found == [["trade"], ["money"], []]
 
 
+def test_a_text_without_a_known_word_is_marked_and_has_no_candidates(shared: Running) -> None:
+    answer = shared.predict(texts=["zebra 42", "wheat"], candidates=4, explain=True, threshold=0)
+    strange, known = answer.json()["predictions"]
+    assert strange == {"labels": [], "candidates": [], "note": "no known words"}
+    assert (len(known["candidates"]), "note" in known) == (4, False)
+    (asked,) = shared.predict(text="zebra 42", top_k=2, candidates=3).json()["predictions"]
+    assert (asked["note"], len(asked["labels"])) == ("no known words", 2)
+    assert [one["given"] for one in asked["candidates"]] == [True, True]
+
+
 def test_evidence_counts_code_points(shared: Running) -> None:
     text = "𝔸 🌾 wheat harvest bushels"  # two characters beyond 16 bits stand before the words
     (prediction,) = shared.predict(text=text, explain=True, words_a_label=2).json()["predictions"]

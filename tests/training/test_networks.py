@@ -15,6 +15,7 @@ from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import ConfigError, InputError
 from seq2set.models.building import build_network
+from seq2set.nn import encoder
 from seq2set.nn.decoding import greedy, sample, score_sequences
 from seq2set.objectives.rewards import f1
 from seq2set.predictions import Request
@@ -104,6 +105,47 @@ def test_half_precision_learns_the_same(tmp_path: Path) -> None:
     assert scores[0][1] < scores[0][0] / 2
     assert scores[1] == pytest.approx(scores[0], rel=0.1)
     assert scores[1] != scores[0]
+
+
+@pytest.mark.parametrize(("model", "notes"), [("seq2set-simp", 1), ("cnn", 0)])
+def test_a_cpu_without_a_half_precision_lstm_runs_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, notes: int
+) -> None:
+    for place in (encoder, networks):
+        monkeypatch.setattr(place, "has_bf16_lstm", lambda: False)
+    kinds = set()
+    real = torch.lstm
+    monkeypatch.setattr(torch, "lstm", lambda *given: kinds.add(given[0].dtype) or real(*given))
+    said: list[str] = []
+
+    class Notes(Silent):
+        def note(self, sentence: str) -> None:
+            said.append(sentence)
+
+    config = tiny_config("training.precision=bf16-mixed", "self_critical.epochs=1", model=model)
+    learn = tiny_examples()
+    train_network(config, learn, learn, RunFolder.start(tmp_path, config), Notes())
+    sentence = (
+        "training.precision is 'bf16-mixed', but this CPU cannot run an LSTM in bfloat16: the encoder's LSTM "
+        "runs in 32 bits"
+    )
+    assert said.count(sentence) == notes
+    assert kinds == ({torch.float32} if notes else set())
+
+
+def test_whether_there_is_a_half_precision_lstm_is_tried_without_a_trace() -> None:
+    encoder.has_bf16_lstm.cache_clear()
+    before = torch.get_rng_state()
+    with torch.inference_mode():
+        assert encoder.has_bf16_lstm() in (True, False)
+    assert torch.equal(before, torch.get_rng_state())
+    try:
+        with torch.autocast("cpu", torch.bfloat16):
+            torch.nn.LSTM(3, 2)(torch.ones(4, 2, 3))[0].sum().backward()
+        works = True
+    except RuntimeError:
+        works = False
+    assert encoder.has_bf16_lstm() == works
 
 
 def test_the_threshold_is_tuned_given_or_the_middle(tmp_path: Path) -> None:

@@ -62,6 +62,18 @@ def test_the_folder_then_decides_by_the_rule_found(
     assert report.summary()["rule"] == expected.rule.to_dict()
 
 
+@pytest.mark.parametrize("kind", ["global", "top-k", "per-label"])
+def test_figures_count_documents_without_a_known_word_as_evaluate_does(
+    kind: str, model: Path, tmp_path: Path
+) -> None:
+    rows = "wheat harvest,grain\nzebra,oil\n42,trade\ncrude barrels,oil\n" * 5
+    (tmp_path / "some.csv").write_text("text,labels\n" + rows, encoding="utf-8")
+    tuned = tune_rule(model, kind=kind, data=str(tmp_path / "some.csv"))
+    again = evaluate(model, data=str(tmp_path / "some.csv"), include_seen=True)
+    assert again.result.metrics == tuned.after
+    assert tuned.after["micro_recall"] == 0.5
+
+
 def test_all_else_in_the_folder_stays(br_run: RunFolder, model: Path) -> None:
     tune_rule(model, kind="top-k")
     for name in ("model.safetensors", "tokenizer.json", "labels.json"):

@@ -18,7 +18,7 @@ from seq2set.baselines.evidence import linear_shares
 from seq2set.config import Config
 from seq2set.evidence import heaviest_words
 from seq2set.features import TfidfFeatures
-from seq2set.predictions import Evidence, Inference, Request, Scores, decide, deciding_rule
+from seq2set.predictions import Evidence, Inference, Request, Scores, decide, deciding_rule, withhold
 from seq2set.rules import Rule
 from seq2set.tagger import Parts
 from seq2set.vocabulary import Labels, Words
@@ -79,9 +79,11 @@ class LinearTagger(ABC):
         """Score every label by its probability and choose by the rule, the best first."""
         matrix = self.features.transform(texts)
         scores = self.scores(matrix)
-        chosen = decide(scores, self.rule, request)
+        known = self.features.has_words(matrix)
+        chosen = withhold(decide(scores, self.rule, request), known, request)
         evidence = self._evidence(texts, matrix, chosen, request.words_a_label) if request.explain else None
-        return Inference(scores, chosen, evidence, deciding_rule(self.rule, request, len(self.labels)))
+        rule = deciding_rule(self.rule, request, len(self.labels))
+        return Inference(scores, chosen, evidence, rule, known)
 
     def _evidence(
         self, texts: Sequence[str], matrix: csr_matrix, chosen: Sequence[npt.NDArray[np.intp]], most: int

@@ -32,16 +32,20 @@ def predict(
     ] = "id",
     encoding: Annotated[str, typer.Option(help="The character encoding of --input.")] = "utf-8",
     threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
-    top_k: Annotated[int | None, typer.Option(help="Give so many labels, the best ones.")] = None,
+    top_k: Annotated[
+        int | None, typer.Option(help="Give so many labels, the best ones, also without known words.")
+    ] = None,
     max_labels: Annotated[int | None, typer.Option(help="Give at most so many labels.")] = None,
-    min_labels: Annotated[int, typer.Option(help="Give at least so many labels.")] = 0,
+    min_labels: Annotated[
+        int, typer.Option(help="Give at least so many labels, also without known words.")
+    ] = 0,
     search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Name the words that each label rests on.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
-    """Assign labels to texts."""
+    """Assign labels to texts; one without a word that the model knows gets none, and a note."""
     from seq2set.errors import InputError
     from seq2set.predictions import Request
     from seq2set.predictor import Predictor

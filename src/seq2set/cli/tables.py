@@ -66,6 +66,8 @@ def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = No
     """Print a text, its labels and, where there is any, the evidence marked in the text."""
     console = Console(highlight=False)
     console.print(Text.assemble((f"{prediction.id} ", "dim"), _marked(prediction)))
+    if prediction.note:
+        console.print(Text(f"  {prediction.note}", style="yellow"))
     if not prediction.suggestions:
         console.print("  no label")
     for suggestion in prediction.suggestions:

@@ -115,7 +115,10 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         return self._settled(result, targets.form)
 
     def predict(self, X: Any) -> Labelling:
-        """Return each text's labels: tuples in the order in which the model gives them, or a matrix."""
+        """Return each text's labels: tuples in the order in which the model gives them, or a matrix.
+
+        A text without a word that the model knows gets none, unless `top_k` or `min_labels` asks for some.
+        """
         check_is_fitted(self)
         texts, request = texts_of(X), self._request()
         batches = (self.tagger_.infer(part, request).chosen for part in _batches(texts))
@@ -131,7 +134,8 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     def predict_proba(self, X: Any) -> Scores:
         """Return each label's probability (documents, labels), in columns as in `classes_`.
 
-        A decoder's are marginals over sampled sets, unless the parameter `search` names another search.
+        They are what the model computes, also for a text without a word that it knows. A decoder's are
+        marginals over sampled sets, unless the parameter `search` names another search.
         """
         check_is_fitted(self)
         request = Request(search=self._request().search or "marginal")

@@ -24,7 +24,7 @@ from seq2set.models.prior import PriorModel
 from seq2set.models.reading import Network, Reading
 from seq2set.models.searching import Found, hypotheses
 from seq2set.nn.symbols import Symbols
-from seq2set.predictions import Evidence, Inference, Request, decide, deciding_rule
+from seq2set.predictions import Evidence, Inference, Request, decide, deciding_rule, withhold
 from seq2set.rules import Rule
 from seq2set.tagger import Parts
 from seq2set.vocabulary import UNK, Labels, Words
@@ -42,6 +42,8 @@ class _Block(NamedTuple):
 
     places: npt.NDArray[np.int64]
     reading: Reading
+    known: npt.NDArray[np.bool_]
+    """Whether a word of each text is known (B,)"""
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,16 @@ class NeuralTagger:
         scores = np.zeros((len(texts), len(self.labels)), np.float32)
         chosen: list[npt.NDArray[np.intp]] = [np.empty(0, np.intp)] * len(texts)
         evidence: list[list[tuple[Evidence, ...]]] = [[] for _ in texts]
+        known = np.zeros(len(texts), bool)
         for block in self._blocks(texts, hypotheses(name, self.config.search)):
             found = block.reading.found(name, self.config.search, request.min_labels)
-            scores[block.places] = found.scores
-            for place, labels in zip(block.places, self._chosen(found, request), strict=True):
+            scores[block.places], known[block.places] = found.scores, block.known
+            given = withhold(self._chosen(found, request), block.known, request)
+            for place, labels in zip(block.places, given, strict=True):
                 chosen[place] = labels
             if request.explain:
                 self._explain(block, texts, chosen, evidence, request.words_a_label)
-        return Inference(scores, chosen, evidence if request.explain else None, rule)
+        return Inference(scores, chosen, evidence if request.explain else None, rule, known)
 
     def _rule(self, search: str, request: Request) -> Rule | None:
         """Return the rule that decides; the searches for one sequence leave it nothing to decide."""
@@ -88,15 +92,20 @@ class NeuralTagger:
 
         A text takes the memory of the hypotheses that are `held` of it.
         """
-        limit, known = self.config.encoder.max_words, self.config.encoder.words
-        encoded = [limited(one, limit, known) for one in self.words.encode(texts)]
-        margins = None if self.prior is None else self.prior.margins(texts)
+        limit, vectors = self.config.encoder.max_words, self.config.encoder.words
+        encoded = [limited(one, limit, vectors) for one in self.words.encode(texts)]
+        known = np.array([self.words.is_word[one].any() for one in encoded], bool)
+        margins = None
+        if self.prior is not None:  # which reads the whole text, and words that have no vector
+            margins, also_known = self.prior.read(texts)
+            known |= also_known
         device = self.network.device
         most = max(1, CELLS_AT_A_TIME // (held * (len(self.labels) + 1)))
         for index in _by_length(encoded, most):
             read = collate(encoded, index)
             prior = None if margins is None else torch.from_numpy(margins[index]).to(device)
-            yield _Block(index, self.network(read.ids.to(device), read.lengths.to(device), prior))
+            reading = self.network(read.ids.to(device), read.lengths.to(device), prior)
+            yield _Block(index, reading, known[index])
 
     def _chosen(self, found: Found, request: Request) -> list[npt.NDArray[np.intp]]:
         if found.sequences is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,15 @@ import numpy.typing as npt
 from seq2set.baselines.evidence import linear_shares
 from seq2set.baselines.linear import LinearScorer, Reals
 from seq2set.features import TfidfFeatures
+
+
+class PriorReading(NamedTuple):
+    """What the prior makes of texts."""
+
+    margins: Reals
+    """Every label's margin for every text, (N, L)"""
+    known: npt.NDArray[np.bool_]
+    """Whether it knows a word of each text, (N,)"""
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,12 @@ class PriorModel:
 
     def margins(self, texts: Sequence[str]) -> Reals:
         """Return every label's margin for every text: (N, L)."""
-        return self.scorer.margins(self.features.transform(texts))
+        return self.read(texts).margins
+
+    def read(self, texts: Sequence[str]) -> PriorReading:
+        """Return every label's margin for every text, and whether a word of it is known."""
+        features = self.features.transform(texts)
+        return PriorReading(self.scorer.margins(features), self.features.has_words(features))
 
     def shares(self, text: str, label: int) -> npt.NDArray[np.float64]:
         """Return each word's share (T,) of what speaks for a label; none for one without a classifier."""

@@ -13,6 +13,7 @@ Letters: B documents, T words, E numbers a word vector, H hidden units a directi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal, NamedTuple
 
 import torch
@@ -56,6 +57,9 @@ class BiLSTM(nn.Module):
 
     def forward(self, vectors: Tensor, lengths: Tensor, route: Route | None = None) -> Encoded:
         """Encode (B, T, E) vectors of documents of `lengths` (B,) words; the device chooses the route."""
+        if _must_widen(vectors.device):
+            with torch.autocast("cpu", enabled=False):
+                return self.forward(vectors.float(), lengths, route)
         route = route or route_for(vectors.device)
         if route == "packed":
             return self._packed(vectors, lengths)
@@ -127,6 +131,31 @@ def route_for(device: torch.device) -> Route:
     """Say which route is the fastest on a device."""
     routes: dict[str, Route] = {"cpu": "flipped", "cuda": "packed"}
     return routes.get(device.type, "whole")
+
+
+@cache
+def has_bf16_lstm() -> bool:
+    """Try whether the CPU runs an LSTM in bfloat16, forward and backward; the library refuses some CPUs."""
+    with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", torch.bfloat16):
+        vectors = torch.zeros(1, 1, 1)
+        weights = [torch.zeros(4, 1), torch.zeros(4, 1), torch.zeros(4), torch.zeros(4)]
+        weights = [one.requires_grad_() for one in weights]
+        try:
+            output, _, _ = torch.lstm(vectors, (vectors, vectors), weights, True, 1, 0.0, True, False, False)
+            torch.autograd.grad(output.sum(), weights)
+        except RuntimeError:
+            return False
+    return True
+
+
+def _must_widen(device: torch.device) -> bool:
+    """Whether mixed precision would ask the CPU for an LSTM that it does not have."""
+    return (
+        device.type == "cpu"
+        and torch.is_autocast_enabled("cpu")
+        and torch.get_autocast_dtype("cpu") == torch.bfloat16
+        and not has_bf16_lstm()
+    )
 
 
 def segments_of(lengths: list[int], width: int) -> list[Segment]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from seq2set.predictions import Inference, Request, Suggestion, decide
+from seq2set.predictions import Inference, Request, Suggestion, decide, withhold
 from seq2set.tagger import Tagger
 
 
@@ -35,6 +35,8 @@ class Answer(NamedTuple):
 
     labels: tuple[Suggestion, ...]
     candidates: tuple[Candidate, ...] | None = None
+    note: str | None = None
+    """What there is to say beside the labels."""
 
 
 class Answerer:
@@ -50,13 +52,16 @@ class Answerer:
         """Answer each text."""
         names = self.tagger.labels.names
         if ask.candidates is None:
-            given = self.tagger.infer(texts, ask.request).suggestions(names)
-            return [Answer(one) for one in given]
+            found = self.tagger.infer(texts, ask.request)
+            return [
+                Answer(one, note=note)
+                for one, note in zip(found.suggestions(names), found.notes(), strict=True)
+            ]
         wide = self.tagger.infer(texts, _wide(ask.request, ask.candidates))
         given = self._given(texts, ask.request, wide)
         return [
-            Answer(labels, _candidates(labels, best))
-            for labels, best in zip(given, wide.suggestions(names), strict=True)
+            Answer(labels, _candidates(labels, best), note)
+            for labels, best, note in zip(given, wide.suggestions(names), wide.notes(), strict=True)
         ]
 
     def by_rule(self, search: str | None) -> bool:
@@ -70,7 +75,7 @@ class Answerer:
         names = self.tagger.labels.names
         if not self.by_rule(request.search):
             return self.tagger.infer(texts, request).suggestions(names)
-        chosen = decide(wide.scores, self.tagger.rule, request)
+        chosen = withhold(decide(wide.scores, self.tagger.rule, request), wide.known, request)
         given = Inference(wide.scores, chosen).suggestions(names)
         return self._explained(texts, request, given, wide) if request.explain else given
 

@@ -29,28 +29,29 @@ class JsonRows:
     def rows(self, documents: Sequence[Document], answers: Sequence[Answer]) -> bytes:
         """Write results."""
         pairs = zip(documents, answers, strict=True)
-        found = (Prediction(document.id, document.text, answer.labels) for document, answer in pairs)
+        found = (Prediction(one.id, one.text, answer.labels, answer.note) for one, answer in pairs)
         lines = (json.dumps(one.to_dict(explain=self._explain), ensure_ascii=False) + "\n" for one in found)
         return "".join(lines).encode("utf-8", "replace")
 
 
 class DelimitedRows:
-    """A table with the columns id, labels and scores; labels and scores are joined by a separator."""
+    """A table with the columns id, labels, scores and note; labels and scores are joined by a separator."""
 
     failure = b""
 
     def __init__(self, delimiter: str, separator: str):
         self._delimiter, self._separator = delimiter, separator
-        self.head = self._written([("id", "labels", "scores")])
+        self.head = self._written([("id", "labels", "scores", "note")])
 
     def rows(self, documents: Sequence[Document], answers: Sequence[Answer]) -> bytes:
         """Write results."""
         pairs = zip(documents, answers, strict=True)
         return self._written([self._row(document, answer) for document, answer in pairs])
 
-    def _row(self, document: Document, answer: Answer) -> tuple[str, str, str]:
+    def _row(self, document: Document, answer: Answer) -> tuple[str, str, str, str]:
         labels = self._separator.join(one.label for one in answer.labels)
-        return document.id, labels, self._separator.join(f"{one.score:.6g}" for one in answer.labels)
+        scores = self._separator.join(f"{one.score:.6g}" for one in answer.labels)
+        return document.id, labels, scores, answer.note or ""
 
     def _written(self, rows: Sequence[Sequence[str]]) -> bytes:
         stream = io.StringIO()

@@ -120,6 +120,11 @@ class TextAnswer(BaseModel):
     candidates: list[CandidateAnswer] | None = Field(
         default=None, description="Where asked for, the best first."
     )
+    note: str | None = Field(
+        default=None,
+        description="`no known words` where the model knows no word of the text: it gets no label and has no "
+        "candidates, unless `top_k` or `min_labels` asks for some.",
+    )
 
 
 class PredictAnswer(BaseModel):

@@ -16,14 +16,14 @@ def text_answer(answer: Answer, *, explain: bool) -> TextAnswer:
         for one in answer.labels
     ]
     if answer.candidates is None:
-        return TextAnswer(labels=labels)
+        return TextAnswer(labels=labels, note=answer.note)
     candidates = [
         CandidateAnswer(
             label=one.label, score=round(one.score, _DIGITS), evidence=_evidence(one, explain), given=given
         )
         for one, given in answer.candidates
     ]
-    return TextAnswer(labels=labels, candidates=candidates)
+    return TextAnswer(labels=labels, candidates=candidates, note=answer.note)
 
 
 def _evidence(suggestion: Suggestion, explain: bool) -> list[EvidenceAnswer] | None:

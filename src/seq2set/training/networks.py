@@ -15,6 +15,7 @@ from seq2set.models.building import SET_MODELS, build_network, has_prior
 from seq2set.models.network import SetNetwork
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.prior_fitting import FittedPrior, fit_prior
+from seq2set.nn.encoder import Encoder, has_bf16_lstm
 from seq2set.predictions import Request
 from seq2set.progress import Progress
 from seq2set.rules import global_rule
@@ -45,6 +46,8 @@ def train_network(
     step = Step(build_network(config, len(words), len(labels), most), objective)
     if prior is not None and isinstance(step.network, SetNetwork) and step.network.prior is not None:
         step.network.prior.calibrate(*prior.sigmoid)
+    if fabric.device.type == "cpu" and isinstance(step.network.encoder, Encoder):
+        _tell_precision(config, progress)
     learn = encode_examples(train, config, words, labels, prior and prior.margins)
     tune_margins = prior.model.margins(valid.texts) if prior else None
     tune = encode_examples(valid, config, words, labels, tune_margins)
@@ -110,6 +113,14 @@ def new_fabric(config: Config) -> Fabric:
     )
     fabric.launch()
     return fabric
+
+
+def _tell_precision(config: Config, progress: Progress) -> None:
+    if config.training.precision == "bf16-mixed" and not has_bf16_lstm():
+        progress.note(
+            "training.precision is 'bf16-mixed', but this CPU cannot run an LSTM in bfloat16: the encoder's "
+            "LSTM runs in 32 bits"
+        )
 
 
 def _prior(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from seq2set.errors import CorpusError, InputError
@@ -41,6 +42,8 @@ class Scored(NamedTuple):
 
     scores: Scores  # (N, L)
     right: csr_matrix  # (N, L + U)
+    readable: npt.NDArray[np.bool_]
+    """Whether the model knows a word of each document, (N,); the others get no label."""
 
     @property
     def known(self) -> csr_matrix:
@@ -50,7 +53,8 @@ class Scored(NamedTuple):
     def metrics(self, rule: Rule) -> dict[str, float]:
         """Measure a rule; labels that the model does not know are misses, as they are for `evaluate`."""
         unknown = self.right.shape[1] - self.scores.shape[1]
-        return Counts.of(np.pad(rule.given(self.scores), ((0, 0), (0, unknown))), self.right).metrics()
+        given = rule.given(self.scores) & self.readable[:, None]
+        return Counts.of(np.pad(given, ((0, 0), (0, unknown))), self.right).metrics()
 
 
 def material(
@@ -112,13 +116,15 @@ def _opened(predictor: Predictor, data: str | None, split: str | None, progress:
 
 def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> Scored:
     """Score every document once."""
-    labels, scores, sets = with_unseen(tagger.labels, part), [], []
+    labels, scores, sets, readable = with_unseen(tagger.labels, part), [], [], []
     with progress.stage("score", len(part)) as advance:
         for documents in part.iter_batches(BATCH):
             answer = tagger.infer([document.text for document in documents], Request(search=search))
             if answer.rule is None:
                 raise InputError(f"search is '{search}', which needs no rule; only 'marginal' can have one")
-            scores.append(answer.scores)
+            readable.append(np.array([note is None for note in answer.notes()], bool))
+            # Whatever they score, no threshold gives the others a label.
+            scores.append(np.where(readable[-1][:, None], answer.scores, 0))
             sets += [document.labels for document in documents]
             advance(len(documents))
-    return Scored(np.concatenate(scores), labels.indicator(sets))
+    return Scored(np.concatenate(scores), labels.indicator(sets), np.concatenate(readable))

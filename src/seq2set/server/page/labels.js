@@ -3,7 +3,7 @@
 import { arrange, find, icon, make } from "./dom.js";
 import { inWords } from "./evidence.js";
 import { count, counted, percent } from "./numbers.js";
-import { added, considered, judged, litLabel, suggested } from "./session.js";
+import { added, considered, isStrange, judged, litLabel, suggested } from "./session.js";
 
 let chips = new Map(); // "list label" -> element
 let drawn = null;
@@ -43,7 +43,9 @@ function summarise(state) {
   const shown = suggested(state).length;
   const others = considered(state, Infinity).length;
   find("label-count").textContent = `${counted(shown, "label")} suggested`;
-  find("none-suggested").hidden = shown > 0;
+  const strange = shown === 0 && isStrange(state);
+  find("nothing-known").hidden = !strange;
+  find("none-suggested").hidden = shown > 0 || strange;
   find("added-part").hidden = added(state).length === 0;
   find("considered-part").hidden = others === 0;
   find("considered-count").textContent = others > 12 ? `the next 12 of ${count(others)}` : "";

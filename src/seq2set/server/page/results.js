@@ -30,9 +30,9 @@ export async function brokenOff(blob) {
 export async function preview(table, blob, format) {
   const start = await blob.slice(0, 2 ** 18).text();
   const found = format.delimiter ? fromTable(start, format.delimiter) : fromLines(start);
-  const rows = found.slice(0, SHOWN).map(([id, labels]) => {
-    const tags = labels.length ? labels.map(tag) : [make("span", { className: "soft" }, "no label")];
-    const cell = make("td", {}, ...tags);
+  const rows = found.slice(0, SHOWN).map(([id, labels, note]) => {
+    const soft = [labels.length ? "" : "no label", note].filter(Boolean).join(": ");
+    const cell = make("td", {}, ...labels.map(tag), make("span", { className: "soft" }, soft));
     return make("tr", {}, make("th", { scope: "row" }, id), cell);
   });
   const head = make("tr", {}, make("th", { scope: "col" }, "text"), make("th", { scope: "col" }, "labels"));
@@ -45,13 +45,14 @@ function tag({ label, score }) {
 
 function fromTable(start, delimiter) {
   const [, ...rows] = readCsv(start, delimiter);
-  return rows.map(([id, labels, scores]) => {
+  return rows.map(([id, labels, scores, note]) => {
     const values = scores.split(";");
-    return [id, labels ? labels.split(";").map((label, place) => ({ label, score: Number(values[place]) })) : []];
+    const named = labels ? labels.split(";") : [];
+    return [id, named.map((label, place) => ({ label, score: Number(values[place]) })), note];
   });
 }
 
 function fromLines(start) {
   const lines = start.split("\n").slice(0, -1).map((line) => JSON.parse(line));
-  return lines.filter((one) => one.labels).map((one) => [one.id, one.labels]);
+  return lines.filter((one) => one.labels).map((one) => [one.id, one.labels, one.note]);
 }

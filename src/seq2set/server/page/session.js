@@ -16,6 +16,9 @@ export const litLabel = (state) => state.pointed ?? state.focused ?? state.pinne
 
 const isSuggested = (state, one) => (state.threshold === null ? one.given : one.score >= state.threshold);
 
+/** Whether the model knows no word of the text. */
+export const isStrange = (state) => state.answer?.note === "no known words";
+
 /** The labels that reach the threshold. */
 export const suggested = (state) => (state.answer?.candidates ?? []).filter((one) => isSuggested(state, one));
 

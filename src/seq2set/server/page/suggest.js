@@ -9,7 +9,7 @@ import { startMatrix } from "./matrix.js";
 import { counted } from "./numbers.js";
 import { clearProblem, showProblem } from "./problem.js";
 import { startReading } from "./reading.js";
-import { suggested, UNREAD } from "./session.js";
+import { isStrange, suggested, UNREAD } from "./session.js";
 import { makeStore } from "./store.js";
 import { startTaking } from "./taking.js";
 import { checkedText, showEditing, startText } from "./text.js";
@@ -53,7 +53,8 @@ async function suggest(store, model) {
     showEditing(false);
     show("found");
     focusFirst();
-    announce(`${counted(suggested(store.state).length, "label")} suggested.`);
+    const strange = isStrange(store.state) ? "The model knows no word of this text. " : "";
+    announce(`${strange}${counted(suggested(store.state).length, "label")} suggested.`);
   } catch (error) {
     if (error.name === "AbortError") return; // a later request has taken its place
     show("nothing-yet");

@@ -16,6 +16,7 @@ from seq2set.errors import InputError, UnknownNameError
 from seq2set.metrics import Counts, is_better
 from seq2set.rules import Rule, label_rule, top_rule
 from seq2set.thresholds import LEAST, best_rule
+from seq2set.thresholds.each import best_thresholds
 
 METRICS = get_args(Metric)
 # Two labels on different scales: the first is right from 0.8 on, the second from 0.2 on.
@@ -92,6 +93,17 @@ def test_micro_f1_rises_until_no_label_is_too_dear() -> None:
     found = best_rule("per-label", np.stack([ranked] * 3, axis=1), right, "micro_f1", least=1)
     assert found.score == pytest.approx(0.75)
     assert found.rule.thresholds == pytest.approx((0.9, 0.9, 0.775), abs=1e-6)
+
+
+def test_a_label_is_looked_at_again_when_another_has_moved() -> None:
+    # Nothing is given at first. The first label alone makes no document right; the second makes the second
+    # document right (and gives the first document half of what it needs); then the first label, from a
+    # threshold between 0.1 and 0.2 on, makes the first document right as well.
+    scores = np.array([[0.2, 0.3], [0.1, 0.3]], np.float32)
+    right = np.array([[True, True], [False, True]])
+    found = best_thresholds(scores, right, "subset_accuracy", 0.9, np.arange(2))
+    assert 0.1 < found[0] <= np.float32(0.2)
+    assert found[1] <= np.float32(0.3)
 
 
 def test_the_best_kind_is_the_simplest_that_serves() -> None:

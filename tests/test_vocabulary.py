@@ -209,7 +209,7 @@ def run(argument, **environment):
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         env=clean | {"PYTHONIOENCODING": "utf-8"} | environment,
         check=False,
     )

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from seq2set.workers import stopping_with, worker_environment
+from seq2set.workers import quiet_pool, starting_a_pool, stopping_with, worker_environment
 
 
 def test_the_end_of_the_pipe_interrupts_the_work() -> None:
@@ -41,7 +42,7 @@ def test_work_that_has_ended_is_not_interrupted() -> None:
     with stopping_with(reading):
         (watcher,) = set(threading.enumerate()) - before
     os.close(writing)
-    watcher.join(10)
+    watcher.join(60)
     assert not watcher.is_alive()  # it saw the end, and said nothing
     os.close(reading)
 
@@ -76,3 +77,45 @@ def test_what_the_user_has_set_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = worker_environment()
     assert environment["MALLOC_TRIM_THRESHOLD_"] == "5"
     assert environment["PATH"] == os.environ["PATH"]
+
+
+def test_only_a_pool_that_was_told_to_end_dies_unheard(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str | None] = []
+    monkeypatch.setattr(threading, "excepthook", lambda failed: heard.append(failed.thread.name))
+
+    def fail() -> None:
+        raise KeyError(9)
+
+    with quiet_pool():
+        for name, ends in (("told to end", True), ("surprised", False)):
+            thread = threading.Thread(target=fail, name=name)
+            thread.executor_flags = SimpleNamespace(shutdown=ends)  # type: ignore[attr-defined]
+            thread.start()
+            thread.join()
+        other = threading.Thread(target=fail, name="of no pool")
+        other.start()
+        other.join()
+    assert heard == ["surprised", "of no pool"]
+
+
+WHAT_IT_HEARS = """
+import os, signal
+print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []), os.environ["PYTHONWARNINGS"])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="the system has no masks of signals")
+@pytest.mark.parametrize("filters", [None, "error"])
+def test_what_starts_with_a_pool_hears_no_ctrl_c_and_warns_of_no_leaks(
+    filters: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = "ignore:resource_tracker:UserWarning"
+    if filters is None:
+        monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    else:
+        monkeypatch.setenv("PYTHONWARNINGS", filters)
+    with starting_a_pool():
+        started = subprocess.run([sys.executable, "-c", WHAT_IT_HEARS], capture_output=True, check=True)
+    assert started.stdout.decode().split() == ["True", quiet if filters is None else f"error,{quiet}"]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert os.environ.get("PYTHONWARNINGS") == filters

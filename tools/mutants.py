@@ -33,6 +33,8 @@ from copies import ROOT, copy_project, end_group
 LIST = ROOT / "tools/mutants.json"
 STORE = ROOT / "runs/mutants.json"
 NOTICED = "noticed"
+RUNNING: set[subprocess.Popen[bytes]] = set()
+"""The tests that run now"""
 
 
 @dataclass(frozen=True)
@@ -97,11 +99,13 @@ def run_tests(tree: Path, tests: Iterable[str], limit: float) -> tuple[int | Non
         process = subprocess.Popen(
             command, cwd=tree, env=environment, stdout=said, stderr=said, start_new_session=True
         )
+        RUNNING.add(process)
         try:
             code: int | None = process.wait(limit)
         except subprocess.TimeoutExpired:
             code = None
         finally:
+            RUNNING.discard(process)
             end_group(process)
         said.seek(0)
         lines = said.read().decode("utf-8", "replace").splitlines()
@@ -143,8 +147,11 @@ def try_all(mutants: list[Mutant], jobs: int, limit: float, folder: Path) -> Ite
         try:
             for done in as_completed(waiting):
                 yield done.result()
-        finally:
-            threads.shutdown(cancel_futures=True)
+        finally:  # after Ctrl-C too: nothing is waited for
+            for future in waiting:
+                future.cancel()
+            for process in list(RUNNING):
+                end_group(process)
 
 
 def read_store() -> dict[str, Outcome]:

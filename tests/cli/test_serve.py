@@ -35,7 +35,7 @@ class Visitor(threading.Thread):
             os.kill(os.getpid(), signal.SIGTERM)
 
     def _visit(self) -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while time.monotonic() < until:
             try:
                 self.client.get("/readyz").raise_for_status()

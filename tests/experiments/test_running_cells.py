@@ -123,7 +123,7 @@ def test_a_process_that_is_killed_is_a_failure_and_one_that_is_left_alone_stops(
 
 
 def _wait_for(*paths: Path) -> None:
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + 600
     while not all(path.is_file() for path in paths):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -41,7 +41,7 @@ class Watched:
             raise RuntimeError("secret of the inside")
         if texts != [""]:  # those are the server's own
             self.busy.set()
-            assert self.free.wait(20)
+            assert self.free.wait(120)
         return self.tagger.infer(texts, request)
 
 
@@ -61,7 +61,7 @@ class Running:
 
     def connect(self) -> socket.socket:
         host, port = self.url.removeprefix("http://").split(":")
-        return socket.create_connection((host, int(port)), timeout=20)
+        return socket.create_connection((host, int(port)), timeout=120)
 
     def close(self) -> None:
         self.watched.free.set()
@@ -70,7 +70,7 @@ class Running:
 
     def stop(self) -> None:
         self.server.should_exit = True
-        self.thread.join(30)
+        self.thread.join(120)
         assert not self.thread.is_alive()
 
 
@@ -88,9 +88,9 @@ def run(opened: ServedModel, settings: ServeSettings) -> Running:
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     url = address_of(listening)
     thread.start()
-    assert listens.wait(20)
+    assert listens.wait(120)
     headers = {"X-API-Key": settings.key.encode()} if settings.key else {}
-    client = httpx.Client(base_url=url, headers=headers, timeout=20)
+    client = httpx.Client(base_url=url, headers=headers, timeout=120)
     return Running(url, watched, app, server, thread, client)
 
 

@@ -71,7 +71,7 @@ def test_a_head_that_comes_too_slowly_is_refused(start: Start) -> None:
 
 
 def test_the_second_head_of_a_connection_is_timed_as_well(start: Start) -> None:
-    server = start(header_seconds=0.3)
+    server = start(header_seconds=2)  # the first one must be in time on a busy machine too
     with server.connect() as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK")
@@ -115,14 +115,14 @@ def test_whoever_hangs_up_is_dropped_before_the_work(start: Start) -> None:
     server.watched.free.clear()
     first = threading.Thread(target=server.predict, kwargs={"text": "first"})
     first.start()
-    assert server.watched.busy.wait(10)
+    assert server.watched.busy.wait(60)
     body = json.dumps({"text": "gone"}).encode()
     with server.connect() as connection:
         connection.sendall(head(Content_Length=len(body)) + body)
         _wait_for(lambda: server.app.state.service.batcher.waiting == 1)
     _wait_for(lambda: server.app.state.service.batcher.waiting == 0)
     server.watched.free.set()
-    first.join(10)
+    first.join(60)
     assert server.predict(text="last").status_code == 200
     assert server.watched.passes[2:] == [["first"], ["last"]]
     metrics = server.client.get("/metrics").text
@@ -130,7 +130,7 @@ def test_whoever_hangs_up_is_dropped_before_the_work(start: Start) -> None:
     assert 'seq2set_requests_total{method="POST",route="/v1/predict",status="499"} 1.0' in metrics
 
 
-def _wait_for(condition, seconds: float = 10) -> None:  # type: ignore[no-untyped-def]
+def _wait_for(condition, seconds: float = 60) -> None:  # type: ignore[no-untyped-def]
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until

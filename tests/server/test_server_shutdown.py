@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import httpx
-import pytest
 from running_servers import Start
 
 from seq2set.runs import RunFolder
@@ -24,15 +23,27 @@ def test_a_server_that_stops_finishes_what_it_has_accepted(start: Start) -> None
     server.watched.free.clear()
     with ThreadPoolExecutor(4) as threads:
         answers = [threads.submit(server.predict, texts=["wheat"] * 16) for _ in range(4)]
-        assert server.watched.busy.wait(10)
+        assert server.watched.busy.wait(60)
         server.server.should_exit = True
-        time.sleep(0.3)
-        with pytest.raises(httpx.ConnectError):
-            httpx.get(server.url + "/healthz")
+        assert refuses_connections(server.url)
         server.watched.free.set()
         assert [answer.result().status_code for answer in answers] == [200] * 4
-    server.thread.join(10)
+    server.thread.join(60)
     assert not server.thread.is_alive()
+
+
+def refuses_connections(url: str) -> bool:
+    """Wait until nobody listens any more; whoever was let in before may still be answered."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            httpx.get(url + "/healthz", timeout=5)
+        except httpx.ConnectError:
+            return True
+        except httpx.TransportError:  # let in at the last moment, and dropped
+            pass
+        time.sleep(0.05)
+    return False
 
 
 @contextmanager
@@ -53,7 +64,7 @@ def test_the_command_ends_well_when_it_is_told_to_stop(br_run: RunFolder) -> Non
     with process(br_run) as (server, address):
         assert httpx.post(address + "/v1/predict", json={"text": "wheat"}).status_code == 200
         server.send_signal(signal.SIGTERM)
-        assert server.wait(20) == 0
+        assert server.wait(120) == 0
 
 
 ROUNDS = int(os.environ.get("SEQ2SET_KILLS", "2"))
@@ -82,7 +93,7 @@ def _send_until_killed(
     """Let four clients send feedback, and kill the server in the middle of it."""
 
     def send(client_number: int) -> None:
-        with httpx.Client(base_url=address, timeout=10) as client, suppress(httpx.TransportError):
+        with httpx.Client(base_url=address, timeout=60) as client, suppress(httpx.TransportError):
             for number in range(100_000):
                 said = {"text": f"{client_number} {number}", "accepted": ["oil"], "added": ["x", "y"]}
                 acknowledged.add(client.post("/v1/feedback", json=said).json()["id"])

@@ -39,7 +39,7 @@ def started(corpus: PreparedCorpus, out: Path, *more: str) -> subprocess.Popen[s
 
 
 def finished(run: subprocess.Popen[str], out: Path) -> bytes:
-    _, complaints = run.communicate(timeout=200)
+    _, complaints = run.communicate(timeout=900)
     assert run.returncode == 0, complaints
     return (out / "model" / "model.safetensors").read_bytes()
 
@@ -50,7 +50,7 @@ def looks(out: Path) -> int:
 
 
 def wait_for_looks(run: subprocess.Popen[str], out: Path, count: int) -> None:
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + 600
     while looks(out) < count:
         assert run.poll() is None, run.communicate()[1]
         assert time.monotonic() < deadline
@@ -73,7 +73,7 @@ def test_a_run_stopped_and_killed_at_random_moments_ends_with_the_same_weights(
         wait_for_looks(run, out, draw.randint(first, last))
         time.sleep(draw.uniform(0, 0.05))  # somewhere between two checkpoints
         run.send_signal(number)
-        _, said = run.communicate(timeout=100)
+        _, said = run.communicate(timeout=600)
         assert not (out / "model").exists()
         if number != signal.SIGKILL:
             assert run.returncode == 1

@@ -34,7 +34,7 @@ def test_two_processes_equal_one(tmp_path: Path) -> None:
     helpers = {"PYTHONPATH": os.pathsep.join(map(str, folders))}
     environment = os.environ | threads | helpers
     command = [*launcher, str(worker), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=900)
     assert done.returncode == 0, done.stderr
 
     two = load_file(tmp_path / "gradients.safetensors")

@@ -54,7 +54,7 @@ def test_two_processes_make_one_run(small_corpus: PreparedCorpus, tmp_path: Path
     command += [part for setting in settings for part in ("--set", setting)]
     environment = dict(os.environ) | {"OMP_NUM_THREADS": "1"}
     outcome = subprocess.run(
-        command, capture_output=True, text=True, env=environment, check=False, timeout=240
+        command, capture_output=True, text=True, env=environment, check=False, timeout=900
     )
     assert outcome.returncode == 0, outcome.stderr
     history = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]

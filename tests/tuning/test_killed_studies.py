@@ -37,13 +37,13 @@ def test_a_study_killed_with_its_workers_at_work_ends_as_if_it_had_been_left_alo
     command = [sys.executable, "-m", "seq2set", "tune", "--config", whole, "--space", space, "--out", out]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     run = subprocess.Popen([*command, "--trials", "3", "--jobs", "2"], env=environment)
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 900
     while not {"0000", "0001"} <= {name for name, count in looks(out).items() if count >= 2}:
         assert run.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.005)
     run.send_signal(signal.SIGKILL)
-    run.wait(timeout=100)
+    run.wait(timeout=600)
     runs = [out / "trials" / name for name, count in looks(out).items() if count >= 2]
     unfinished = [path for path in runs if not (path / "model").exists()]
     assert unfinished

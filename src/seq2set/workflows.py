@@ -12,6 +12,7 @@ import numpy as np
 from seq2set.bundle import read_about, read_seen, save_model
 from seq2set.cards import model_card
 from seq2set.config import Config, DataSettings
+from seq2set.corpora.carving import SHARE, carve_documents
 from seq2set.corpora.label_tree import LabelTree
 from seq2set.corpora.opening import open_corpus
 from seq2set.corpora.prepared import PreparedCorpus, Split
@@ -37,9 +38,6 @@ UNSPLIT = SplitPlan("random", valid=0, test=0)
 JOINING_SECONDS = 60
 """How long the other processes of a distributed run wait for the first to begin it."""
 
-CARVED_SHARE = 0.1
-"""The share of the training split that becomes validation where a corpus has none."""
-
 
 def train(
     config: Config,
@@ -55,7 +53,7 @@ def train(
     """
     progress = progress or Silent()
     corpus = corpus_of(config.data)
-    learn, tune = training_examples(corpus, config.seed, progress)
+    learn, tune = training_examples(corpus, progress)
     run = _run_folder(out, config, provenance_of(corpus, learn, tune), resume, watch)
     if run.model.is_dir():
         _refuse_other_corpus(run, corpus)
@@ -101,9 +99,9 @@ def provenance_of(corpus: PreparedCorpus, learn: Examples, tune: Examples) -> Pr
     return Provenance(corpus.name, corpus.fingerprint, documents, len(learn), len(tune), len(labels))
 
 
-def training_provenance(corpus: PreparedCorpus, config: Config) -> Provenance:
-    """Say which documents of a corpus a training with these settings would stand on."""
-    return provenance_of(corpus, *training_examples(corpus, config.seed, Silent()))
+def training_provenance(corpus: PreparedCorpus) -> Provenance:
+    """Say which documents of a corpus a training would stand on."""
+    return provenance_of(corpus, *training_examples(corpus, Silent()))
 
 
 def _refuse_other_corpus(run: RunFolder, corpus: PreparedCorpus) -> None:
@@ -275,7 +273,7 @@ def _read_options(data: DataSettings) -> ReadOptions:
     )
 
 
-def training_examples(corpus: PreparedCorpus, seed: int, progress: Progress) -> tuple[Examples, Examples]:
+def training_examples(corpus: PreparedCorpus, progress: Progress) -> tuple[Examples, Examples]:
     """Return what to learn from and what to tune on; where there is no validation, some is carved."""
     depths = label_depths(corpus)
     learn, tune = examples(corpus.split("train"), depths), examples(corpus.split("valid"), depths)
@@ -288,12 +286,18 @@ def training_examples(corpus: PreparedCorpus, seed: int, progress: Progress) -> 
         )
     if len(tune):
         return learn, tune
-    order = np.random.default_rng(seed).permutation(len(learn))
-    size = max(1, round(CARVED_SHARE * len(learn)))
+    aside = carve_documents(learn.label_sets, SHARE, corpus.seed, learn.groups)
+    if not aside.any():
+        progress.note(
+            f"{corpus.name} has no validation split, and no training document can be set aside without "
+            "losing a label, so the model is tuned on the documents that it learns from; give more of them a "
+            "label"
+        )
+        return learn, learn
     progress.note(
-        f"{corpus.name} has no validation split: {size} training documents are set aside for tuning"
+        f"{corpus.name} has no validation split: {aside.sum()} training documents are set aside for tuning"
     )
-    return learn.pick(np.sort(order[size:])), learn.pick(np.sort(order[:size]))
+    return learn.pick(np.flatnonzero(~aside)), learn.pick(np.flatnonzero(aside))
 
 
 def examples(split: Split, depths: Mapping[str, int] | None = None) -> Examples:

@@ -19,10 +19,12 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import ConfigError, CorpusError, InputError, StoppedError, WorkError
+from seq2set.estimator.fitting import carved
 from seq2set.locking import held
-from seq2set.progress import Advance
+from seq2set.progress import Advance, Silent
 from seq2set.tuning.search import tune
 from seq2set.tuning.study import StudyFolder
+from seq2set.workflows import examples, training_examples
 
 
 class Listening:
@@ -147,10 +149,10 @@ def test_validation_is_carved_where_it_is_asked_for(unvalidated: PreparedCorpus,
         tune(config, out, carve=1.5)
     assert not out.exists()
     found = tune(config, out, trials=1, carve=0.2)
-    carved = PreparedCorpus.open(out / "corpus")
+    corpus = PreparedCorpus.open(out / "corpus")
     # 120 training documents: 24 are a fifth of them
-    assert [len(carved.split(name)) for name in ("train", "valid", "test")] == [96, 24, 40]
-    assert carved.split("test").ids() == unvalidated.split("test").ids()
+    assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [96, 24, 40]
+    assert corpus.split("test").ids() == unvalidated.split("test").ids()
     assert read_about(found.run.path)["corpus"]["valid"] == 24
     assert load_config(out / "best.toml").data.corpus == str(out / "corpus")
     kept = (out / "corpus" / "corpus.json").stat().st_mtime_ns
@@ -208,3 +210,16 @@ def test_a_study_stops_cleanly_and_goes_on(small_corpus: PreparedCorpus, tmp_pat
     looks = (out / "trials" / "0001" / "history.jsonl").read_text()
     assert looks.count("\n") == 8
     assert [cell.state for cell in cells(out)] == ["complete"] * 2
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_all_faces_are_scored_on_the_same_documents(unvalidated: PreparedCorpus, tmp_path: Path) -> None:
+    """A training, a study and the estimator, whatever the seed of the training is."""
+    whole = examples(unvalidated.split("train"))
+    tune(br_config(unvalidated).model_copy(update={"seed": 5}), tmp_path / "study", trials=1, carve=0.1)
+    of_study = PreparedCorpus.open(tmp_path / "study" / "corpus").split("valid").ids()
+    learn, of_training = training_examples(unvalidated, Silent())
+    of_estimator = carved(whole, 0.1).tune.ids
+    assert len(of_study) == 12
+    assert of_training.ids == of_study == of_estimator
+    assert sorted(learn.ids + of_training.ids) == sorted(whole.ids)

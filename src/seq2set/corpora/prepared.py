@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seq2set.corpora.carving import SEED
 from seq2set.corpora.document import SPLITS, Document
 from seq2set.corpora.readers.parquet import open_parquet
 from seq2set.errors import CorpusError, UnknownNameError
@@ -105,6 +106,11 @@ class PreparedCorpus:
         """A short text that differs where the documents, or their split, differ."""
         sums = "".join(self._recorded(split_file(name))["sha256"] for name in SPLITS)
         return hashlib.sha256(sums.encode()).hexdigest()[:16]
+
+    @property
+    def seed(self) -> int:
+        """The seed by which the corpus was split, and by which validation is carved where it has none."""
+        return int(self.facts.get("split", {}).get("seed", SEED))
 
     def split(self, name: str) -> Split:
         """Return a split by its name."""

@@ -108,10 +108,15 @@ def _kept(gathered: Gathered, plan: SplitPlan, max_words: int | None, min_label_
         plan,
         labels,
         given=gathered.given[rows] if plan.method == "given" else None,
-        groups=gathered.groups[rows] if plan.method == "grouped" else None,
+        groups=_own_where_none(gathered.groups)[rows] if gathered.group_names else None,
     )
     _check_training(labels, parts[rows])
     return _Kept(labels, [gathered.label_names[column] for column in columns], parts, gathered.words[rows])
+
+
+def _own_where_none(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give each document without a group one of its own."""
+    return np.where(groups < 0, -1 - np.arange(len(groups)), groups)
 
 
 def _nothing_left(read: int, max_words: int | None) -> str:

@@ -2,9 +2,9 @@
 
 Four ways, all repeatable through their seed:
 
-- `given`: as the source says. Where it names no validation documents, they are carved out of train,
-  label-stratified, so that a rare label is not carved away; test documents are never carved, for a source
-  with a fixed test split is compared on that split.
+- `given`: as the source says. Where it names no validation documents, they are carved out of train
+  (see `carving`); test documents are never carved, for a source with a fixed test split is compared on that
+  split.
 - `random`: any document anywhere.
 - `grouped`: documents of one group stay together; no part gets more documents than asked for.
 - `stratified`: each label is shared out as the documents are.
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from seq2set.corpora.carving import carve
 from seq2set.corpora.document import SPLITS
 from seq2set.corpora.stratification import stratify
 from seq2set.errors import InputError, UnknownNameError
@@ -82,7 +83,7 @@ def assign(
     generator = np.random.default_rng(plan.seed)
     documents = labels.shape[0]
     if plan.method == "given":
-        return _as_given(plan, labels, given, generator)
+        return _as_given(plan, labels, given, groups)
     sizes = _sizes(documents, plan.valid, plan.test)
     if plan.method == "grouped":
         if groups is None:
@@ -127,16 +128,19 @@ def _random(documents: int, sizes: Sizes, generator: np.random.Generator) -> NDA
 
 
 def _as_given(
-    plan: SplitPlan, labels: csr_matrix[Any], given: NDArray[np.int8] | None, generator: np.random.Generator
+    plan: SplitPlan,
+    labels: csr_matrix[Any],
+    given: NDArray[np.int8] | None,
+    groups: NDArray[np.int64] | None,
 ) -> NDArray[np.int8]:
     if given is None or (given < 0).any():
         raise InputError("split as 'given' needs the split of every document; choose another split method")
     result = given.astype(np.int8)
     if plan.valid and not (result == VALID).any():
         train = np.flatnonzero(result == TRAIN)
-        sizes = _sizes(len(train), plan.valid, 0)
-        wanted = np.array([len(train) - sizes.valid, sizes.valid], dtype=np.int64)
-        result[train] = stratify(labels[train], wanted, generator)
+        size = _sizes(len(train), plan.valid, 0).valid
+        aside = carve(labels[train], size, plan.seed, None if groups is None else groups[train])
+        result[train[aside]] = VALID
     return result
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 import time
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from seq2set.config import Config
+from seq2set.corpora.carving import SEED, carve_documents
 from seq2set.errors import StoppedError
 from seq2set.estimator.inputs import EstimatorInputError
 from seq2set.models.registry import training_of
@@ -40,7 +40,7 @@ class Carved(NamedTuple):
 
 def trained(config: Config, examples: Examples, validation_fraction: float, progress: Progress) -> Trained:
     """Train a model in a temporary folder and measure it on what was set aside."""
-    parts = carved(examples, validation_fraction, config.seed)
+    parts = carved(examples, validation_fraction)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
         run = RunFolder.start(Path(folder) / "run", config)
@@ -57,18 +57,11 @@ def trained(config: Config, examples: Examples, validation_fraction: float, prog
     return Trained(tagger, about, history, seen)
 
 
-def carved(examples: Examples, share: float, seed: int) -> Carved:
-    """Set a share aside, drawn with a seed, so that every label stays among those to learn from."""
+def carved(examples: Examples, share: float) -> Carved:
+    """Set a share aside, as a training from a file does; every label stays among those to learn from."""
     if not 0 < share < 1:
         raise EstimatorInputError(f"validation_fraction is {share}; it must lie between 0 and 1")
-    wanted = max(1, round(share * len(examples)))
-    left = Counter(label for labels in examples.label_sets for label in labels)
-    aside = np.zeros(len(examples), bool)
-    for place in np.random.default_rng(seed).permutation(len(examples)):
-        labels = examples.label_sets[place]
-        if wanted and all(left[label] > 1 for label in labels):
-            left.subtract(labels)
-            aside[place], wanted = True, wanted - 1
+    aside = carve_documents(examples.label_sets, share, SEED)
     tune = examples.pick(np.flatnonzero(aside))
     if any(tune.label_sets):
         return Carved(examples.pick(np.flatnonzero(~aside)), tune)

@@ -31,7 +31,7 @@ def begin_as_another(run: RunFolder, config: Config, corpus: PreparedCorpus) -> 
         taken = "takes the classifiers of {}, which are the same"
     else:
         return None
-    documents = cache(lambda: training_provenance(corpus, config))
+    documents = cache(lambda: training_provenance(corpus))
     for path in sorted(run.path.parent.iterdir()):
         seconds = take_over(run, RunFolder(path), config, documents)
         if seconds is not None:

@@ -13,6 +13,10 @@ from seq2set.errors import CorpusError, InputError
 
 BATCH = 1024
 
+NOTHING_TO_CARVE = (
+    "no training document can be set aside for validation without losing a label; give more documents a label"
+)
+
 
 def tunable(corpus: PreparedCorpus, carve: float | None) -> PreparedCorpus:
     """Refuse a corpus without a validation split unless some is to be carved, and the other way round."""
@@ -32,19 +36,21 @@ def tunable(corpus: PreparedCorpus, carve: float | None) -> PreparedCorpus:
     return corpus
 
 
-def carve_validation(corpus: PreparedCorpus, out: Path, share: float, seed: int) -> None:
+def carve_validation(corpus: PreparedCorpus, out: Path, share: float) -> None:
     """Write the corpus again, with a validation split taken out of its training split."""
     facts = corpus.facts
-    prepare(
+    carved = prepare(
         _documents(corpus),
         out,
         name=corpus.name,
         source=facts["source"],
         licence=facts["licence"],
-        plan=SplitPlan("given", valid=share, test=0, seed=seed),
+        plan=SplitPlan("given", valid=share, test=0, seed=corpus.seed),
         max_words=None,
         notes=facts.get("notes"),
     )
+    if not len(carved.split("valid")):
+        raise CorpusError(NOTHING_TO_CARVE, corpus.folder)
 
 
 def _documents(corpus: PreparedCorpus) -> Iterator[Document]:

@@ -102,7 +102,7 @@ def _opened(predictor: Predictor, data: str | None, split: str | None, progress:
     corpus = own_corpus(config.data) if own else corpus_of(another)
     if own and split in (None, "valid"):
         # Without a validation split, these are the documents that the training set aside, the same again.
-        aside = training_examples(corpus, config.seed, progress)[1]
+        aside = training_examples(corpus, progress)[1]
         return _Opened(corpus.name, "valid", aside, corpus.fingerprint, own)
     part = corpus.split(split or "valid")
     if not len(part):

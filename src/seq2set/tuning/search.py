@@ -49,7 +49,7 @@ def tune(
     with held(folder.lock("study"), busy=busy, seconds=0):
         await_workers(folder)
         if carve is not None and not is_prepared(folder.corpus):
-            carve_validation(corpus, folder.corpus, carve, config.seed)
+            carve_validation(corpus, folder.corpus, carve)
         with open_study(folder) as study:
             bench = Bench(folder, study, config, chosen)
             _do_trials(bench, trials, jobs, progress or Silent())

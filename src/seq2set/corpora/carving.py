@@ -1,0 +1,131 @@
+"""Validation documents out of a training split, the same ones for everybody who asks.
+
+There is one way, so that a training, a study, an experiment and the estimator are scored on the same
+documents of the same data. Each label is shared out as the documents are; groups stay whole; a label never
+leaves the documents to learn from, even if fewer are set aside then; and the seed is the corpus's, not a
+training's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from seq2set.corpora.stratification import stratify
+
+SHARE = 0.1
+"""The share of the training split that becomes validation where a corpus has none."""
+
+SEED = 1
+"""The seed where a corpus names none."""
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+def carve_documents(
+    label_sets: Sequence[Sequence[str]], share: float, seed: int, groups: Sequence[str] | None = None
+) -> Bools:
+    """Say for each document whether it is set aside; none is where a label, or all, would be lost."""
+    names: dict[str, int] = {}
+    rows = [[names.setdefault(label, len(names)) for label in dict.fromkeys(one)] for one in label_sets]
+    ends = np.cumsum([0, *map(len, rows)])
+    columns = np.array([column for row in rows for column in row], np.int64)
+    shape = (len(rows), len(names))
+    labels: csr_matrix[Any] = csr_matrix((np.ones(len(columns), np.int8), columns, ends), shape=shape)
+    codes = None if groups is None else np.unique(np.array(groups), return_inverse=True)[1]
+    return carve(labels, max(1, round(share * len(rows))), seed, codes)
+
+
+def carve(labels: csr_matrix[Any], size: int, seed: int, groups: Ints | None = None) -> Bools:
+    """Set `size` rows of `labels` (documents x labels) aside; with groups, about as many in whole groups."""
+    documents = labels.shape[0]
+    if documents < 2 or size < 1:
+        return np.zeros(documents, bool)
+    generator = np.random.default_rng(seed)
+    size = min(size, documents - 1)
+    if groups is None:
+        aside = stratify(labels, np.array([documents - size, size], np.int64), generator) == 1
+        units = _Units(labels, np.ones(documents, np.int64), aside)
+        units.give_back_lost_labels()
+        units.fill(size, generator)
+        return units.aside
+    _, of_document, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(counts) < 2:
+        return np.zeros(documents, bool)
+    members = csr_matrix((np.ones(documents, np.int64), (of_document, np.arange(documents))))
+    units = _Units(csr_matrix(members @ labels), counts.astype(np.int64), np.zeros(len(counts), bool))
+    units.take_by_label(size, generator)
+    units.fill(size, generator)
+    if not units.aside.any():
+        units.take_smallest()
+    return units.aside[of_document]
+
+
+class _Units:
+    """What is set aside whole, documents or groups: how often each has each label, and how large it is."""
+
+    def __init__(self, labels: csr_matrix[Any], sizes: Ints, aside: Bools):
+        self.labels, self.sizes, self.aside = labels, sizes, aside
+        self.totals = np.asarray(labels.sum(axis=0), np.int64).ravel()
+        self.learn = self.totals - np.asarray(labels[aside].sum(axis=0), np.int64).ravel()
+
+    def fill(self, size: int, generator: np.random.Generator) -> None:
+        """Set more aside, in any order, while they fit and no label is lost."""
+        room = size - int(self.sizes[self.aside].sum())
+        for unit in generator.permutation(np.flatnonzero(~self.aside)) if room else ():
+            if self.sizes[unit] <= room and self._spares(unit):
+                self._take(unit)
+                room -= int(self.sizes[unit])
+            if not room:
+                return
+
+    def give_back_lost_labels(self) -> None:
+        """Return one document of each label that only those set aside have."""
+        by_label = self.labels.tocsc()
+        for label in np.flatnonzero((self.learn == 0) & (self.totals > 0)):
+            if self.learn[label] == 0:
+                unit = by_label.indices[by_label.indptr[label]]
+                columns, counts = self._row(unit)
+                self.learn[columns] += counts
+                self.aside[unit] = False
+
+    def take_by_label(self, size: int, generator: np.random.Generator) -> None:
+        """Share out the rarest label first, each to its proportion; what was passed over stays."""
+        by_label = self.labels.tocsc()
+        wanted = self.totals * (size / self.sizes.sum())
+        room, seen = size, np.zeros(len(self.sizes), bool)
+        for label in np.argsort(self.totals, kind="stable"):
+            found = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
+            for unit in generator.permutation(found[~seen[found]]):
+                seen[unit] = True
+                columns, counts = self._row(unit)
+                nearer = counts[columns == label][0] < 2 * wanted[label]
+                if nearer and self.sizes[unit] <= room and self._spares(unit):
+                    self._take(unit)
+                    wanted[columns] -= counts
+                    room -= int(self.sizes[unit])
+
+    def take_smallest(self) -> None:
+        """Set one aside that is larger than asked for, where all are."""
+        order = np.argsort(self.sizes, kind="stable")
+        smallest = next((unit for unit in order if self._spares(unit)), None)
+        if smallest is not None:
+            self._take(smallest)
+
+    def _row(self, unit: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        place = slice(self.labels.indptr[unit], self.labels.indptr[unit + 1])
+        return self.labels.indices[place], self.labels.data[place]
+
+    def _spares(self, unit: int) -> bool:
+        columns, counts = self._row(unit)
+        return bool((self.learn[columns] > counts).all())
+
+    def _take(self, unit: int) -> None:
+        columns, counts = self._row(unit)
+        self.learn[columns] -= counts
+        self.aside[unit] = True

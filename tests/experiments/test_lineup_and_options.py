@@ -1,15 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from seq2set.baselines.br_training import train_br
+from seq2set.baselines.cc_training import train_cc
+from seq2set.baselines.lp_training import train_lp
 from seq2set.config import build_config
+from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.errors import InputError, UnknownNameError
 from seq2set.experiments.lineup import all_models, is_deterministic, parse_models, title_of
 from seq2set.experiments.machine import cpu_name, machine_facts
 from seq2set.experiments.options import Options, parse_files, parse_seeds
 from seq2set.experiments.registry import EXPERIMENTS, load_experiment
+from seq2set.progress import Silent
+from seq2set.runs import RunFolder
+from seq2set.tagger import Tagger
+from seq2set.workflows import examples
 
 
 def test_models_stand_in_the_papers_order() -> None:
@@ -48,6 +58,23 @@ def test_seeds() -> None:
 def test_only_what_draws_at_random_needs_seeds() -> None:
     assert is_deterministic(build_config(model="br"))
     assert not is_deterministic(build_config(model="seq2set"))
+
+
+@pytest.mark.parametrize(("model", "train"), [("br", train_br), ("cc", train_cc), ("lp", train_lp)])
+def test_what_needs_no_seeds_is_the_same_with_any(
+    tmp_path: Path, small_corpus: PreparedCorpus, model: str, train: Callable[..., Tagger]
+) -> None:
+    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    tensors = []
+    for seed in (1, 2):
+        # At this tolerance the optimiser stops so early that another order of documents would show.
+        settings = [f"seed={seed}", "features.min_documents=1", "linear.tolerance=0.5", "linear.c=[10.0]"]
+        config = build_config(model=model, assignments=settings)
+        assert is_deterministic(config)
+        run = RunFolder.start(tmp_path / f"{model}-{seed}", config)
+        tensors.append(train(config, learn, tune, run, Silent()).parts().tensors)
+    assert tensors[0].keys() == tensors[1].keys()
+    assert all(np.array_equal(tensors[0][name], tensors[1][name]) for name in tensors[0])
 
 
 def test_chains_in_random_order_need_seeds() -> None:

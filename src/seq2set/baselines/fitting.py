@@ -37,7 +37,6 @@ def fitted_or_found(
             targets,
             c=c,
             tolerance=config.linear.tolerance,
-            seed=config.seed,
             threads=thread_count(config.threads),
             advance=advance,
             seen=seen,

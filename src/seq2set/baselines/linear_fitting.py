@@ -25,6 +25,10 @@ from seq2set.workers import quiet_pool, starting_a_pool
 WORTH_PROCESSES = 20_000_000
 """From this much work on (stored features times labels), starting processes pays."""
 
+VISITS = 1
+"""The random state of liblinear, which visits the documents in a random order. The optimum does not depend on
+it, so it is none of a run's seeds: one training stands for all of them."""
+
 
 def fit_linear(
     features: csr_matrix,
@@ -32,7 +36,6 @@ def fit_linear(
     *,
     c: float,
     tolerance: float,
-    seed: int,
     threads: int,
     advance: Advance,
     seen: Sequence[int] | None = None,
@@ -50,7 +53,7 @@ def fit_linear(
     workers = threads if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
     with starting_a_pool():
         fitted = Parallel(n_jobs=workers, return_as="generator")(
-            delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance, seed=seed)
+            delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance)
             for label, width in enumerate(widths)
         )
     # Filled label by label: many classes on many terms fit into memory once, not twice.
@@ -79,7 +82,7 @@ def _column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:
 
 
 def _fit_one(
-    features: csr_matrix, target: npt.NDArray[np.bool_], width: int, *, c: float, tolerance: float, seed: int
+    features: csr_matrix, target: npt.NDArray[np.bool_], width: int, *, c: float, tolerance: float
 ) -> npt.NDArray[np.float32]:
     """Return one label's weights, its bias last."""
     if target.all() or not target.any():
@@ -87,7 +90,7 @@ def _fit_one(
         return np.append(np.zeros(width), 1.0 if target.all() else -1.0).astype(np.float32)
     if width < features.shape[1]:
         features = features[:, :width]
-    machine = LinearSVC(C=c, tol=tolerance, random_state=seed, dual=True)
+    machine = LinearSVC(C=c, tol=tolerance, random_state=VISITS, dual=True)
     with warnings.catch_warnings():
         # A machine stopped at its iteration limit is still judged by its validation score like any other.
         warnings.simplefilter("ignore", ConvergenceWarning)

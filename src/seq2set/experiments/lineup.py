@@ -22,7 +22,7 @@ BASELINES = ("br", "cc", "lp", "cnn", "cnn-rnn", "seq2seq")
 """The models that the paper compares its own with."""
 
 DETERMINISTIC = ("br", "cc", "lp")
-"""The models that draw nothing at random, unless classifier chains are asked for random orders."""
+"""The models that no seed reaches, unless classifier chains are asked for random orders."""
 
 
 def title_of(model: str) -> str:

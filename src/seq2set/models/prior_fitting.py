@@ -96,7 +96,6 @@ def _fit_in_folds(config: Config, matrix: csr_matrix, targets: csr_matrix, progr
                 targets[rows],
                 c=config.prior.c,
                 tolerance=config.linear.tolerance,
-                seed=config.seed,
                 threads=thread_count(config.threads),
                 advance=advance,
             )

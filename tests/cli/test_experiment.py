@@ -12,7 +12,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 def call(small_corpus: PreparedCorpus, tmp_path: Path) -> tuple[object, ...]:
     return (
         "experiment", "compare", "--data", small_corpus.folder, "--out", tmp_path / "out",
-        "--models", "br", "--resamples", 50, "--set", "linear.c=[1]", "--set", "threads=1",
+        "--models", "br", "--set", "linear.c=[1]", "--set", "threads=1",
     )  # fmt: skip
 
 
@@ -28,6 +28,12 @@ def test_compare_prints_the_table_and_names_the_page(seq2set, call, tmp_path: Pa
     reported = json.loads(seq2set("evaluate", tmp_path / "out" / "cells" / "br", "--json").out)
     assert found["cells"][0]["metrics"]["micro_f1"] == reported["micro_f1"]
     assert "1 of 1 cells are done already" in seq2set(*call).err
+
+
+def test_resamples_are_taken_and_told_to_have_no_effect(seq2set, call) -> None:
+    outcome = seq2set(*call, "--resamples", 50, "--dry-run")
+    assert outcome.code == 0
+    assert "--resamples has no effect: intervals are computed, not drawn" in outcome.err
 
 
 def test_a_dry_run_trains_nothing(seq2set, call, tmp_path: Path) -> None:
@@ -49,7 +55,6 @@ def test_a_dry_run_trains_nothing(seq2set, call, tmp_path: Path) -> None:
         (["--models", "bm"], "model 'bm' is not known, did you mean 'br'?"),
         (["--seeds", "one"], "--seeds is 'one'; it must be whole numbers >= 0 with commas between"),
         (["--jobs", "0"], "--jobs is 0; it must be >= 1"),
-        (["--resamples", "-3"], "--resamples is -3; it must be >= 1"),
         (["--config", "br"], "--config is 'br'; it must have the form MODEL=FILE"),
         (["--preset", "compat"], "preset 'compat' is not known, did you mean 'compact'?"),
         (["--set", "lineer.c=[1]"], "lineer is not a setting, did you mean 'linear'?"),

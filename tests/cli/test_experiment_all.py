@@ -13,7 +13,7 @@ from seq2set.experiments.registry import EXPERIMENTS
 def call(small_corpus: PreparedCorpus, tmp_path: Path) -> tuple[object, ...]:
     return (
         "experiment", "all", "--data", small_corpus.folder, "--out", tmp_path / "out",
-        "--models", "br", "--resamples", 20, "--set", "linear.c=[1]", "--set", "threads=1",
+        "--models", "br", "--set", "linear.c=[1]", "--set", "threads=1",
     )  # fmt: skip
 
 

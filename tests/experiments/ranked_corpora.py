@@ -48,7 +48,7 @@ def _has(place: int) -> list[tuple[str, bool]]:
 
 def ranked_options(tmp_path: Path, models: tuple[str, ...], **more: object) -> Options:
     corpus = ranked_corpus(tmp_path / "ranked")
-    given = {"seeds": (1,), "assignments": SETTINGS, "resamples": 50, **more}
+    given = {"seeds": (1,), "assignments": SETTINGS, **more}
     return Options(str(corpus.folder), tmp_path / "out", models, **given)  # type: ignore[arg-type]
 
 

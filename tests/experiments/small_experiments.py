@@ -16,7 +16,7 @@ SETTINGS = (*TINY, "prior.enabled=false", "search.name=greedy", "warm_start.epoc
 
 
 def small_options(corpus: PreparedCorpus, out: Path, models: tuple[str, ...], **more: object) -> Options:
-    given = {"seeds": (1, 2), "assignments": SETTINGS, "resamples": 200, **more}
+    given = {"seeds": (1, 2), "assignments": SETTINGS, **more}
     return Options(str(corpus.folder), out, models, **given)  # type: ignore[arg-type]
 
 

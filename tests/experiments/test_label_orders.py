@@ -51,7 +51,7 @@ def test_a_tree_only_where_the_corpus_has_one(
 def test_the_full_model_with_an_order_and_the_simplified_without(
     with_tree: PreparedCorpus, tmp_path: Path
 ) -> None:
-    options = options_for(with_tree, tmp_path)
+    options = replace(options_for(with_tree, tmp_path), seeds=(1, 2))
     skill = {
         ("descending", "seq2set"): 0.9,
         ("tree", "seq2set"): 0.95,
@@ -74,7 +74,7 @@ def test_the_full_model_with_an_order_and_the_simplified_without(
         "Seq2Set, descending",
     ]
     # Table 3: 0.887 - 0.879; Table 6: 0.865 - 0.873; the paper has no ascending order.
-    assert [text_of(row.entries[3]) for row in beside.tables[0].rows] == ["+0.8", "–", "+0.8", "−0.8"]
+    assert [text_of(row.entries[4]) for row in beside.tables[0].rows] == ["+0.8", "–", "+0.8", "−0.8"]
     assert beside.found == (
         "In the paper's Table 3, RCV1-V2, Seq2Set lies +0.8 points over Seq2Set (simp.).",
         "In the paper's Table 4, AAPD, Seq2Set lies −0.7 points over Seq2Set (simp.).",

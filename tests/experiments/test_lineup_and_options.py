@@ -99,8 +99,6 @@ def test_a_model_may_have_settings_of_its_own(tmp_path: Path) -> None:
 def test_numbers_below_one_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--jobs is 0; it must be >= 1"):
         Options("medline", tmp_path, ("br",), jobs=0)
-    with pytest.raises(InputError, match="--resamples is 0; it must be >= 1"):
-        Options("medline", tmp_path, ("br",), resamples=0)
 
 
 def test_the_machine_is_named(tmp_path: Path) -> None:

@@ -66,19 +66,18 @@ def test_f1_in_each_band(tmp_path: Path) -> None:
 
 
 def test_the_claims_are_judged_on_the_rarest_labels(tmp_path: Path) -> None:
-    options = ranked_options(tmp_path, ("br", "seq2seq", "seq2set"), extra={"bands": "2"}, resamples=400)
+    options = ranked_options(tmp_path, ("br", "seq2seq", "seq2set"), extra={"bands": "2"})
     found = sections(options, give(cells(options), by_knowledge))[0].sentences()
     assert found[0] == (
-        "The paper's claim that all methods perform poorly on rare labels does not hold here: on the rarest "
-        "labels (2 to 4 training documents) 2 of 3 models are worse than on the most frequent ones "
-        "(8 to 16); the best there is Seq2Set with a micro-F1 of 1.000, against 1.000 on the most frequent "
-        "ones."
+        "The paper's claim that all methods perform poorly on rare labels is left open here: on the rarest "
+        "labels (2 to 4 training documents) against the most frequent ones (8 to 16): 2 of 3 differences are "
+        "not significant: Seq2Seq −83.3 points (−99.9 to −66.8); Seq2Set +0.0 points (+0.0 to +0.0); one "
+        "seed allows no test of methods, train at least 3."
     )
     assert found[1].startswith(
         "The paper's claim that Seq2Seq is particularly poor on rare labels is left open here: Seq2Seq over "
-        "BR +0.0 points"
+        "BR +0.0 points (+0.0 to +0.0)"
     )
-    # 4 documents have the rare labels: 2 of 16 deals are as extreme, which no test can call significant.
     assert found[2].startswith("The paper's claim that Seq2Set does better than Seq2Seq on rare labels is")
 
 
@@ -86,13 +85,15 @@ def test_the_page_has_verdicts_in_bold(tmp_path: Path) -> None:
     options = ranked_options(tmp_path, ("br", "seq2set"), extra={"bands": "2"})
     give(cells(options), by_knowledge)
     page = run_experiment("low-frequency", options).page.read_text(encoding="utf-8")
-    assert " all methods perform poorly on rare labels <b>does not hold</b> here: on the rarest " in page
+    assert " all methods perform poorly on rare labels <b>is left open</b> here: on the rarest " in page
 
 
 def test_without_seq2seq_only_the_first_claim_is_judged(tmp_path: Path) -> None:
     options = ranked_options(tmp_path, ("br",))
     (claim,) = sections(options, give(cells(options), by_knowledge))[0].claims
-    assert "every model is worse" in claim.evidence
+    # It gives a, b and c alone, always: no variance, but of the few documents with the rarest label and the
+    # most frequent one 7 have either, and 2 / 2^7 = 0.016 is small enough.
+    assert claim.evidence.endswith(": BR −100.0 points (−100.0 to −100.0)")
     assert claim.holds
 
 

@@ -40,7 +40,7 @@ def test_the_ordered_cells_are_those_of_the_comparison(small_corpus: PreparedCor
 
 
 def test_the_claims_hold_where_only_seq2seq_loses(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
-    options = options_for(small_corpus, tmp_path)
+    options = replace(options_for(small_corpus, tmp_path), seeds=(1, 2))
     skill = {"br": 0.6, "seq2seq": 0.7, "seq2set-simp": 0.9, "seq2set": 0.95}
     lost = {"seq2seq": 0.5}
     fake_cells(
@@ -52,7 +52,9 @@ def test_the_claims_hold_where_only_seq2seq_loses(small_corpus: PreparedCorpus, 
         ),
     )
     first, beside, _ = run_experiment("shuffled", options).findings.sections
-    assert [claim.holds for claim in first.claims] == [True, True, True]
+    # Other trainings that answer alike on 32 documents may still lose a point: 0.99^32 = 0.72.
+    assert [claim.holds for claim in first.claims] == [True, None, True, True]
+    assert first.claims[2].text == "the Seq2Sets lose less than Seq2Seq"
     assert first.sentences()[0].startswith(
         "The paper's claim that Seq2Seq loses where labels are shuffled holds here: "
     )
@@ -61,11 +63,11 @@ def test_the_claims_hold_where_only_seq2seq_loses(small_corpus: PreparedCorpus, 
     drops, leads, published = beside.tables
     rows = {row.name: [text_of(entry) for entry in row.entries] for row in drops.rows}
     assert next(iter(rows)) == "BR, shuffled over BR"
-    assert rows["BR, shuffled over BR"] == ["+0.0", "+0.0 to +0.0", "1.000", "+0.0"]
+    assert rows["BR, shuffled over BR"] == ["+0.0", "+0.0 to +0.0", "1.000", "– / –", "+0.0"]
     # Tables 6 and 3: 0.859 - 0.868, 0.873 - 0.879, 0.865 - 0.887.
-    assert [row[3] for row in rows.values()] == ["+0.0", "−0.9", "−0.6", "−2.2"]
+    assert [row[4] for row in rows.values()] == ["+0.0", "−0.9", "−0.6", "−2.2"]
     # Table 6: 0.873 - 0.858, 0.865 - 0.858, 0.873 - 0.859, 0.865 - 0.859.
-    assert [text_of(row.entries[3]) for row in leads.rows] == ["+1.5", "+0.7", "+1.4", "+0.6"]
+    assert [text_of(row.entries[4]) for row in leads.rows] == ["+1.5", "+0.7", "+1.4", "+0.6"]
     assert published.title.startswith("Table 6 of the paper: performance on the label-shuffled")
     assert [(row.name, row.ruled) for row in published.rows][1:3] == [
         ("Seq2Seq", False),

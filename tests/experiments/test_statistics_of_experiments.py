@@ -2,20 +2,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from seq2set.experiments.statistics import (
+    MANY_SEEDS,
+    Estimate,
     Interval,
-    bootstrap,
-    compare,
+    Measured,
+    Variance,
+    combine,
+    f1_parts,
     holm,
-    measures,
-    randomisation,
     spread,
 )
-from seq2set.metrics import Counts
 
 RIGHT, WRONG = (1, 1, 1), (0, 1, 1)
 """A document with one label that was given, and one where another was."""
@@ -34,23 +33,14 @@ def f1(counts: np.ndarray) -> float:
     return 2 * right / (given + actual)
 
 
-def test_measures_worked_by_hand() -> None:
-    # 3 right of 4 given and 5 true, in 2 documents of 10 labels: 1 + 2 of 20 decisions are wrong.
-    found = measures(np.array([3, 4, 5]), 20)
-    assert found["hamming_loss"] == pytest.approx(3 / 20)
-    assert found["micro_precision"] == pytest.approx(3 / 4)
-    assert found["micro_recall"] == pytest.approx(3 / 5)
-    assert found["micro_f1"] == pytest.approx(6 / 9)
-    assert [float(one) for one in measures(np.zeros(3), 20).values()] == [0, 0, 0, 0]
+def row(name: str, *counts: np.ndarray, units: np.ndarray | None = None, random: bool = True) -> Measured:
+    parts = np.stack([f1_parts(one) for one in counts])
+    documents = np.arange(parts.shape[1]) if units is None else units
+    return Measured.of(parts, documents, [f"{name}-{seed}" for seed in range(len(counts))], random=random)
 
 
-@given(st.integers(0, 10_000))
-def test_measures_are_those_of_the_evaluation(seed: int) -> None:
-    given_labels, right = np.random.default_rng(seed).integers(0, 2, (2, 6, 4))
-    sums = np.array([(given_labels & right).sum(), given_labels.sum(), right.sum()])
-    wanted = Counts.of(given_labels, right).metrics()
-    for name, value in measures(sums, 24).items():
-        assert value == pytest.approx(wanted[name])
+def difference(ours: Measured, theirs: Measured) -> Estimate:
+    return combine([(1.0, ours), (-1.0, theirs)])
 
 
 def test_spread_is_the_sample_deviation() -> None:
@@ -59,104 +49,179 @@ def test_spread_is_the_sample_deviation() -> None:
     assert spread([0.25]) == (0.25, None)
 
 
-def test_documents_that_are_alike_leave_no_doubt() -> None:
-    found = bootstrap(np.array([[(1, 2, 2)] * 5]), 4, resamples=50)
-    # 1 right of 2 given and 2 true: 2 of 4 decisions are wrong.
-    assert found["micro_f1"] == Interval(0.5, 0.5)
-    assert found["hamming_loss"] == Interval(0.5, 0.5)
+def test_the_variance_over_documents_worked_by_hand() -> None:
+    # F1 = 2 / 4. Each document pulls by (2 x right - F1 x (given + actual)) / 4: (2 - 1) / 4 and (0 - 1) / 4.
+    # Squared and summed 2 / 16, times 2 documents over 1 degree of freedom: 1 / 4.
+    found = row("br", np.array([RIGHT, WRONG]), random=False).estimate
+    assert (found.value, found.documents, found.seeds) == (0.5, Variance(0.25, 1), ())
+    # The 97.5 % quantile of t with one degree of freedom is tan(0.475 pi) = 12.706.
+    assert found.interval == pytest.approx((0.5 - 0.5 * 12.7062, 0.5 + 0.5 * 12.7062), abs=1e-3)
 
 
-def test_two_documents_give_anything_from_nothing_to_all() -> None:
-    # Both draws hit the same document in half of all resamples: F1 is 0 or 1 in a quarter each.
-    assert bootstrap(np.array([[RIGHT, WRONG]]), 2, resamples=400)["micro_f1"] == Interval(0, 1)
+def test_documents_of_a_group_are_summed_first() -> None:
+    # Two groups of two: the pulls of each document are +-1/8, of a group +-1/4, so that the variance is
+    # 2 x (1/16) x 2/1 = 1/4, where four documents by themselves have 4 x (1/64) x 4/3 = 1/12.
+    counts = np.array([RIGHT, RIGHT, WRONG, WRONG])
+    grouped = row("br", counts, units=np.array(["x", "x", "y", "y"]), random=False).estimate
+    assert grouped.documents == Variance(0.25, 1)
+    alone = row("br", counts, random=False).estimate.documents
+    assert alone == (pytest.approx(1 / 12), 3)
 
 
-def test_the_interval_is_scipys() -> None:
-    counts = some_counts(120, seed=3)
-    ours = bootstrap(counts[None], 10, resamples=4000)
-    theirs = stats.bootstrap(
-        (np.arange(120),),
-        lambda places: f1(counts[places]),
-        n_resamples=4000,
+def test_seeds_and_documents_add_up() -> None:
+    # The seeds have F1 1/2 and 1: variance 1/8 over 2 seeds. The documents pull by 1/4, -1/4 and by 0, 0, on
+    # average 1/8, -1/8: 2/64 x 2 = 1/16. Together 1/8 with (1/8)^2 / ((1/16)^2 + (1/16)^2) = 2 degrees.
+    found = row("simp", np.array([RIGHT, WRONG]), np.array([RIGHT, RIGHT])).estimate
+    assert found.documents == Variance(pytest.approx(1 / 16), 1)
+    assert found.seeds == (Variance(pytest.approx(1 / 16), 1),)
+    assert found.value == 0.75
+    assert found.error == pytest.approx(0.125**0.5)
+    assert found.degrees == pytest.approx(2)
+    # The 97.5 % quantile of t with two degrees of freedom is 0.95 / sqrt(2 x 0.975 x 0.025) = 4.3027.
+    assert found.interval == pytest.approx((0.75 - 4.3027 * 0.35355, 0.75 + 4.3027 * 0.35355), abs=1e-4)
+
+
+def test_the_part_of_the_seeds_is_welchs_test() -> None:
+    # On documents that all models treat alike only the seeds differ: what is left is Welch's test of scipy.
+    def trained(name: str, rights: list[int]) -> Measured:
+        parts = np.array([[[right, 100.0]] * 40 for right in rights])
+        return Measured.of(parts, np.arange(40), [f"{name}{right}" for right in rights])
+
+    ours, theirs = [61, 66, 64, 70], [55, 58, 63]
+    found = difference(trained("a", ours), trained("b", theirs))
+    welch = stats.ttest_ind(ours, theirs, equal_var=False)
+    assert found.documents.value == pytest.approx(0)
+    assert found.degrees == pytest.approx(welch.df)
+    assert found.chance() == pytest.approx(welch.pvalue)
+    low, high = welch.confidence_interval(0.95)
+    assert found.interval == pytest.approx((low / 100, high / 100))
+
+
+def test_the_part_of_the_documents_is_scipys_bootstrap() -> None:
+    ours, theirs = some_counts(400, seed=3), some_counts(400, seed=4, ease=0.6)
+    drawn = stats.bootstrap(
+        (np.arange(400),),
+        lambda places: f1(ours[places]) - f1(theirs[places]),
+        n_resamples=3000,
         vectorized=False,
         method="percentile",
         rng=np.random.default_rng(5),
-    ).confidence_interval
-    assert ours["micro_f1"] == pytest.approx((theirs.low, theirs.high), abs=0.004)
+    )
+    found = difference(row("br", ours, random=False), row("cc", theirs, random=False))
+    assert found.error == pytest.approx(drawn.standard_error, rel=0.05)
+    assert found.interval == pytest.approx(tuple(drawn.confidence_interval), abs=0.004)
 
 
-def test_seeds_are_averaged_within_a_resample() -> None:
-    # What one seed gets right the other gets wrong, so the mean is one half whatever is drawn.
-    counts = np.array([[RIGHT, WRONG, RIGHT, WRONG], [WRONG, RIGHT, WRONG, RIGHT]])
-    assert bootstrap(counts, 2, resamples=100)["micro_f1"] == pytest.approx((0.5, 0.5))
-
-
-def test_a_seed_draws_the_same_again() -> None:
-    counts = some_counts(50, seed=1)[None]
-    once, again, other = (bootstrap(counts, 9, resamples=60, seed=seed) for seed in (4, 4, 5))
-    assert once == again
-    assert once != other
-
-
-def test_many_documents_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = some_counts(60, seed=2)[None]
-    whole = bootstrap(counts, 9, resamples=3000)["micro_f1"]
-    monkeypatch.setattr("seq2set.experiments.statistics._AT_ONCE", 700)
-    assert bootstrap(counts, 9, resamples=3000)["micro_f1"] == pytest.approx(whole, abs=0.01)
-    assert randomisation(counts[0] * 1.0, counts[0] * 1.0, resamples=50) == 1
-
-
-def test_randomisation_worked_by_hand() -> None:
-    # Three documents, all right against all wrong: of 8 deals only "swap all" and "swap none" differ by 1.
-    ours, theirs = np.array([RIGHT] * 3) * 1.0, np.array([WRONG] * 3) * 1.0
-    assert randomisation(ours, theirs, resamples=8000) == pytest.approx(0.25, abs=0.02)
-    # What was seen counts as one deal, so no chance is ever 0: here 1 of 2 ** 40 deals is as extreme.
-    forty = np.repeat(ours[:1], 40, axis=0), np.repeat(theirs[:1], 40, axis=0)
-    assert randomisation(*forty, resamples=199) == 1 / 200
-
-
-def test_randomisation_is_scipys() -> None:
-    ours, theirs = some_counts(11, seed=7, ease=0.8), some_counts(11, seed=8, ease=0.55)
+def test_p_of_deterministic_models_is_that_of_a_permutation_test() -> None:
+    ours, theirs = some_counts(150, seed=7, ease=0.75), some_counts(150, seed=8, ease=0.68)
     both = np.concatenate([ours, theirs])
     exact = stats.permutation_test(
-        (np.arange(11), np.arange(11, 22)),
+        (np.arange(150), np.arange(150, 300)),
         lambda a, b: f1(both[a]) - f1(both[b]),
         permutation_type="samples",
-        n_resamples=np.inf,
+        n_resamples=5000,
         vectorized=False,
-        alternative="two-sided",
+        rng=np.random.default_rng(1),
     ).pvalue
-    # Scipy doubles the smaller tail; every deal has its mirror image here, so both ways are the same.
-    assert 0.01 < exact < 0.9
-    assert randomisation(ours * 1.0, theirs * 1.0, resamples=20_000) == pytest.approx(exact, abs=0.015)
+    assert 0.02 < exact < 0.5
+    found = difference(row("br", ours, random=False), row("cc", theirs, random=False))
+    assert found.chance() == pytest.approx(exact, abs=0.02)
 
 
-def test_a_model_does_not_differ_from_itself() -> None:
-    counts = some_counts(30, seed=1)[None]
-    found = compare(counts, counts, resamples=100)
-    assert found == (0.0, Interval(0, 0), 1.0)
+def test_one_seed_of_a_random_model_has_no_p() -> None:
+    ours, theirs = some_counts(60, seed=1, ease=0.95), some_counts(60, seed=1, ease=0.3)
+    once = difference(row("simp", ours), row("br", theirs, random=False))
+    assert once.once
+    assert once.chance() is None
+    assert once.seeds_to_settle() is None
+    fixed = difference(row("cc", ours, random=False), row("br", theirs, random=False))
+    assert not fixed.once
+    assert fixed.chance() == pytest.approx(0, abs=1e-6)
+    # The interval is of these trained models: what other documents would change.
+    assert once.interval == fixed.interval
+
+
+def test_a_row_does_not_differ_from_itself() -> None:
+    one = row("simp", some_counts(30, seed=1))
+    found = difference(one, one)
+    assert (found.value, found.interval, found.once, found.chance()) == (0, Interval(0, 0), False, 1.0)
+    # The same training is no worse by any margin; another one that gave the same answers on 30 documents may
+    # be worse by a point: 0.99^30 = 0.74. On 300 documents 0.99^300 = 0.049.
+    assert found.chance(-0.01) == 0
+    twin = difference(one, row("twin", some_counts(30, seed=1), random=False))
+    assert twin.once
+    fixed = [row(name, some_counts(30, seed=1), random=False) for name in ("br", "cc")]
+    assert difference(*fixed).chance(-0.01) == pytest.approx(0.99**30)
+    many = [row(name, some_counts(300, seed=1), random=False) for name in ("br", "cc")]
+    assert difference(*many).chance(-0.01) == pytest.approx(0.99**300)
+
+
+def test_seeds_that_agree_add_nothing() -> None:
+    counts, other = some_counts(60, seed=1, ease=0.9), row("br", some_counts(60, seed=2), random=False)
+    found = difference(row("simp", counts, counts, counts), other)
+    alone = difference(row("cc", counts, random=False), other)
+    assert found.seeds == (Variance(pytest.approx(0, abs=1e-30), 2),)
+    assert found.interval == pytest.approx(alone.interval)
 
 
 def test_the_difference_is_paired() -> None:
     # The one is better by the same step on every document, so pairs leave far less doubt than either model.
     theirs = some_counts(100, seed=9)
     ours = theirs + np.array([1, 1, 1])
-    found = compare(ours[None], theirs[None], resamples=500)
-    alone = bootstrap(ours[None], 9, resamples=500)["micro_f1"]
+    found = difference(row("a", ours, random=False), row("b", theirs, random=False))
     assert found.value == pytest.approx(f1(ours) - f1(theirs))
-    assert found.interval.low < found.value < found.interval.high
-    assert found.interval.high - found.interval.low < (alone.high - alone.low) / 2
+    assert found.error < row("a", ours, random=False).estimate.error / 2
 
 
-def test_models_may_have_different_numbers_of_seeds() -> None:
-    ours = np.stack([some_counts(60, seed=seed, ease=0.95) for seed in (1, 1, 1)])
-    theirs = some_counts(60, seed=1, ease=0.3)[None]
-    found = compare(ours, theirs, resamples=300)
-    # Three trainings that agree are worth one: the same value, interval and chance.
-    alone = compare(ours[:1], theirs, resamples=300)
-    assert found.value == pytest.approx(alone.value)
-    assert found.interval == pytest.approx(alone.interval)
-    assert found.chance == alone.chance == 1 / 301
+def test_the_same_trainings_measured_twice_move_together() -> None:
+    # Each seed loses the same 1/2 from the one measure to the other, however high it stands.
+    high = Measured.of(np.array([[[6, 10.0]] * 9, [[8, 10.0]] * 9]), np.arange(9), ["s1", "s2"])
+    low = Measured.of(np.array([[[1, 10.0]] * 9, [[3, 10.0]] * 9]), np.arange(9), ["s1", "s2"])
+    found = difference(low, high)
+    assert found.value == pytest.approx(-0.5)
+    assert found.error == pytest.approx(0)
+    apart = Measured.of(low.sums, np.arange(9), ["s3", "s4"])
+    # Other trainings: 2 x (0.2^2 / 2) / 2 = 0.02.
+    assert difference(apart, high).error == pytest.approx(0.02**0.5)
+
+
+def test_rows_on_other_documents_are_put_side_by_side_by_unit() -> None:
+    whole = row("br", np.array([RIGHT, WRONG, RIGHT, WRONG]), units=np.array(list("abcd")), random=False)
+    part = row("br", np.array([WRONG, RIGHT]), units=np.array(list("da")), random=False)
+    # The second half pulls by 1/8, -1/8, 1/8, -1/8 in the whole and by 1/4 and -1/4 of a and d in the part.
+    found = difference(part, whole)
+    pulls = np.array([1 / 4 - 1 / 8, 1 / 8, -1 / 8, -1 / 4 + 1 / 8])
+    assert found.documents.value == pytest.approx((pulls**2).sum() * 4 / 3)
+
+
+def test_few_documents_that_differ_cannot_be_significant() -> None:
+    # All right against all wrong leaves no variance at all, but of 4 documents 2 of 16 deals are as extreme.
+    ours, theirs = np.array([RIGHT] * 4 + [RIGHT] * 20), np.array([WRONG] * 4 + [RIGHT] * 20)
+    sure = difference(row("a", ours[:4], random=False), row("b", theirs[:4], random=False))
+    assert (sure.error, sure.chance()) == (0, 2 / 16)
+    # And four that differ among many alike are no more than four.
+    assert difference(row("a", ours, random=False), row("b", theirs, random=False)).documents.degrees == 3
+
+
+def test_how_many_seeds_would_settle_it() -> None:
+    # One seed has variance 0.0002, two sides; documents have 0.00002 and very many degrees of freedom.
+    def seen(value: float, documents: float = 0.00002) -> Estimate:
+        return Estimate(
+            value, Variance(documents, 10_000), (Variance(0.0002 / 3, 2), Variance(0.0002 / 3, 2))
+        )
+
+    assert seen(0.02).chance() == pytest.approx(0.165, abs=0.002)
+    needed = seen(0.02).seeds_to_settle()
+    assert needed is not None
+    # With n seeds the variance is 0.00002 + 0.0004 / n, and 0.02 must be t(0.975) + t(0.8) standard errors:
+    # about (0.02 / 2.85)^2 = 0.0000492, so that n is about 0.0004 / 0.0000292 = 13.7.
+    assert 13 <= needed <= 15
+    assert seen(0.05).seeds_to_settle() in (3, 4)
+    # 2.8 standard errors of the documents alone are 0.0125: what is smaller no number of seeds will settle.
+    assert seen(0.0120).seeds_to_settle() is None
+    assert seen(0.0127).seeds_to_settle() == MANY_SEEDS
+    # Told from a margin of one point below zero, a difference of 0.01 is as far as one of 0.02 from zero.
+    assert seen(0.01).seeds_to_settle(-0.01) == needed
 
 
 def test_holm_worked_by_hand() -> None:
@@ -164,3 +229,5 @@ def test_holm_worked_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.6, 0.7]) == [1.0, 1.0]
     assert holm([]) == []
+    # What was not tested is not counted.
+    assert holm([None, 0.03, None, 0.02]) == [None, 0.04, None, 0.04]

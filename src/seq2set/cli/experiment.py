@@ -49,9 +49,7 @@ def experiment(
         list[str] | None, typer.Option("--set", help="One setting, as section.name=value; may be repeated.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Trainings at a time, each with its share of the cores.")] = 1,
-    resamples: Annotated[
-        int, typer.Option(help="Resamples of the documents for intervals and tests.")
-    ] = 1000,
+    resamples: Annotated[int | None, typer.Option(hidden=True)] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,6 +68,8 @@ def experiment(
     from seq2set.experiments.options import Options, parse_extra, parse_files, parse_seeds
     from seq2set.experiments.registry import find_entry
 
+    if resamples is not None:  # commands that were written down before still run
+        typer.echo("--resamples has no effect: intervals are computed, not drawn", err=True)
     entry = find_entry(name)
     own = [*(option or []), *(["retrain=yes"] if retrain else [])]
     options = Options(
@@ -81,7 +81,6 @@ def experiment(
         files=parse_files(config or []),
         assignments=tuple(settings or []),
         jobs=jobs,
-        resamples=resamples,
         extra=parse_extra(own, entry.options),
     )
     if name == ALL:

@@ -23,6 +23,5 @@ def asked(options: Options) -> dict[str, Any]:
         "seeds": list(options.seeds),
         "settings": list(options.assignments),
         "files": {model: path.name for model, path in options.files.items()},
-        "resamples": options.resamples,
         "options": dict(options.extra),
     }

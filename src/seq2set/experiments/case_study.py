@@ -5,20 +5,21 @@ With `--option texts=hidden` the texts are left out, for corpora whose licence f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.errors import InputError
 from seq2set.experiments import compare
-from seq2set.experiments.agreement import Habits, habits, habits_table
+from seq2set.experiments.agreement import Habits, habits, habits_table, mean_habits, missed, pairs_kept
 from seq2set.experiments.answers import Answers
 from seq2set.experiments.asked import asked_corpus
 from seq2set.experiments.case_picture import case_plot
 from seq2set.experiments.case_verdicts import agreement_verdicts, habit_claims
 from seq2set.experiments.cases import Case, make_case
 from seq2set.experiments.cells import Cell, CellResult
+from seq2set.experiments.claim import Claim
 from seq2set.experiments.disagreement import POOL, SHORT, choose, distances
 from seq2set.experiments.label_groups import THRESHOLD, Correlated
 from seq2set.experiments.lineup import title_of
@@ -26,7 +27,8 @@ from seq2set.experiments.options import Options
 from seq2set.experiments.own_numbers import own_choice, own_number
 from seq2set.experiments.own_options import own_share
 from seq2set.experiments.sections import Section, every_training
-from seq2set.experiments.summaries import refuse_different_documents
+from seq2set.experiments.statistics import Floats, Measured
+from seq2set.experiments.summaries import measured, refuse_different_documents, units_of
 from seq2set.experiments.tables import Column, Row, Table
 
 TITLE = "Documents on which the models disagree"
@@ -55,9 +57,23 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     corpus = asked_corpus(options)
     correlated = Correlated(corpus.split("train").labels(), own_share(options, "correlation", THRESHOLD))
     pairs = correlated.pairs()
-    found = {row: habits(one, pairs) for row, one in answers.items()}
+    rows = {row: [one for one in results if one.row == row] for row in answers}
+    found = {row: mean_habits([habits(one.answers, pairs) for one in cells]) for row, cells in rows.items()}
     cases = _cases(options, answers, correlated, corpus, results[0].facts["split"])
-    return [_as_a_whole(answers, found), _shown(options, cases), _listed(cases), every_training(results)]
+    claims = habit_claims(
+        {row: _measured(cells, missed) for row, cells in rows.items()},
+        {
+            row: _measured(cells, lambda one: pairs_kept(one, pairs))
+            for row, cells in rows.items()
+            if found[row].pairs is not None
+        },
+    )
+    whole = _as_a_whole(answers, found, claims)
+    return [whole, _shown(options, cases), _listed(cases), every_training(results)]
+
+
+def _measured(results: Sequence[CellResult], parts: Callable[[Answers], Floats]) -> Measured:
+    return measured(results, [parts(one.answers) for one in results], units_of(results))
 
 
 def _cases(
@@ -90,16 +106,18 @@ def _shows_texts(options: Options) -> bool:
     return own_choice(options, "texts", ("shown", "hidden")) == "shown"
 
 
-def _as_a_whole(answers: Mapping[str, Answers], found: Mapping[str, Habits]) -> Section:
+def _as_a_whole(
+    answers: Mapping[str, Answers], found: Mapping[str, Habits], claims: Sequence[Claim]
+) -> Section:
     first = next(iter(answers.values()))
     true_labels = float(np.diff(first.actual.ends).mean())
     return Section(
         "How the models differ",
         "How often do the models give different sets, and what do they leave out? Of several seeds, the "
-        "first one speaks.",
+        "first one speaks of the distances between models, and the rest is their mean.",
         tuple(agreement_verdicts(distances(answers))),
         (habits_table(found, true_labels),),
-        claims=tuple(habit_claims(found)),
+        claims=tuple(claims),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from seq2set.experiments.agreement import Habits
 from seq2set.experiments.claim import Claim
+from seq2set.experiments.claims import ABOVE, BELOW, judged
 from seq2set.experiments.disagreement import Floats, ModelPair
 from seq2set.experiments.lineup import BASELINES, title_of
+from seq2set.experiments.margins import Terms, contrasts
+from seq2set.experiments.statistics import Measured
 
 
 def agreement_verdicts(distances: Mapping[ModelPair, Floats]) -> list[str]:
@@ -32,27 +34,30 @@ def agreement_verdicts(distances: Mapping[ModelPair, Floats]) -> list[str]:
     ]
 
 
-def habit_claims(found: Mapping[str, Habits]) -> list[Claim]:
-    """Judge what the paper reads from its three cases by all documents."""
-    ours = {row: one for row, one in found.items() if row not in BASELINES}
-    said = []
-    if ours and (seq2seq := found.get("seq2seq")) is not None:
-        numbers = _listed({"seq2seq": seq2seq.missed} | {row: one.missed for row, one in ours.items()})
-        holds = all(seq2seq.missed > one.missed for one in ours.values())
-        claim = "Seq2Seq ends too early and leaves more true labels out than the Seq2Sets"
-        said.append(Claim(claim, holds, f"labels missed a document: {numbers}"))
-    if ours and (br := found.get("br")) is not None and br.pairs is not None:
-        kept = {row: one.pairs for row, one in ours.items() if one.pairs is not None}
-        holds = all(value > br.pairs for value in kept.values())
-        claim = "BR, unlike the Seq2Sets, fails to see which labels go together"
-        numbers = _listed({"br": br.pairs} | kept)
-        said.append(Claim(claim, holds, f"pairs of labels that go together, given as a whole: {numbers}"))
-    return said
+def habit_claims(missed: Mapping[str, Measured], pairs: Mapping[str, Measured]) -> list[Claim]:
+    """Judge what the paper reads from its three cases by all documents.
+
+    Both are by row: how many true labels a document misses, and how many pairs of labels that go together are
+    given as a whole.
+    """
+    ours = [row for row in missed if row not in BASELINES]
+    more = contrasts(_over(missed, "seq2seq", ours), "labels missed per 100 documents")
+    both = [row for row in ours if row in pairs]
+    worse = contrasts(_over(pairs, "br", both), "points of pairs given as a whole")
+    return [
+        *judged("Seq2Seq ends too early and leaves more true labels out than the Seq2Sets", more, ABOVE),
+        *judged("BR, unlike the Seq2Sets, fails to see which labels go together", worse, BELOW),
+    ]
+
+
+def _over(measured: Mapping[str, Measured], first: str, others: Sequence[str]) -> dict[str, Terms]:
+    if first not in measured:
+        return {}
+    return {
+        f"{title_of(first)} over {title_of(row)}": [(1.0, measured[first]), (-1.0, measured[row])]
+        for row in others
+    }
 
 
 def _both(pair: ModelPair) -> str:
     return " and ".join(map(title_of, pair))
-
-
-def _listed(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{title_of(row)} {value:.2f}" for row, value in values.items())

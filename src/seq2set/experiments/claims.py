@@ -1,54 +1,113 @@
-"""The paper's claims, judged by what was measured."""
+"""The paper's claims, judged by tests of what was measured.
+
+A claim is about one or several differences. It holds where every one of them is significant by itself, which
+needs no adjustment: to be wrong, all tests would have to be (an intersection-union test). It does not hold
+where one of them is significantly the other way after Holm's adjustment. Else it is left open. That a model
+is "not worse" is never read from a test that found nothing: the difference must be significantly better than
+a loss of `NEGLIGIBLE`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from seq2set.experiments.claim import Claim
 from seq2set.experiments.comparison import Comparison
 from seq2set.experiments.lineup import BASELINES
-from seq2set.experiments.margins import Margin, Pair, margins
+from seq2set.experiments.margins import Contrast, Pair, margins
+from seq2set.experiments.statistics import MANY_SEEDS, SIGNIFICANT, holm
 from seq2set.experiments.summaries import Summary
 
-Wanted = Mapping[int, bool | None]
-"""What the side of a margin means for a claim: it speaks for it, against it, or leaves it open."""
+NEGLIGIBLE = 1.0
+"""Points of micro-F1 below which a loss or a gain counts as none."""
 
-ABOVE: Wanted = {1: True, 0: None, -1: False}
-NOT_ABOVE: Wanted = {1: False, 0: True, -1: True}
-BELOW: Wanted = {1: False, 0: None, -1: True}
-NOT_BELOW: Wanted = {1: True, 0: True, -1: False}
+FEW_SEEDS = 3
+"""How many seeds are advised where nothing is known about their variance."""
+
+
+class Wanted(NamedTuple):
+    """On which side of which value a difference must lie for a claim to hold."""
+
+    side: int
+    beyond: float = 0.0
+    """In points"""
+
+
+ABOVE = Wanted(1)
+BELOW = Wanted(-1)
+NOT_ABOVE = Wanted(-1, NEGLIGIBLE)
+NOT_BELOW = Wanted(1, -NEGLIGIBLE)
+
+MOST = 4
+"""More differences than that are not all listed."""
 
 FEW = 0.25
 """Where fewer of the documents have more than one label, an order of labels has little to say."""
 
 
-def judged(claim: str, found: Sequence[Margin], wanted: Wanted) -> list[Claim]:
-    """Judge a claim by the margins that it is about; nothing where there are none."""
+def judged(claim: str, found: Sequence[Contrast], wanted: Wanted, lead: str = "") -> list[Claim]:
+    """Judge a claim by the differences that it is about, told after `lead`; nothing where there are none."""
     if not found:
         return []
-    speaks = [wanted[one.side] for one in found]
+    speaks = _speaks(found, wanted)
     holds = False if False in speaks else None if None in speaks else True
-    return [Claim(claim, holds, "; ".join(map(_evidence, found)))]
+    decisive = [one for one, says in zip(found, speaks, strict=True) if says is holds]
+    evidence = [lead + _listed(decisive, len(found), holds=holds)]
+    if wanted.beyond:
+        evidence.append(f"less than {NEGLIGIBLE:g} point counts as none")
+    if holds is None:
+        evidence.append(outlook(decisive, wanted))
+    return [Claim(claim, holds, "; ".join(evidence))]
 
 
-def _evidence(margin: Margin) -> str:
-    accident = ", which may be an accident" if margin.points and not margin.side else ""
-    return f"{margin.text()}{accident}"
+def _speaks(found: Sequence[Contrast], wanted: Wanted) -> list[bool | None]:
+    """Say for each difference whether it speaks for the claim, against it, or not at all."""
+    beyond = wanted.beyond / 100
+    chances = [one.compared.difference.chance(beyond) for one in found]
+    speaks: list[bool | None] = []
+    for one, chance, adjusted in zip(found, chances, holm(chances), strict=True):
+        agrees = wanted.side * (one.compared.difference.value - beyond) > 0
+        sure = chance if agrees else adjusted
+        speaks.append(agrees if sure is not None and sure < SIGNIFICANT else None)
+    return speaks
+
+
+def _listed(decisive: Sequence[Contrast], among: int, *, holds: bool | None) -> str:
+    """List what decided; of very many the closest ones."""
+    closest = sorted(decisive, key=lambda one: abs(one.points))[:MOST]
+    shown = [one for one in decisive if one in closest]
+    texts = "; ".join(one.text_with_interval() for one in shown)
+    how = {True: "are significant", False: "speak against it", None: "are not significant"}[holds]
+    if len(decisive) == among <= MOST:
+        return texts
+    which = f", {'among them' if holds is not True else 'the closest'}" if len(shown) < len(decisive) else ""
+    return f"{len(decisive)} of {among} differences {how}{which}: {texts}"
+
+
+def outlook(found: Sequence[Contrast], wanted: Wanted = ABOVE) -> str:
+    """Say what it would take to settle what is open."""
+    estimates = [one.compared.difference for one in found]
+    if any(one.once for one in estimates):
+        return f"one seed allows no test of methods, train at least {FEW_SEEDS}"
+    needed = [one.seeds_to_settle(wanted.beyond / 100) for one in estimates]
+    numbers = [one for one in needed if one is not None]
+    if len(numbers) < len(needed):
+        return "not significant, and no number of seeds would settle it on these documents"
+    most = max(numbers)
+    about = f"more than {MANY_SEEDS}" if most >= MANY_SEEDS else f"about {most}"
+    return (
+        f"not significant; {about} seeds of each would settle it, were the differences as large as they seem"
+    )
 
 
 def above_all_baselines(comparison: Comparison) -> list[Claim]:
-    """Judge the first claim by the baseline that is best on what was measured: who beats it beats them all.
-
-    The best on validation, which the table compares with, may be another one, and would be too easy then.
-    """
+    """Judge the first claim: each Seq2Set over each baseline, none of which is chosen by what it reached."""
     baselines = [one for one in comparison.summaries if one.model in BASELINES]
-    if not baselines:
-        return []
-    best = max(baselines, key=lambda one: one.metrics["micro_f1"].mean)
-    pairs = [Pair(one, best) for one in comparison.summaries if one.model not in BASELINES]
-    found = margins(pairs, resamples=comparison.resamples)
+    ours = [one for one in comparison.summaries if one.model not in BASELINES]
+    found = margins([Pair(one, other) for one in ours for other in baselines])
     return judged("both Seq2Sets lie above all baselines", found, ABOVE)
 
 
@@ -59,6 +118,7 @@ def few_labels(summary: Summary) -> list[str]:
     if share >= FEW:
         return []
     return [
-        f"Only {100 * share:.0f} % of the documents have more than one label ({sizes.mean():.2f} a document; "
-        "the paper's corpora have 3.24 and 2.41), so that the order of labels can hardly matter here."
+        f"Only {100 * share:.0f} % of the documents have more than one label ({sizes.mean():.2f} per "
+        "document; the paper's corpora have 3.24 and 2.41), so that the order of labels can hardly matter "
+        "here."
     ]

@@ -32,9 +32,9 @@ def row_cells(options: Options, model: str, row: str | None = None, *assignments
     ]
 
 
-def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
+def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:  # noqa: ARG001 (as all have it)
     """Compare the finished cells."""
-    comparison = compare_rows(results, resamples=options.resamples)
+    comparison = compare_rows(results)
     corpus = results[0].facts["corpus"]["name"]
     return [
         Section(

@@ -19,7 +19,6 @@ class Comparison:
     """The best baseline on validation, where there is a baseline"""
     compared: Mapping[str, Compared]
     """Each other row against it"""
-    resamples: int
 
     @property
     def ruled(self) -> list[bool]:
@@ -28,10 +27,8 @@ class Comparison:
         return [place > 0 and baselines[place - 1] and not one for place, one in enumerate(baselines)]
 
 
-def compare_rows(
-    results: Sequence[CellResult], *, resamples: int, labels: Collection[str] | None = None
-) -> Comparison:
+def compare_rows(results: Sequence[CellResult], *, labels: Collection[str] | None = None) -> Comparison:
     """Compare the rows of finished cells; where labels are named, as if there were no others."""
-    summaries = summarise(results, resamples=resamples, labels=labels)
+    summaries = summarise(results, labels=labels)
     reference = best_on_validation([one for one in summaries if one.model in BASELINES])
-    return Comparison(summaries, reference, against(summaries, reference, resamples=resamples), resamples)
+    return Comparison(summaries, reference, against(summaries, reference))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from seq2set.experiments.comparison import Comparison
 from seq2set.experiments.figures import Bar, Plot, interval_plot
 from seq2set.experiments.lineup import title_of
-from seq2set.experiments.summaries import SIGNIFICANT, Summary
+from seq2set.experiments.margins import method
+from seq2set.experiments.summaries import Summary
 from seq2set.experiments.tables import Chance, Column, Entry, Quantity, Range, Row, Table, quantity
+from seq2set.experiments.wording import listed
 
 PAPER_COLUMNS = (
     (Column("HL", "lower"), "hamming_loss", 4),
@@ -34,7 +36,8 @@ def paper_table(comparison: Comparison) -> Table:
     extra = [Column("F1, 95 %")]
     if comparison.compared and comparison.reference is not None:
         over = f"over {title_of(comparison.reference.row)}"
-        extra += [Column(over), Column("95 % of it"), Column("p")]
+        extra += [Column(over), Column("95 % of it")]
+        extra += [Column("p")] if _tests(comparison) else []
     facts = comparison.summaries[0].results[0].facts
     rows = [
         Row(title_of(one.row), (*_paper_entries(one), *_extra_entries(comparison, one, len(extra))), ruled)
@@ -54,12 +57,12 @@ def _paper_entries(summary: Summary) -> list[Entry]:
 
 
 def _extra_entries(comparison: Comparison, summary: Summary, columns: int) -> list[Entry]:
-    entries: list[Entry] = [Range(summary.intervals["micro_f1"])]
+    entries: list[Entry] = [Range(summary.interval)]
     if (one := comparison.compared.get(summary.row)) is not None:
-        difference = one.difference
-        entries.append(Quantity(difference.value, signed=True))
-        entries.append(Range(difference.interval, signed=True))
-        entries.append(Chance(one.chance, one.significant))
+        entries.append(Quantity(one.difference.value, signed=True))
+        entries.append(Range(one.difference.interval, signed=True))
+        if one.chance is not None:
+            entries.append(Chance(one.chance, one.significant))
     return entries + [None] * (columns - len(entries))
 
 
@@ -69,16 +72,17 @@ def _caption(comparison: Comparison) -> str:
     if len(most) > 1:
         seeds = ", ".join(str(result.facts["seed"]) for result in most)
         parts.append(f"Mean ± deviation over the seeds {seeds}.")
-    documents = comparison.summaries[0].counts.shape[1]
-    parts.append(f"Intervals: bootstrap on {documents:,} documents, {comparison.resamples:,} resamples.")
-    if len(most) > 1:
-        parts.append("They speak of other documents, the deviations of other seeds.")
-    if tests := len(comparison.compared):
+    parts.append(method(_tests(comparison), comparison.summaries))
+    if once := [title_of(one.row) for one in comparison.summaries if one.once]:
         parts.append(
-            "p: approximate randomisation on documents, two-sided, seeds pooled, "
-            f"Holm-adjusted for {tests} test{'s' if tests > 1 else ''}; * below {SIGNIFICANT}."
+            f"{listed(once)}: one seed, so that the interval is of this training, not of the method, and "
+            "there is no p."
         )
     return " ".join(parts)
+
+
+def _tests(comparison: Comparison) -> int:
+    return sum(one.chance is not None for one in comparison.compared.values())
 
 
 def cost_table(comparison: Comparison) -> Table:
@@ -94,7 +98,7 @@ def cost_table(comparison: Comparison) -> Table:
         Row(title_of(one.row), _cost_entries(one), ruled)
         for one, ruled in zip(comparison.summaries, comparison.ruled, strict=True)
     ]
-    caption = "Minutes are those of one training; documents a second are those of prediction."
+    caption = "Minutes are those of one training; documents per second are those of prediction."
     return Table("cost", "Other measures, and cost", columns, tuple(rows), caption)
 
 
@@ -124,4 +128,4 @@ def f1_plot(comparison: Comparison) -> Plot:
 def _bar(summary: Summary) -> Bar:
     values = [result.metrics["micro_f1"] for result in summary.results]
     name = title_of(summary.row)
-    return Bar(name, summary.metrics["micro_f1"].mean, summary.intervals["micro_f1"], values)
+    return Bar(name, summary.metrics["micro_f1"].mean, summary.interval, values)

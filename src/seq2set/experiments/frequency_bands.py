@@ -66,16 +66,14 @@ def refuse_both(options: Options) -> None:
     own_numbers(options, "limits")
 
 
-def measured_bands(
-    results: Sequence[CellResult], bands: Sequence[Band], *, resamples: int
-) -> list[MeasuredBand]:
+def measured_bands(results: Sequence[CellResult], bands: Sequence[Band]) -> list[MeasuredBand]:
     """Measure the models on the labels of each band, as if there were no others."""
     answers = results[0].answers
     return [
         MeasuredBand(
             band,
             int(answers.counts(band.labels).actual.sum()),
-            {one.row: one for one in summarise(results, resamples=resamples, labels=band.labels)},
+            {one.row: one for one in summarise(results, labels=band.labels)},
         )
         for band in bands
     ]

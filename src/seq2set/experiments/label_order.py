@@ -59,9 +59,9 @@ def _orders(options: Options) -> tuple[str, ...]:
 
 def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     """Compare the two models under each order."""
-    comparison = compare_rows(rows_of(_variants(options), results), resamples=options.resamples)
+    comparison = compare_rows(rows_of(_variants(options), results))
     pairs = _pairs(comparison, options)
-    found = dict(zip(pairs, margins(pairs.values(), resamples=options.resamples), strict=True))
+    found = dict(zip(pairs, margins(pairs.values()), strict=True))
     said = [*order_remarks(options), *few_labels(comparison.summaries[0])]
     if "tree" not in _orders(options) and "orders" not in options.extra:
         said.append("The corpus has no tree of labels, so that there is no order by tree.")

@@ -56,11 +56,11 @@ def _title(value: float) -> str:
 
 def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     """Draw micro-F1 over lambda, and compare all with the one that validation would choose."""
-    comparison = compare_rows(rows_of(_variants(options), results), resamples=options.resamples)
+    comparison = compare_rows(rows_of(_variants(options), results))
     chosen = best_on_validation(comparison.summaries)
     assert chosen is not None  # there is at least one result
     others = [Pair(one, chosen) for one in comparison.summaries if one is not chosen]
-    found = margins(others, resamples=options.resamples)
+    found = margins(others)
     table = replace(paper_table(comparison), rows_are="Lambda")
     tables = [margin_table("margins", "Against the lambda that validation would choose", found, {})]
     return [
@@ -83,13 +83,19 @@ def _sentences(comparison: Comparison, chosen: Summary, found: Sequence[Margin])
     ]
     if found:
         spread = 100 * (_f1(ordered[-1]) - _f1(ordered[0]))
-        worse = sum(one.side < 0 for one in found)
         said.append(
-            f"Between the best ({ordered[-1].row}) and the worst ({ordered[0].row}) lie {spread:.1f} points; "
-            f"{worse} of the {len(found)} others are significantly worse than {chosen.row}."
+            f"Between the highest ({ordered[-1].row}) and the lowest ({ordered[0].row}) lie {spread:.1f} "
+            f"points; {_worse(chosen, found)}."
         )
     papers = " and ".join(f"{value:.2f} on {corpus}" for corpus, value in LAMBDAS.items())
     return [*said, f"The paper chose {papers}, and shows no curve."]
+
+
+def _worse(chosen: Summary, found: Sequence[Margin]) -> str:
+    if any(one.compared.difference.once for one in found):
+        return "one seed allows no test of how they differ"
+    worse = sum(one.side < 0 for one in found)
+    return f"{worse} of the {len(found)} others are significantly worse than {chosen.row}"
 
 
 def _meanings(comparison: Comparison) -> list[str]:

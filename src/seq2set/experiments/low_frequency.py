@@ -27,7 +27,7 @@ def cells(options: Options) -> list[Cell]:
 def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     """Measure the models on the labels of each band of frequency."""
     answers = results[0].answers
-    bands = measured_bands(results, bands_of(options, answers), resamples=options.resamples)
+    bands = measured_bands(results, bands_of(options, answers))
     unseen = sum(count == 0 for count in answers.frequencies)
     return [
         Section(
@@ -42,7 +42,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
                 _contents(bands),
             ),
             (_curves(bands),),
-            tuple(band_claims(bands, resamples=options.resamples)),
+            tuple(band_claims(bands)),
         ),
         every_training(results),
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from seq2set.experiments.lineup import title_of
-from seq2set.experiments.statistics import Interval, compare, holm
-from seq2set.experiments.summaries import SIGNIFICANT, Compared, Summary
+from seq2set.experiments.statistics import SIGNIFICANT, Interval, Measured, combine
+from seq2set.experiments.summaries import Compared, Summary, compared
 from seq2set.experiments.tables import Chance, Column, Entry, Quantity, Range, Row, Table, text_of
 
 
@@ -18,15 +19,19 @@ class Pair(NamedTuple):
     theirs: Summary
 
 
-class Margin(NamedTuple):
-    """By how much the first of a pair lies above the second, and how sure that is."""
+@dataclass(frozen=True)
+class Contrast:
+    """A difference between rows, or between differences of rows, and how sure it is."""
 
-    pair: Pair
+    title: str
+    """What is told apart, as it stands before "+1.2 points" """
     compared: Compared
+    unit: str = "points"
+    """What a hundredth is called"""
 
     @property
     def points(self) -> float:
-        """The difference in hundredths of micro-F1."""
+        """The difference in hundredths."""
         return 100 * self.compared.difference.value
 
     @property
@@ -35,51 +40,154 @@ class Margin(NamedTuple):
         return Interval(*(100 * end for end in self.compared.difference.interval))
 
     @property
+    def verdict(self) -> str:
+        """Say whether it is significant."""
+        if self.compared.chance is None:
+            return "not tested, for want of a second seed"
+        return "significant" if self.side else "not significant"
+
+    @property
     def side(self) -> int:
         """1 where the first is significantly better, -1 where it is worse, 0 where neither can be said."""
         return self.compared.side
 
     def text(self) -> str:
         """Say it in words."""
-        return f"{_name(self.pair)} {signed(self.points)} points"
+        return f"{self.title} {signed(self.points)} {self.unit}"
+
+    def text_with_interval(self) -> str:
+        """Say it in words, with its interval."""
+        return f"{self.text()} ({Range(self.interval, 1, signed=True).text()})"
 
 
-def margins(pairs: Iterable[Pair], *, resamples: int) -> list[Margin]:
-    """Compare the rows of each pair; the chances are adjusted for the number of pairs."""
+@dataclass(frozen=True)
+class Margin(Contrast):
+    """By how much the first of a pair lies above the second."""
+
+    pair: Pair = field(kw_only=True)
+
+
+def margins(pairs: Iterable[Pair]) -> list[Margin]:
+    """Compare the rows of each pair; p are adjusted for the number of pairs."""
     pairs = list(pairs)
-    found = [compare(one.ours.counts, one.theirs.counts, resamples=resamples) for one in pairs]
-    chances = holm([one.chance for one in found])
-    return [Margin(*one) for one in zip(pairs, map(Compared, found, chances), strict=True)]
+    found = contrasts({_name(one): difference(*one) for one in pairs})
+    return [Margin(one.title, one.compared, pair=pair) for one, pair in zip(found, pairs, strict=True)]
 
 
-def in_short(found: Sequence[Margin]) -> str:
-    """Say which margins are hardly accidents; the rest stands in their table."""
-    sure = [one.text() for one in found if one.side]
-    if len(found) == 1:
-        return f"The margin {'is significant' if sure else 'may be an accident'}."
-    if len(sure) == len(found):
-        return f"All {len(found)} margins are significant."
+Terms = Sequence[tuple[float, Measured]]
+"""A linear combination of rows."""
+
+
+def difference(ours: Summary, theirs: Summary) -> Terms:
+    """Return what says by how much one row lies above another."""
+    return [(1.0, ours.f1), (-1.0, theirs.f1)]
+
+
+def minus(terms: Terms) -> Terms:
+    """Return the opposite of a combination, to be put behind another."""
+    return [(-factor, one) for factor, one in terms]
+
+
+def contrasts(wanted: Mapping[str, Terms], unit: str = "points") -> list[Contrast]:
+    """Test several combinations of rows by their titles; p are adjusted for their number."""
+    found = compared([combine(terms) for terms in wanted.values()])
+    return [Contrast(title, one, unit) for title, one in zip(wanted, found, strict=True)]
+
+
+def in_short(found: Sequence[Contrast]) -> str:
+    """Say which margins are significant; the rest stands in their table."""
+    tested = [one for one in found if one.compared.chance is not None]
+    untested = len(found) - len(tested)
+    if not tested:
+        return f"No margin is tested: {ONE_SEED}."
+    sure = [one.text() for one in tested if one.side]
+    left = f" {untested} more are not tested: {ONE_SEED}." if untested else ""
+    if len(tested) == 1:
+        return f"The margin is {'' if sure else 'not '}significant.{left}"
+    if len(sure) == len(tested):
+        return f"All {len(tested)} margins are significant.{left}"
     if not sure:
-        return f"None of the {len(found)} margins is significant."
+        return f"None of the {len(tested)} margins is significant.{left}"
     verb = "is" if len(sure) == 1 else "are"
-    return f"{len(sure)} of the {len(found)} margins {verb} significant: {'; '.join(sure)}."
+    return f"{len(sure)} of the {len(tested)} margins {verb} significant: {'; '.join(sure)}.{left}"
+
+
+ONE_SEED = "a model that draws at random was trained with one seed only"
+"""Why there is no p."""
+
+METHOD = (
+    "Intervals (95 %) and p are by t on the variance over {units} and over seeds (docs/experiments.md); p "
+    "two-sided, Holm-adjusted for {tests}; * below {level}."
+)
 
 
 def margin_table(
     name: str, title: str, found: Sequence[Margin], beside: Mapping[str, Sequence[float | None]]
 ) -> Table:
     """Return a row a margin, with the paper's own beside: columns of points, an entry a margin."""
-    columns = (Column("points of F1"), Column("95 % of it"), Column("p"), *map(Column, beside))
+    columns = (
+        Column("points of F1"),
+        Column("95 % of it"),
+        Column("p"),
+        Column("seeds"),
+        *map(Column, beside),
+    )
     rows = [
-        Row(_name(one.pair), (*_entries(one), *(_points(column[place]) for column in beside.values())))
+        Row(one.title, (*_entries(one), *(_points(column[place]) for column in beside.values())))
         for place, one in enumerate(found)
     ]
-    tests = f"{len(found)} test{'s' if len(found) != 1 else ''}"
-    caption = (
-        "Differences in micro-F1, in hundredths. p: approximate randomisation on documents, two-sided, seeds "
-        f"pooled, Holm-adjusted for {tests}; * below {SIGNIFICANT}."
+    first = [found[0].pair.ours] if found else []
+    return Table(
+        name,
+        title,
+        columns,
+        tuple(rows),
+        f"Differences in micro-F1, in hundredths. {_caption(found, first)}",
+        "Margins",
     )
-    return Table(name, title, columns, tuple(rows), caption, "Margins")
+
+
+def _caption(found: Sequence[Margin], rows: Sequence[Summary]) -> str:
+    tests = sum(one.compared.chance is not None for one in found)
+    return " ".join(
+        [
+            method(tests, rows),
+            "Seeds: trainings of each side; – where a model draws nothing at random and is trained once.",
+            *once_noted(found),
+        ]
+    )
+
+
+def method(tests: int, rows: Sequence[Summary]) -> str:
+    """Say how intervals and p are made."""
+    counted = f"{tests} test{'s' if tests != 1 else ''}"
+    units = units_of(rows[0]) if rows else "documents"
+    if not tests:
+        return f"Intervals (95 %) are by t on the variance over {units} and over seeds (docs/experiments.md)."
+    return METHOD.format(units=units, tests=counted, level=SIGNIFICANT)
+
+
+def units_of(summary: Summary) -> str:
+    """Name what the variance over documents is taken over."""
+    documents, units = summary.results[0].facts["documents"], len(summary.f1.units)
+    return (
+        f"{documents:,} documents" if units >= documents else f"{units:,} groups of {documents:,} documents"
+    )
+
+
+def once_noted(found: Sequence[Contrast]) -> list[str]:
+    """Say what an interval speaks of where a model was trained once, where that is so."""
+    if not any(one.compared.difference.once for one in found):
+        return []
+    return [
+        "With one seed of a model that draws at random the interval is of these trained models, and there is "
+        "no p."
+    ]
+
+
+def seeds_of(summary: Summary) -> str:
+    """Say how often a row was trained."""
+    return str(len(summary.results)) if summary.f1.random else "–"
 
 
 def _name(pair: Pair) -> str:
@@ -87,10 +195,12 @@ def _name(pair: Pair) -> str:
 
 
 def _entries(margin: Margin) -> tuple[Entry, ...]:
+    chance = margin.compared.chance
     return (
         Quantity(margin.points, 1, signed=True),
         Range(margin.interval, 1, signed=True),
-        Chance(margin.compared.chance, margin.compared.significant),
+        None if chance is None else Chance(chance, margin.compared.significant),
+        " / ".join(map(seeds_of, margin.pair)),
     )
 
 

@@ -10,9 +10,6 @@ from seq2set.config import Config, build_config
 from seq2set.errors import InputError, UnknownNameError
 from seq2set.experiments.lineup import parse_models
 
-DEFAULT_RESAMPLES = 1000
-"""Enough for the second digit of a 95 % interval and of a chance of 5 %."""
-
 
 @dataclass(frozen=True)
 class Options:
@@ -28,14 +25,12 @@ class Options:
     assignments: tuple[str, ...] = ()
     """Settings of all cells, as `section.name=value`."""
     jobs: int = 1
-    resamples: int = DEFAULT_RESAMPLES
     extra: Mapping[str, str] = field(default_factory=dict)
     """What the experiment is told of its own options, by name; `parse_extra` reads them."""
 
     def __post_init__(self) -> None:
-        for name, value in (("--jobs", self.jobs), ("--resamples", self.resamples)):
-            if value < 1:
-                raise InputError(f"{name} is {value}; it must be >= 1")
+        if self.jobs < 1:
+            raise InputError(f"--jobs is {self.jobs}; it must be >= 1")
 
     @property
     def cells(self) -> Path:

@@ -51,12 +51,12 @@ class Remainder(NamedTuple):
     labels: Collection[str] | None = None
 
 
-def measured(remainder: Remainder, *, resamples: int) -> Step:
+def measured(remainder: Remainder) -> Step:
     """Measure the models of one step and their leads."""
     removed, results, labels = remainder
-    summaries = {one.row: one for one in summarise(results, resamples=resamples, labels=labels)}
+    summaries = {one.row: one for one in summarise(results, labels=labels)}
     leads = [Lead(ours, theirs) for ours, theirs in _leads(summaries)]
-    found = margins([Pair(summaries[one.ours], summaries[one.theirs]) for one in leads], resamples=resamples)
+    found = margins([Pair(summaries[one.ours], summaries[one.theirs]) for one in leads])
     answers = results[0].answers
     return Step(
         removed=removed,

@@ -47,10 +47,10 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     if whole:
         gone = {step: set(labels.names[:step]) for step in (0, *steps)}
         left = [Remainder(step, whole, _without(whole[0], some)) for step, some in gone.items()]
-        found.append(_by_evaluation(_measured(options, left)))
+        found.append(_by_evaluation(_measured(left)))
     again = [Remainder(step, _retrained(options, results, step)) for step in steps]
     if any(one.results for one in again):
-        found.append(_by_training(_measured(options, [Remainder(0, whole), *again])))
+        found.append(_by_training(_measured([Remainder(0, whole), *again])))
     return [*found, every_training(results)]
 
 
@@ -72,8 +72,8 @@ def _retrained(options: Options, results: Sequence[CellResult], step: int) -> li
     return [replace(one, row=models[one.row]) for one in results if one.row in models]
 
 
-def _measured(options: Options, remainders: Sequence[Remainder]) -> list[Step]:
-    return [measured(one, resamples=options.resamples) for one in remainders if one.results]
+def _measured(remainders: Sequence[Remainder]) -> list[Step]:
+    return [measured(one) for one in remainders if one.results]
 
 
 def _by_evaluation(steps: Sequence[Step]) -> Section:

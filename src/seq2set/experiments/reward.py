@@ -46,8 +46,8 @@ def _title(model: str, reward: str) -> str:
 
 def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     """Compare the rewards on all measures, and each with the paper's."""
-    comparison = compare_rows(rows_of(_variants(options), results), resamples=options.resamples)
-    found = margins(_pairs(comparison), resamples=options.resamples)
+    comparison = compare_rows(rows_of(_variants(options), results))
+    found = margins(_pairs(comparison))
     beside = [margin_table("margins", "Other rewards over the paper's", found, {})] if found else []
     return [
         Section(

@@ -36,7 +36,10 @@ def _beside_the_papers(model: str, found: Sequence[Margin]) -> str:
     told = {
         f"{title_of(model)}, significantly better than {reward_of(found[0].pair.theirs)}": _told(found, 1),
         "significantly worse": _told(found, -1),
-        "not to be told from it": _told(found, 0),
+        "not significantly different": _told([one for one in found if not one.compared.difference.once], 0),
+        "not tested, for want of a second seed": _told(
+            [one for one in found if one.compared.difference.once], 0
+        ),
     }
     return parted(told)
 
@@ -46,7 +49,7 @@ def _told(found: Sequence[Margin], side: int) -> list[str]:
 
 
 def on_their_own_measures(rows: Sequence[Summary]) -> list[str]:
-    """Say for each model which rewards are the best on the measure that they are made of."""
+    """Say for each model which rewards come first on the measure that they are made of; no test backs it."""
     said = []
     for model in dict.fromkeys(one.model for one in rows):
         rivals = [one for one in rows if one.model == model]
@@ -66,7 +69,9 @@ def _on_their_own(title: str, rivals: Sequence[Summary]) -> str:
         else:
             _, _, score = _reached(reward, best).rpartition(" ")
             behind.append(f"{reward} ({_reached(reward, own)}; {reward_of(best)} {score})")
-    return parted({f"{title}, best on the measure that it rewards": first, "behind another on it": behind})
+    return parted(
+        {f"{title}, first on the measure that it rewards (not tested)": first, "behind another on it": behind}
+    )
 
 
 def _best(reward: str, rivals: Sequence[Summary], own: Summary) -> Summary:

@@ -1,30 +1,49 @@
-"""How sure a comparison is: intervals by resampling the test documents, and a paired test between two models.
+"""How sure a figure is: what other test documents and other seeds would change about it.
 
-Shapes: R resamples, S seeds, N documents. A document's counts say how many labels were given and right, how
-many given, and how many right: (N, 3), or (S, N, 3) for the trainings of one model with several seeds.
+A figure is a ratio of sums over documents, such as micro-F1, the sum of 2 x right over the sum of given and
+actual. A row of a table is its mean over trainings; a difference of rows, or a difference of differences, is
+a linear combination of such means. The variance of a combination has one part for the documents and one for
+each row that draws at random:
+
+- documents: the linearised ratio (how far each document pulls it up or down), the same documents in all rows,
+  so that what is hard for all models cancels out; documents of one group are summed first;
+- seeds: the sample variance of a row's trainings over their number; rows are trained independently.
+
+The test is by t with Satterthwaite's degrees of freedom. Trainings are compared on the same documents, so
+that what a seed does to single documents is in both parts: an error on the careful side.
+With one training of a model that draws at random nothing is known about other seeds. Then the interval speaks
+of the trained models alone, and there is no p.
+
+Shapes: S seeds, N documents, U units (groups of documents, or documents).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtr, stdtrit
 
 Floats = npt.NDArray[np.float64]
 
-MEASURES = ("hamming_loss", "micro_precision", "micro_recall", "micro_f1")
-"""The columns of the paper's tables."""
-
 COVERAGE = 0.95
-"""The share of resamples that lies in an interval."""
+"""How many intervals of such experiments hold the true value."""
 
-_AT_ONCE = 4_000_000
-"""How many documents are drawn at a time, which bounds the memory."""
+SIGNIFICANT = 0.05
+"""Below this p a difference is significant."""
 
-_EQUAL = 1e-12
-"""Differences that are equal but for rounding count as equal."""
+POWER = 0.8
+"""With which probability as many seeds as are advised would find a difference as large as the one seen."""
+
+MANY_SEEDS = 100
+"""More seeds than that are no advice."""
+
+_NOTHING = 1e-12
+"""What is smaller is a matter of rounding."""
 
 
 class Spread(NamedTuple):
@@ -41,12 +60,11 @@ class Interval(NamedTuple):
     high: float
 
 
-class Difference(NamedTuple):
-    """How far one model lies above another, how sure that is, and the chance to see it between equals."""
+class Variance(NamedTuple):
+    """A part of an estimate's variance, and the degrees of freedom that it was estimated with."""
 
     value: float
-    interval: Interval
-    chance: float
+    degrees: int
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -55,98 +73,227 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if several else None)
 
 
-def measures(sums: Floats, decisions: float) -> dict[str, Floats]:
-    """Turn summed counts (..., 3) into the paper's measures (...); `decisions` are documents times labels."""
-    right, given, actual = np.moveaxis(np.asarray(sums, np.float64), -1, 0)
-    return {
-        "hamming_loss": (given + actual - 2 * right) / decisions,
-        "micro_precision": _ratio(right, given),
-        "micro_recall": _ratio(right, actual),
-        "micro_f1": _ratio(2 * right, given + actual),
-    }
+@dataclass(frozen=True)
+class Estimate:
+    """A combination of rows, and how far other documents and other seeds would move it."""
+
+    value: float
+    documents: Variance
+    seeds: tuple[Variance, ...] = ()
+    """One for each row that draws at random and was trained several times"""
+    once: bool = False
+    """Whether a row that draws at random was trained once, so that nothing is known about other seeds"""
+    alike: int = 0
+    """Units that were measured alike in all rows, beside those that the degrees of freedom count"""
+    same: bool = False
+    """Whether rows are subtracted from themselves, so that there is nothing to estimate"""
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return float(sum(one.value for one in self._parts) ** 0.5)
+
+    @property
+    def degrees(self) -> float:
+        """The degrees of freedom by Satterthwaite."""
+        total = sum(one.value for one in self._parts)
+        if total <= _NOTHING**2:
+            return self.documents.degrees
+        return total**2 / sum(one.value**2 / one.degrees for one in self._parts)
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval: of the methods, or of these trained models where one was trained once."""
+        reach = self.error * float(stdtrit(self.degrees, (1 + COVERAGE) / 2))
+        return Interval(self.value - reach, self.value + reach)
+
+    def chance(self, supposed: float = 0.0) -> float | None:
+        """Return the two-sided p of what was seen if the true value were `supposed`; None after one seed."""
+        if self.once:
+            return None
+        distance = abs(self.value - supposed)
+        if distance <= _NOTHING:
+            return 1.0
+        tail = float(stdtr(self.degrees, -distance / self.error)) if self.error > _NOTHING else 0.0
+        return min(1.0, max(2 * tail, self._least(distance, supposed)))
+
+    def _least(self, distance: float, supposed: float) -> float:
+        """Return a p that no test can go below, which matters where few units differ or none.
+
+        Of m that differ no test by signs gives less than 2 / 2^m. And a distance of d from what is supposed
+        leaves no trace on n units with a probability of about (1 - d)^n, however alike they were measured.
+        """
+        if self.same:
+            return 0.0
+        told = self.documents.degrees + 1
+        return float((1 - min(distance, 1.0)) ** (told + self.alike)) if supposed else 2.0 ** (1 - told)
+
+    def seeds_to_settle(self, supposed: float = 0.0) -> int | None:
+        """Return how many seeds of each row would probably tell the value from `supposed`.
+
+        The value is taken to be what was seen. None where no number would, since these documents alone leave
+        too much open.
+        """
+        distance = abs(self.value - supposed)
+        least = self._least(distance, supposed)
+        if not self.seeds or least >= SIGNIFICANT or distance <= replace(self, seeds=())._found_from:
+            return None
+        variances = [one.value * (one.degrees + 1) for one in self.seeds]  # of a single training
+        for number in range(2, MANY_SEEDS):
+            planned = tuple(Variance(one / number, number - 1) for one in variances)
+            if distance >= replace(self, seeds=planned)._found_from:
+                return number
+        return MANY_SEEDS
+
+    @property
+    def _found_from(self) -> float:
+        """The distance from which on a test finds it with the power that is wanted."""
+        tails = float(stdtrit(self.degrees, (1 + COVERAGE) / 2) + stdtrit(self.degrees, POWER))
+        return self.error * tails
+
+    @property
+    def _parts(self) -> tuple[Variance, ...]:
+        return (self.documents, *self.seeds)
 
 
-def bootstrap(
-    counts: npt.NDArray[np.int64], labels: int, *, resamples: int, seed: int = 1
-) -> dict[str, Interval]:
-    """Return the interval of each measure's mean over seeds, documents being drawn with replacement.
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A ratio of sums over documents, for each training of a row."""
 
-    `counts` are (S, N, 3); all seeds see the same documents in a resample.
-    """
-    drawn = _drawn_measures(counts, labels, resamples, seed)
-    return {name: _percentiles(values) for name, values in drawn.items()}
+    trainings: tuple[str, ...]
+    """What tells the S trainings from others: the same trainings, measured in another way, move together"""
+    random: bool
+    """Whether another seed would give another model"""
+    units: npt.NDArray[Any]  # (U,)
+    sums: Floats  # (S, U, 2): what is divided, and by what
 
+    @classmethod
+    def of(
+        cls,
+        parts: npt.ArrayLike,
+        units: npt.ArrayLike,
+        trainings: Sequence[str],
+        *,
+        random: bool = True,
+    ) -> Measured:
+        """Sum the documents' parts (S, N, 2) over the units that they belong to, (N,)."""
+        documents = np.asarray(parts, np.float64)
+        names, places = np.unique(np.asarray(units), return_inverse=True)
+        sums = np.zeros((documents.shape[0], len(names), 2))
+        for place in range(2):
+            for seed, column in enumerate(documents[..., place]):
+                sums[seed, :, place] = np.bincount(places, column, len(names))
+        return cls(tuple(trainings), random, names, sums)
 
-def compare(
-    ours: npt.NDArray[np.int64], theirs: npt.NDArray[np.int64], *, resamples: int, seed: int = 1
-) -> Difference:
-    """Compare the micro-F1 of two models on the same documents, (S, N, 3) and (S', N, 3).
+    @cached_property
+    def values(self) -> Floats:
+        """The ratio of each training, (S,); 0 where there is nothing to divide by."""
+        whole = self.sums.sum(axis=1)  # (S, 2)
+        return _ratio(whole[:, 0], whole[:, 1])
 
-    The interval is the paired bootstrap's. The chance is that of approximate randomisation, two-sided: how
-    often a difference at least as large comes up when each document's answers are dealt to the two models at
-    random; the seeds of a model are pooled for it, by the mean of their counts.
-    """
-    # The same seed draws the same documents for both, which is what pairs them.
-    drawn = [_drawn_measures(one, 1, resamples, seed)["micro_f1"] for one in (ours, theirs)]
-    values = [_f1(one.sum(axis=1)).mean() for one in (ours, theirs)]
-    chance = randomisation(ours.mean(axis=0), theirs.mean(axis=0), resamples=resamples, seed=seed)
-    return Difference(float(values[0] - values[1]), _percentiles(drawn[0] - drawn[1]), chance)
+    @cached_property
+    def pulls(self) -> Floats:
+        """How far each unit pulls the ratio of each training up or down, (S, U)."""
+        by = self.sums[..., 1].sum(axis=1, keepdims=True)  # (S, 1)
+        return _ratio(self.sums[..., 0] - self.values[:, None] * self.sums[..., 1], by)
 
+    @property
+    def estimate(self) -> Estimate:
+        """The mean over the trainings."""
+        return combine([(1.0, self)])
 
-def randomisation(ours: Floats, theirs: Floats, *, resamples: int, seed: int = 1) -> float:
-    """Return the chance of so large a difference in micro-F1 between models that are alike, (N, 3)."""
-    draw = np.random.default_rng(seed)
-    swing = theirs - ours  # (N, 3)
-    wholes = ours.sum(axis=0), theirs.sum(axis=0)
-    seen = abs(_f1(wholes[0]) - _f1(wholes[1])) - _EQUAL
-    extreme = 0
-    for size in _blocks(resamples, len(ours)):
-        moved = draw.integers(0, 2, (size, len(ours))).astype(np.float64) @ swing  # (R, N) x (N, 3) -> (R, 3)
-        extreme += int((abs(_f1(wholes[0] + moved) - _f1(wholes[1] - moved)) >= seen).sum())
-    return (extreme + 1) / (resamples + 1)  # what was seen is one of the deals
-
-
-def holm(chances: Sequence[float]) -> list[float]:
-    """Adjust the chances of several tests so that one false alarm among all stays as rare as promised."""
-    order = np.argsort(chances, kind="stable")
-    raised = np.array(chances)[order] * np.arange(len(chances), 0, -1)
-    adjusted = np.empty(len(chances))
-    adjusted[order] = np.minimum(np.maximum.accumulate(raised), 1.0)
-    return [float(one) for one in adjusted]
-
-
-def _drawn_measures(
-    counts: npt.NDArray[np.int64], labels: int, resamples: int, seed: int
-) -> dict[str, Floats]:
-    """Draw documents with replacement, and return each measure's mean over seeds, (R,)."""
-    draw = np.random.default_rng(seed)
-    documents = counts.shape[1]
-    flat = np.moveaxis(counts, 0, 1).reshape(documents, -1).astype(np.float64)  # (N, S x 3)
-    sums = []
-    for size in _blocks(resamples, documents):
-        places = draw.integers(0, documents, (size, documents))  # (R, N)
-        times = np.stack([np.bincount(row, minlength=documents) for row in places])
-        sums.append(times.astype(np.float64) @ flat)  # (R, N) x (N, S x 3) -> (R, S x 3)
-    found = measures(np.concatenate(sums).reshape(resamples, -1, 3), documents * labels)
-    return {name: values.mean(axis=1) for name, values in found.items()}
-
-
-def _blocks(resamples: int, documents: int) -> Iterator[int]:
-    size = max(1, _AT_ONCE // documents)
-    for start in range(0, resamples, size):
-        yield min(size, resamples - start)
+    def combined(self, terms: Sequence[tuple[float, Measured]]) -> Estimate:
+        """Return a linear combination of rows, this one being among them; `combine` is the way to ask."""
+        merged = _merged(_aligned(terms))
+        means = [one.pulls.mean(axis=0) for one in merged]  # (U,) each
+        pull = np.sum(means, axis=0)
+        units = len(pull)
+        told = max(_telling(merged, pair=len(terms) == 2), 2)
+        moving = [one for one in merged if one.moves]
+        return Estimate(
+            value=float(sum(one.values.mean() for one in merged)),
+            documents=Variance(float((pull**2).sum()) * units / max(units - 1, 1), told - 1),
+            seeds=tuple(_over_seeds(one.values) for one in moving if len(one.values) > 1),
+            once=any(len(one.values) == 1 for one in moving),
+            alike=max(units - told, 0),
+            same=all((abs(one.sums) <= _NOTHING).all() for one in merged),
+        )
 
 
-def _f1(sums: Floats) -> Floats:
-    return measures(sums, 1.0)["micro_f1"]
+def f1_parts(counts: npt.ArrayLike) -> Floats:
+    """Return what micro-F1 divides and by what, (..., 2), of counts right, given and actual, (..., 3)."""
+    right, given, actual = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    return np.stack([2 * right, given + actual], axis=-1)
 
 
-def _percentiles(values: Floats) -> Interval:
-    tail = 100 * (1 - COVERAGE) / 2
-    low, high = np.percentile(values, [tail, 100 - tail])
-    return Interval(float(low), float(high))
+def combine(terms: Sequence[tuple[float, Measured]]) -> Estimate:
+    """Return the linear combination of rows that the factors say, such as (1, ours) and (-1, theirs)."""
+    return terms[0][1].combined(terms)
+
+
+def holm(chances: Sequence[float | None]) -> list[float | None]:
+    """Adjust several p, so that one false alarm among all stays as rare as promised; None stays None."""
+    known = [place for place, one in enumerate(chances) if one is not None]
+    order = sorted(known, key=lambda place: chances[place] or 0.0)
+    adjusted: list[float | None] = [None] * len(chances)
+    largest = 0.0
+    for left, place in zip(range(len(order), 0, -1), order, strict=True):
+        largest = max(largest, min(1.0, left * (chances[place] or 0.0)))
+        adjusted[place] = largest
+    return adjusted
+
+
+class _Merged(NamedTuple):
+    """All that a combination has of the same trainings."""
+
+    random: bool
+    values: Floats  # (S,)
+    pulls: Floats  # (S, U)
+    sums: Floats  # (S, U, 2)
+
+    @property
+    def moves(self) -> bool:
+        """Whether another seed would change it: not where a row is subtracted from itself."""
+        return self.random and bool((abs(self.sums) > _NOTHING).any())
+
+
+def _merged(terms: Sequence[tuple[float, Measured]]) -> list[_Merged]:
+    found: dict[tuple[str, ...], _Merged] = {}
+    for factor, one in terms:
+        new = _Merged(one.random, factor * one.values, factor * one.pulls, factor * one.sums)
+        if (old := found.get(one.trainings)) is not None:
+            new = _Merged(old.random, *(a + b for a, b in zip(old[1:], new[1:], strict=True)))
+        found[one.trainings] = new
+    return list(found.values())
+
+
+def _telling(merged: Sequence[_Merged], *, pair: bool) -> int:
+    """Count the units that tell something: on which a pair differs, or that any of several rows counts."""
+    counted = np.stack([one.sums.mean(axis=0) for one in merged])  # (rows, U, 2)
+    found = abs(counted.sum(axis=0) if pair else counted) > _NOTHING
+    return int(found.reshape(-1, *counted.shape[1:]).any(axis=(0, 2)).sum())
+
+
+def _aligned(terms: Sequence[tuple[float, Measured]]) -> list[tuple[float, Measured]]:
+    """Give all rows the same units; what was not measured in a row pulls it nowhere."""
+    first = terms[0][1].units
+    if all(one.units is first or np.array_equal(one.units, first) for _, one in terms):
+        return list(terms)
+    units = np.unique(np.concatenate([one.units for _, one in terms]))
+    return [(factor, _spread_out(one, units)) for factor, one in terms]
+
+
+def _spread_out(measured: Measured, units: npt.NDArray[Any]) -> Measured:
+    sums = np.zeros((len(measured.sums), len(units), 2))
+    sums[:, np.searchsorted(units, measured.units)] = measured.sums
+    return replace(measured, units=units, sums=sums)
+
+
+def _over_seeds(values: Floats) -> Variance:
+    return Variance(float(values.var(ddof=1)) / len(values), len(values) - 1)
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    ratio: Floats = np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
+    whole = np.broadcast_to(whole, part.shape)
+    ratio: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
     return ratio

@@ -7,16 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from seq2set.config import validated
 from seq2set.errors import InputError
 from seq2set.experiments.cells import CellResult
-from seq2set.experiments.statistics import Difference, Interval, Spread, bootstrap, compare, holm, spread
-
-SIGNIFICANT = 0.05
-"""Below this chance of an accident a difference is spoken of as one."""
+from seq2set.experiments.lineup import is_deterministic
+from seq2set.experiments.statistics import (
+    SIGNIFICANT,
+    Estimate,
+    Floats,
+    Interval,
+    Measured,
+    Spread,
+    combine,
+    f1_parts,
+    holm,
+    spread,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +37,8 @@ class Summary:
     results: tuple[CellResult, ...]
     metrics: dict[str, Spread]
     validation: dict[str, Spread]
-    intervals: dict[str, Interval]
-    counts: npt.NDArray[np.int64]  # (S, N, 3)
+    f1: Measured
+    """The micro-F1 of each training, document by document"""
     minutes: Spread
     speed: Spread
     """Documents a second"""
@@ -38,19 +48,30 @@ class Summary:
         """The name of the row's model."""
         return self.results[0].model
 
+    @property
+    def once(self) -> bool:
+        """Whether the model draws at random and was trained once, so that nothing is known of other seeds."""
+        return self.f1.random and len(self.results) == 1
+
+    @cached_property
+    def interval(self) -> Interval:
+        """The 95 % interval of micro-F1 over documents and seeds."""
+        low, high = self.f1.estimate.interval
+        return Interval(max(low, 0.0), min(high, 1.0))
+
 
 @dataclass(frozen=True)
 class Compared:
-    """A row against another: their difference in micro-F1, adjusted for the number of tests."""
+    """A difference, or a difference of differences, in micro-F1, adjusted for the number of tests."""
 
-    difference: Difference
-    chance: float
-    """The chance of an accident after Holm's adjustment"""
+    difference: Estimate
+    chance: float | None
+    """p after Holm's adjustment; None where a model that draws at random was trained once"""
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is hardly an accident."""
-        return self.chance < SIGNIFICANT
+        """Whether p is small enough."""
+        return self.chance is not None and self.chance < SIGNIFICANT
 
     @property
     def side(self) -> int:
@@ -60,42 +81,63 @@ class Compared:
         return 1 if self.difference.value > 0 else -1
 
 
-def summarise(
-    results: Sequence[CellResult], *, resamples: int, labels: Collection[str] | None = None
-) -> list[Summary]:
+def summarise(results: Sequence[CellResult], *, labels: Collection[str] | None = None) -> list[Summary]:
     """Put the cells of each row together; where labels are named, as if there were no others."""
     refuse_different_documents(results)
     rows = dict.fromkeys(result.row for result in results)
-    return [_summary(row, tuple(one for one in results if one.row == row), resamples, labels) for row in rows]
+    units = units_of(results)
+    return [_summary(row, tuple(one for one in results if one.row == row), labels, units) for row in rows]
 
 
 def _summary(
-    row: str, results: tuple[CellResult, ...], resamples: int, labels: Collection[str] | None
+    row: str, results: tuple[CellResult, ...], labels: Collection[str] | None, units: Sequence[str]
 ) -> Summary:
-    counts = np.stack([np.stack(one.answers.counts(labels), axis=1) for one in results])  # (S, N, 3)
-    names = results[0].answers.names
-    kept = len(names) if labels is None else len(set(labels) & set(names))
+    counts = [np.stack(one.answers.counts(labels), axis=1) for one in results]  # (N, 3) each
     return Summary(
         row=row,
         results=results,
         metrics=_spreads([one.answers.metrics(labels) for one in results]),
         validation=_spreads([one.validation for one in results]),
-        intervals=bootstrap(counts, kept, resamples=resamples),
-        counts=counts,
+        f1=measured(results, [f1_parts(one) for one in counts], units),
         minutes=spread([one.seconds / 60 for one in results]),
         speed=spread([one.facts["documents_a_second"] for one in results]),
     )
 
 
-def against(
-    summaries: Sequence[Summary], reference: Summary | None, *, resamples: int
-) -> dict[str, Compared]:
+def units_of(results: Sequence[CellResult]) -> Sequence[str]:
+    """Return what each document counts under: its group, or itself where it has none.
+
+    Cells of one corpus have the same documents; older ones do not tell the groups.
+    """
+    ids = results[0].answers.ids
+    told = (one.answers.groups for one in results)
+    groups = next((one for one in told if one is not None), ids)
+    return [group or own for group, own in zip(groups, ids, strict=True)]
+
+
+def measured(results: Sequence[CellResult], parts: Sequence[Floats], units: Sequence[str]) -> Measured:
+    """Return a ratio of sums over the documents of a row's cells; what is divided and by what are (N, 2)."""
+    return Measured.of(
+        np.stack(parts),
+        units,
+        [str(one.folder) for one in results],
+        random=not is_deterministic(validated(results[0].facts["config"])),
+    )
+
+
+def compared(differences: Sequence[Estimate]) -> list[Compared]:
+    """Test differences that stand side by side."""
+    chances = holm([one.chance() for one in differences])
+    return [Compared(*one) for one in zip(differences, chances, strict=True)]
+
+
+def against(summaries: Sequence[Summary], reference: Summary | None) -> dict[str, Compared]:
     """Compare each row with the reference; nothing where there is none."""
-    others = [one for one in summaries if one is not reference] if reference is not None else []
-    found = [compare(one.counts, reference.counts, resamples=resamples) for one in others if reference]
-    chances = holm([one.chance for one in found])
-    triples = zip(others, found, chances, strict=True)
-    return {one.row: Compared(difference, chance) for one, difference, chance in triples}
+    if reference is None:
+        return {}
+    others = [one for one in summaries if one is not reference]
+    found = compared([combine([(1.0, one.f1), (-1.0, reference.f1)]) for one in others])
+    return dict(zip([one.row for one in others], found, strict=True))
 
 
 def best_on_validation(summaries: Sequence[Summary]) -> Summary | None:

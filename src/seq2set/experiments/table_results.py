@@ -51,7 +51,7 @@ def _variants(options: Options) -> list[Variant]:
 
 def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     """Compare all models, and their margins with the published ones."""
-    comparison = compare_rows(rows_of(_variants(options), results), resamples=options.resamples)
+    comparison = compare_rows(rows_of(_variants(options), results))
     corpus = results[0].facts["corpus"]["name"]
     found = (*few_labels(comparison.summaries[0]), *verdicts(comparison))
     return [
@@ -63,15 +63,15 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
             (f1_plot(comparison),),
             tuple(above_all_baselines(comparison)),
         ),
-        *_beside_the_paper(options, comparison),
+        *_beside_the_paper(comparison),
         other_measures(comparison),
         every_training(results),
     ]
 
 
-def _beside_the_paper(options: Options, comparison: Comparison) -> list[Section]:
+def _beside_the_paper(comparison: Comparison) -> list[Section]:
     """Put the margins beside the published ones, and all rows where the corpus is the paper's own."""
-    found = margins(_pairs(comparison), resamples=options.resamples)
+    found = margins(_pairs(comparison))
     own = published_for(comparison.summaries[0].results[0].facts["corpus"])
     tables = [side_by_side(comparison, own)] if own else []
     if found:

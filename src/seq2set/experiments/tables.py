@@ -43,7 +43,7 @@ class Range(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """The chance of an accident, starred where it is small enough to speak of a difference."""
+    """A p-value, starred where it is below the level of significance."""
 
     value: float
     significant: bool

@@ -45,8 +45,8 @@ def _variants(options: Options, reduced: Reduction) -> list[Variant]:
 def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     """Compare the models on the reduced corpus, and their margins with the paper's."""
     reduced = reduction(options)
-    comparison = compare_rows(rows_of(_variants(options, reduced), results), resamples=options.resamples)
-    found = margins(_pairs(comparison), resamples=options.resamples)
+    comparison = compare_rows(rows_of(_variants(options, reduced), results))
+    found = margins(_pairs(comparison))
     answers = [
         Section(
             "Uncorrelated labels",

@@ -16,7 +16,7 @@ def verdicts(comparison: Comparison) -> list[str]:
     """Say what came out, a sentence a finding."""
     top = max(comparison.summaries, key=lambda one: one.metrics["micro_f1"].mean)
     reached = quantity(top.metrics["micro_f1"]).text()
-    interval = Range(top.intervals["micro_f1"]).text()
+    interval = Range(top.interval).text()
     says = "has the highest micro-F1:" if len(comparison.summaries) > 1 else "reaches a micro-F1 of"
     found = [f"{title_of(top.row)} {says} {reached} (95 % interval {interval})."]
     if (reference := comparison.reference) is not None:
@@ -32,10 +32,13 @@ def _beside(reference: Summary, compared: Mapping[str, Compared]) -> list[str]:
     """Say which rows are better than another, which worse, and which neither; a table has the rest."""
     if len(compared) < 2:
         return [_verdict(row, reference, one) for row, one in compared.items()]
+    tested = {row: one for row, one in compared.items() if one.chance is not None}
+    untested = {row: one for row, one in compared.items() if one.chance is None}
     told = {
-        "Significantly above it": _told(compared, 1),
-        "significantly below it": _told(compared, -1),
-        "not to be told from it": _told(compared, 0),
+        "Significantly above it": _told(tested, 1),
+        "significantly below it": _told(tested, -1),
+        "not significantly different": _told(tested, 0),
+        "not tested, for want of a second seed": _told(untested, 0),
     }
     return [parted(told)]
 
@@ -46,15 +49,17 @@ def _told(compared: Mapping[str, Compared], side: int) -> list[str]:
 
 
 def _verdict(row: str, reference: Summary, compared: Compared) -> str:
-    value, interval, _ = compared.difference
+    value, interval = compared.difference.value, compared.difference.interval
     side = "above" if value >= 0 else "below"
-    chance = Chance(compared.chance, False).text()
-    judged = "a significant difference" if compared.significant else "which may be an accident"
-    return (
+    lies = (
         f"{title_of(row)} lies {abs(value):.3f} {side} {title_of(reference.row)} "
-        f"(95 % interval of the difference {Range(interval, signed=True).text()}, "
-        f"p {chance if chance.startswith('<') else f'= {chance}'}), {judged}."
+        f"(95 % interval of the difference {Range(interval, signed=True).text()}"
     )
+    if compared.chance is None:
+        return f"{lies}); it is not tested, for want of a second seed."
+    chance = Chance(compared.chance, False).text()
+    judged = "a significant difference" if compared.significant else "not significant"
+    return f"{lies}, p {chance if chance.startswith('<') else f'= {chance}'}), {judged}."
 
 
 def _trained_once(comparison: Comparison) -> list[str]:

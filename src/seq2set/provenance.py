@@ -68,5 +68,14 @@ def refuse_other_documents(folder: Path, begun: Provenance, now: Provenance) -> 
         )
 
 
+def refuse_other_corpus(folder: Path, begun: str, corpus: str, now: str) -> None:
+    """Refuse to go on in a folder with a corpus of another fingerprint than that of when it was begun."""
+    if begun != now:
+        raise InputError(
+            f"{folder} was begun on another corpus than {corpus} is now (fingerprint {begun}, now {now}); "
+            "put the corpus back as it was, or name another --out"
+        )
+
+
 def _known(found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: found[name] for name in Provenance.__dataclass_fields__}

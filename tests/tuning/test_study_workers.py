@@ -14,7 +14,7 @@ from seq2set.hardware import core_count
 from seq2set.locking import held
 from seq2set.tuning import workers
 from seq2set.tuning.search import tune
-from seq2set.tuning.study import StudyFolder, begin_study, open_study
+from seq2set.tuning.study import Source, StudyFolder, begin_study, open_study
 from seq2set.tuning.worker import Plan, main
 from seq2set.tuning.workers import await_workers, run_workers
 
@@ -22,7 +22,8 @@ from seq2set.tuning.workers import await_workers, run_workers
 @pytest.fixture
 def folder(small_corpus: PreparedCorpus, tmp_path: Path) -> StudyFolder:
     folder = StudyFolder(tmp_path / "study")
-    begin_study(folder, br_config(small_corpus), space_file(tmp_path, BR_SPACE), resume=False)
+    source, space = Source(small_corpus, None), space_file(tmp_path, BR_SPACE)
+    begin_study(folder, br_config(small_corpus), space, source, resume=False)
     return folder
 
 

@@ -12,14 +12,16 @@ from studies import BR_SPACE, NETWORK_SPACE, br_config, network_config, space_fi
 from seq2set.config import Config, load_config
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.tuning.rows import trial_rows
-from seq2set.tuning.study import StudyFolder, begin_study, open_study, stale_trials
+from seq2set.tuning.study import Source, StudyFolder, begin_study, open_study, stale_trials
 from seq2set.tuning.trial import Bench, next_trial, run_trial, stopped_trial
+from seq2set.workflows import corpus_of
 
 
 @contextmanager
 def bench(config: Config, folder: Path, space: str) -> Iterator[Bench]:
     study_folder = StudyFolder(folder / "study")
-    chosen = begin_study(study_folder, config, space_file(folder, space), resume=True)
+    source = Source(corpus_of(config.data), None)
+    chosen = begin_study(study_folder, config, space_file(folder, space), source, resume=True)
     with open_study(study_folder) as study:
         yield Bench(study_folder, study, config, chosen)
 

@@ -18,7 +18,6 @@ from typing import Any
 from seq2set.bundle import read_about
 from seq2set.config import Config, validated
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError
 from seq2set.evaluation import Evaluation
 from seq2set.experiments.answers import Answers, measure
 from seq2set.experiments.beginnings import begin_as_another
@@ -28,7 +27,7 @@ from seq2set.locking import held
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Progress
-from seq2set.provenance import read_provenance
+from seq2set.provenance import read_provenance, refuse_other_corpus
 from seq2set.runs import RunFolder
 from seq2set.workflows import corpus_of, examples, measurable, train
 
@@ -105,7 +104,7 @@ def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | N
 
     A cell of other settings, or of a corpus other than today's, is refused.
     """
-    refuse_other_corpus(cell, corpus or corpus_of(cell.config.data))
+    refuse_stale(cell, corpus or corpus_of(cell.config.data))
     path = cell.folder / FACTS
     if not path.is_file():
         return None
@@ -116,14 +115,10 @@ def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | N
     return CellResult(cell.row, cell.folder, facts) if whole and facts["split"] == cell.split else None
 
 
-def refuse_other_corpus(cell: Cell, corpus: PreparedCorpus) -> None:
+def refuse_stale(cell: Cell, corpus: PreparedCorpus) -> None:
     """Refuse a cell that was begun, trained or measured on another corpus; its test split counts as well."""
     for recorded in _recorded_fingerprints(cell.folder):
-        if recorded != corpus.fingerprint:
-            raise InputError(
-                f"{cell.folder} was begun on another corpus than {corpus.name} is now (fingerprint "
-                f"{recorded}, now {corpus.fingerprint}); put the corpus back as it was, or name another --out"
-            )
+        refuse_other_corpus(cell.folder, recorded, corpus.name, corpus.fingerprint)
 
 
 def _recorded_fingerprints(folder: Path) -> Iterator[str]:
@@ -155,7 +150,7 @@ def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
     with _time_is_kept(cell.folder):
         train(cell.config, cell.folder, resume=True, progress=progress)
     predictor = Predictor.open(cell.folder)
-    refuse_other_corpus(cell, corpus_of(cell.config.data))  # it may have changed while the model was trained
+    refuse_stale(cell, corpus_of(cell.config.data))  # it may have changed while the model was trained
     part = measurable(cell.config.data, None, cell.split).part
     result, answers = measure(predictor.tagger, examples(part), Request(), progress)
     answers.save(cell.folder / ANSWERS)

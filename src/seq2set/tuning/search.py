@@ -10,7 +10,7 @@ from seq2set.errors import InputError, StoppedError
 from seq2set.locking import held
 from seq2set.progress import Progress, Silent
 from seq2set.tuning.carving import carve_validation, tunable
-from seq2set.tuning.study import StudyFolder, begin_study, open_study, stale_trials
+from seq2set.tuning.study import Source, StudyFolder, begin_study, open_study, stale_trials
 from seq2set.tuning.summary import Tuned, summarise
 from seq2set.tuning.telling import Told
 from seq2set.tuning.trial import Bench
@@ -44,7 +44,7 @@ def tune(
     if carve is not None:
         data = config.data.model_copy(update={"corpus": str(folder.corpus.resolve())})
         config = config.model_copy(update={"data": data})
-    chosen = begin_study(folder, config, space, resume=resume)
+    chosen = begin_study(folder, config, space, Source(corpus, carve), resume=resume)
     busy = f"another process works on the study {out}; wait until it ends, or name another folder"
     with held(folder.lock("study"), busy=busy, seconds=0):
         await_workers(folder)

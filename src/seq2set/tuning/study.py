@@ -2,6 +2,7 @@
 
 ::
 
+    study.json    the corpus that the study was begun on
     config.toml   the settings that every trial starts from
     space.toml    the settings that trials vary
     study.db      the trials: their values, looks and states
@@ -12,24 +13,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import optuna
 from optuna.trial import TrialState
 
+from seq2set.bundle import read_about
 from seq2set.config import Config, load_config, write_toml
+from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.errors import ConfigError, InputError
-from seq2set.files import output_errors, refuse_occupied, write_text
+from seq2set.files import output_errors, refuse_occupied, write_json, write_text
 from seq2set.metrics import is_better
+from seq2set.provenance import read_provenance, refuse_other_corpus
 from seq2set.runs import RunFolder, refuse_changes
 from seq2set.tuning.space import Space, read_space, shipped_space
 
 NAME = "seq2set"
+FORMAT = 1
+"""The version of the layout of `study.json`."""
 COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING = 5, 2
 """A median of fewer trials, or a first look, says too little to give a trial up."""
 DATABASE_SECONDS = 60
@@ -46,6 +53,11 @@ class StudyFolder:
     def config(self) -> Path:
         """The settings that every trial starts from."""
         return self.path / "config.toml"
+
+    @property
+    def record(self) -> Path:
+        """The corpus that the study was begun on."""
+        return self.path / "study.json"
 
     @property
     def space(self) -> Path:
@@ -66,27 +78,68 @@ class StudyFolder:
         """Return the run folder of a trial."""
         return RunFolder(self.path / "trials" / f"{number:04}")
 
+    def fingerprints(self) -> Iterator[str]:
+        """Give the fingerprints of the corpora that trials recorded, which must all be the same."""
+        for path in sorted(self.path.glob("trials/*")):
+            if (begun := read_provenance(path)) is not None:
+                yield begun.fingerprint
+            elif RunFolder(path).model.is_dir():
+                yield read_about(path)["corpus"]["fingerprint"]
+
     def lock(self, name: str) -> Path:
         """Return a file for processes to lock."""
         return self.path / f".{name}.lock"
 
 
-def begin_study(folder: StudyFolder, config: Config, space: Path | None, *, resume: bool) -> Space:
-    """Begin a study in an empty folder, or go on with one of the same settings; return its space."""
+class Source(NamedTuple):
+    """The corpus that a study is asked for, and the share of it to be carved as validation, if any."""
+
+    corpus: PreparedCorpus
+    carve: float | None
+
+
+def begin_study(
+    folder: StudyFolder, config: Config, space: Path | None, source: Source, *, resume: bool
+) -> Space:
+    """Begin a study in an empty folder, or go on with one of the same settings and corpus."""
     if folder.config.is_file():
         if not resume:
             raise InputError(
                 f"{folder.path} holds a study already; pass --resume to go on with it, or name another folder"
             )
         refuse_changes(folder.path, folder.config, config)
+        _refuse_other_source(folder, source)
         return _same_space(folder, config, space)
     chosen = read_space(space, config) if space else shipped_space(config)
     refuse_occupied(folder.path)
     with output_errors(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
+    facts = {"corpus": source.corpus.name, "fingerprint": source.corpus.fingerprint, "carve": source.carve}
+    write_json(folder.record, {"format": FORMAT, **facts})
     write_text(folder.space, chosen.to_toml())
     write_toml(config, folder.config)
     return chosen
+
+
+def refuse_other_trials(folder: StudyFolder, corpus: PreparedCorpus) -> None:
+    """Refuse a corpus that is not the one of the trials before, which could not be compared with the next."""
+    for begun in folder.fingerprints():
+        refuse_other_corpus(folder.path, begun, corpus.name, corpus.fingerprint)
+
+
+def _refuse_other_source(folder: StudyFolder, source: Source) -> None:
+    if not folder.record.is_file():  # begun by an earlier version
+        if source.carve is None:
+            refuse_other_trials(folder, source.corpus)
+        return
+    try:
+        begun = json.loads(folder.record.read_text(encoding="utf-8"))
+        fingerprint, carve = begun["fingerprint"], begun["carve"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{folder.record} is damaged; name another --out") from error
+    refuse_other_corpus(folder.path, fingerprint, source.corpus.name, source.corpus.fingerprint)
+    if carve != source.carve:
+        raise ConfigError([f"{folder.path} was begun with --carve {carve:g}; resume with the same"])
 
 
 def _same_space(folder: StudyFolder, config: Config, space: Path | None) -> Space:

@@ -16,8 +16,8 @@ from seq2set.errors import StoppedError, WorkError
 from seq2set.locking import held
 from seq2set.runs import RunFolder, Watch
 from seq2set.tuning.space import Space, with_settings
-from seq2set.tuning.study import DATABASE_SECONDS, StudyFolder, direction, sampler
-from seq2set.workflows import train
+from seq2set.tuning.study import DATABASE_SECONDS, StudyFolder, direction, refuse_other_trials, sampler
+from seq2set.workflows import corpus_of, train
 
 
 class Drawn(NamedTuple):
@@ -58,6 +58,7 @@ def run_trial(bench: Bench, drawn: Drawn) -> None:
     """Train to the end, to the stop of a trial that is not worth it, or to a failure; and tell the study."""
     run, trial, metric = bench.folder.run(drawn.trial.number), drawn.trial, bench.config.decision.metric
     began = time.perf_counter()
+    refuse_other_trials(bench.folder, corpus_of(bench.config.data))
     try:
         _train(run, drawn, partial(_report, trial, metric))
     except optuna.TrialPruned:

@@ -88,7 +88,6 @@ def tiny_network(config: Config, *, words: int = 30, labels: int = 4, seed: int 
 def trained(
     folder: Path, config: Config, train: Examples | None = None, valid: Examples | None = None
 ) -> NeuralTagger:
-    """Train in a new run folder, or go on with the one that is there."""
-    learn = train or tiny_examples()
+    """Train in a new run folder, or go on with the one that is there; validate on other documents."""
     run = RunFolder.start(folder, config, resume=True)
-    return train_network(config, learn, valid or learn, run, Silent())
+    return train_network(config, train or tiny_examples(), valid or tiny_examples(12, seed=2), run, Silent())

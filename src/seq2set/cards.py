@@ -19,6 +19,8 @@ _METRIC_NAMES = {
     "subset_accuracy": "subset accuracy",
 }
 
+_TRAINING_NAMES = {"phase": "phase of the kept weights", "update": "update of the kept weights"}
+
 
 def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     """Write the card in Markdown."""
@@ -50,7 +52,10 @@ def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any
         "",
         *_table(
             ("", ""),
-            [(str(key), _plain(value)) for key, value in (dict(about["training"]) | _found(facts)).items()],
+            [
+                (_TRAINING_NAMES.get(key, str(key)), _plain(value))
+                for key, value in (dict(about["training"]) | _found(facts)).items()
+            ],
         ),
         "",
         "## Limits",

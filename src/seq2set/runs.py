@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,22 @@ class RunFolder:
             kept = "".join(line + "\n" for line in text.split("\n")[:count])
             if kept != text:
                 write_text(self.history, kept)
+
+
+def kept_weights(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Say which phase and update gave the weights that a training kept; models without phases keep none.
+
+    Histories of earlier versions do not say it: there it is the first of the best looks.
+    """
+    looks = [record for record in records if "update" in record]
+    if not looks:
+        return {}
+    best = max(looks, key=lambda look: float(look["micro_f1"]))
+    last = looks[-1]
+    return {
+        "phase": last.get("best_phase", best["phase"]),
+        "update": last.get("best_update", best["update"]),
+    }
 
 
 def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:

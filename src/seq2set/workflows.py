@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from seq2set.predictions import Request
 from seq2set.predictor import Prediction, Predictor, TextItem
 from seq2set.progress import Progress, Silent
 from seq2set.provenance import Provenance, read_provenance
-from seq2set.runs import RunFolder, Watch
+from seq2set.runs import RunFolder, Watch, kept_weights
 from seq2set.seen_texts import SeenTexts, Selected, select_unseen
 from seq2set.tagger import Examples, Tagger, fingerprint_of
 from seq2set.training.tracking import tracked
@@ -70,7 +70,7 @@ def train(
         return run
     seconds = time.perf_counter() - began
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
-    about = training_facts(tagger, origin, learn, tune, seconds, progress)
+    about = training_facts(tagger, origin, learn, tune, seconds, run.records(), progress)
     card = model_card(config, about, tagger.parts().facts)
     seen = SeenTexts.of(learn.texts, tune.texts)
     save_model(tagger, run.model, card=card, about=about, seen=seen)
@@ -321,7 +321,13 @@ class Origin(NamedTuple):
 
 
 def training_facts(
-    tagger: Tagger, origin: Origin, learn: Examples, tune: Examples, seconds: float, progress: Progress
+    tagger: Tagger,
+    origin: Origin,
+    learn: Examples,
+    tune: Examples,
+    seconds: float,
+    history: Sequence[Mapping[str, Any]],
+    progress: Progress,
 ) -> dict[str, Any]:
     """Measure a trained model on what it was tuned on, and gather what its folder says of its training."""
     result, config = evaluate_tagger(tagger, tune, progress=progress), tagger.parts().config
@@ -335,5 +341,6 @@ def training_facts(
         },
         "validation": result.metrics,
         "per_label": [label._asdict() for label in result.per_label],
-        "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)},
+        "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)}
+        | kept_weights(history),
     }

@@ -13,7 +13,10 @@ from seq2set.errors import ConfigError, OutputError, StoppedError, WorkError
 from seq2set.experiments.cells import ANSWERS, FACTS, SPENT, Cell, CellResult, finished, run_cell
 from seq2set.experiments.compare import cells
 from seq2set.experiments.options import Options
+from seq2set.experiments.sections import every_training
+from seq2set.predictor import Predictor
 from seq2set.progress import Advance, Silent
+from seq2set.runs import RunFolder
 from seq2set.workflows import evaluate
 
 
@@ -31,6 +34,28 @@ def test_a_cell_says_what_came_out(results: list[CellResult], compared: Options)
     assert facts["machine"]["threads"] == 1
     assert facts["seconds"]["training"] >= 0
     assert br.answers.metrics() == pytest.approx({name: br.metrics[name] for name in br.answers.metrics()})
+
+
+def test_a_cell_says_which_phase_gave_its_weights(results: list[CellResult], compared: Options) -> None:
+    br, network = results[0], results[1]
+    looks = RunFolder(network.folder).records()
+    best = max(looks, key=lambda look: look["micro_f1"])
+    assert network.facts["kept"] == {"phase": best["phase"], "update": best["update"]}
+    assert (network.phase, br.phase) == (best["phase"], "")
+    assert br.facts["kept"] == {"phase": None, "update": None}
+    about = Predictor.open(network.folder).about["training"]
+    assert (about["phase"], about["update"]) == (best["phase"], best["update"])
+    card = (network.folder / "model" / "README.md").read_text(encoding="utf-8")
+    assert f"| phase of the kept weights | {best['phase']} |" in card
+    assert f"| update of the kept weights | {best['update']} |" in card
+    (table,) = every_training(results).tables
+    place = [column.name for column in table.columns].index("weights from")
+    assert [row.entries[place] for row in table.rows[:2]] == ["", best["phase"]]
+
+
+def test_a_cell_of_an_earlier_version_does_not_know_its_phase(results: list[CellResult]) -> None:
+    known = {name: value for name, value in results[1].facts.items() if name != "kept"}
+    assert replace(results[1], facts=known).phase == ""
 
 
 def test_a_cell_goes_through_json(compared: Options) -> None:

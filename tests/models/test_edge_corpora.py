@@ -102,7 +102,8 @@ def test_no_label_anywhere(tmp_path: Path) -> None:
 def test_a_label_that_training_never_saw_is_a_miss(tmp_path: Path) -> None:
     learn = Examples(["wheat here", "crude there"] * 6, [("grain",), ("oil",)] * 6)
     settings = ("warm_start.epochs=12", "training.decay=1.0", "decision.threshold=0.5")
-    tagger = trained(tmp_path, tiny_config(*settings), learn)
+    other = Examples(["here wheat wheat", "there crude crude"], [("grain",), ("oil",)])
+    tagger = trained(tmp_path, tiny_config(*settings), learn, other)
     measured = Examples(["wheat here", "crude there"], [("grain", "new"), ("oil",)])
     result = evaluate_tagger(tagger, measured)
     assert (result.labels, result.unseen_labels) == (3, 1)

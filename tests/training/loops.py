@@ -40,7 +40,7 @@ def new_loop(
     progress: Progress | None = None,
     fabric: Fabric | None = None,
     count: int = 20,
-    **changes: float,
+    **changes: float | str,
 ) -> Trainer:
     """A loop over 20 documents in batches of 4, unless changed: 5 updates an epoch."""
     config = config or tiny_config()

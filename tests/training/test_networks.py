@@ -15,16 +15,20 @@ from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import ConfigError, InputError
 from seq2set.models.building import build_network
+from seq2set.models.neural import NeuralTagger
 from seq2set.nn import encoder
 from seq2set.nn.decoding import greedy, sample, score_sequences
 from seq2set.objectives.rewards import f1
 from seq2set.predictions import Request
 from seq2set.progress import Silent
-from seq2set.runs import RunFolder
+from seq2set.runs import RunFolder, kept_weights
+from seq2set.tagger import Examples
+from seq2set.thresholds import best_threshold
 from seq2set.training import networks
 from seq2set.training.examples import encode_examples
 from seq2set.training.networks import new_fabric, train_network
 from seq2set.training.randomness import reseed
+from seq2set.vocabulary import UNK, Words
 from seq2set.workflows import training_examples
 from tiny_networks import tiny_config, tiny_examples, trained
 
@@ -152,17 +156,32 @@ def test_the_threshold_is_tuned_given_or_the_middle(tmp_path: Path) -> None:
     for wanted, expected in (("boundary", 0.5), ("0.3", 0.3)):
         tagger = trained(tmp_path / wanted, tiny_config(f"decision.threshold={wanted}"))
         assert tagger.rule.thresholds == (expected,)
-    tuned = trained(tmp_path / "tuned", tiny_config("warm_start.epochs=8", "training.decay=1.0"))
-    examples = tiny_examples()
+    config, examples = tiny_config("warm_start.epochs=8", "training.decay=1.0"), tiny_examples(15, seed=9)
+    tuned = trained(tmp_path / "tuned", config, valid=examples)
     actual = tuned.labels.indicator(examples.label_sets).toarray()
     scores = tuned.infer(examples.texts, Request(search="marginal")).scores
 
-    def micro_f1(threshold: float) -> float:
+    def reached(threshold: float) -> float:
         given = scores >= np.float32(threshold)
         return float(2 * (given & actual).sum() / (given.sum() + actual.sum()))
 
-    assert micro_f1(tuned.rule.thresholds[0]) == max(micro_f1(value) for value in np.unique(scores))
-    assert micro_f1(tuned.rule.thresholds[0]) > micro_f1(0.5) - 1e-9
+    assert reached(tuned.rule.thresholds[0]) == max(reached(value) for value in np.unique(scores))
+    assert reached(tuned.rule.thresholds[0]) > reached(0.5) - 1e-9
+    learnt = tiny_examples()
+    known = tuned.infer(learnt.texts, Request(search="marginal")).scores
+    by_heart = best_threshold(known, tuned.labels.indicator(learnt.label_sets), "micro_f1").value
+    assert reached(by_heart) < reached(tuned.rule.thresholds[0])  # the training documents would say another
+
+
+def test_words_are_those_of_the_training_documents(tmp_path: Path) -> None:
+    valid = tiny_examples(12, seed=2)
+    valid = Examples([f"{text} zebra" for text in valid.texts], valid.label_sets, valid.ids)
+    for name, settings in (("plain", ()), ("prior", ("prior.enabled=true",))):
+        config = tiny_config(*settings)
+        tagger = trained(tmp_path / name, config, valid=valid)
+        ((before, strange),) = tagger.words.encode(["wheat zebra"])
+        assert strange == UNK != before
+        assert len(tagger.words) == len(Words.build(tiny_examples().texts, **config.text.model_dump()))
 
 
 def test_the_corpus_gives_the_label_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,13 +217,66 @@ def test_a_seed_gives_the_same_network_twice(tmp_path: Path) -> None:
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_validation_is_the_micro_f1_of_greedy_decoding(tmp_path: Path) -> None:
-    valid = tiny_examples(15, seed=9)
-    tagger = trained(tmp_path, tiny_config("warm_start.epochs=6", "training.decay=1.0"), valid=valid)
-    chosen = tagger.infer(valid.texts, Request(search="greedy")).chosen
+def micro_f1(tagger: NeuralTagger, valid: Examples, request: Request) -> float:
+    """Count a tagger's sets against all labels of the documents, known to it or not."""
+    chosen = tagger.infer(valid.texts, request).chosen
     given = [set(tagger.labels.decode(row)) for row in chosen]
     right = sum(len(one & set(true)) for one, true in zip(given, valid.label_sets, strict=True))
-    total = sum(map(len, given)) + sum(map(len, valid.label_sets))
-    best = max(record["micro_f1"] for record in RunFolder(tmp_path).records())
-    assert best == pytest.approx(2 * right / total, abs=1e-9)
-    assert best > 0
+    return 2 * right / (sum(map(len, given)) + sum(map(len, valid.label_sets)))
+
+
+def test_validation_scores_the_search_in_use(tmp_path: Path) -> None:
+    valid, scores = tiny_examples(40, seed=9), {}
+    for search in ("greedy", "beam", "marginal"):
+        settings = ("warm_start.epochs=4", "training.decay=1.0", f"search.name={search}")
+        tagger = trained(tmp_path / search, tiny_config(*settings), valid=valid)
+        best = max(RunFolder(tmp_path / search).records(), key=lambda look: look["micro_f1"])
+        assert best["search"] == search
+        # The marginals' threshold is the one that was tuned on the same documents.
+        assert best["micro_f1"] == pytest.approx(micro_f1(tagger, valid, Request()), abs=1e-9)
+        scores[search] = best["micro_f1"]
+    assert len({round(score, 6) for score in scores.values()}) == 3
+
+
+def test_weights_are_kept_by_the_search_in_use(tmp_path: Path) -> None:
+    """Of all looks the kept one is the best by marginals, whatever greedy decoding would say."""
+    settings = ["warm_start.epochs=6", "training.validate_every=1", "encoder.dropout=0.4"]
+    kept = {}
+    for search in ("greedy", "marginal"):
+        config = tiny_config(*settings, f"search.name={search}")
+        trained(tmp_path / search, config, valid=tiny_examples(40, seed=9))
+        kept[search] = kept_weights(RunFolder(tmp_path / search).records())["update"]
+    losses = [
+        [look["loss"] for look in RunFolder(tmp_path / search).records()] for search in ("greedy", "marginal")
+    ]
+    assert losses[0] == losses[1]  # looking changes nothing but what is kept
+    assert kept["greedy"] != kept["marginal"]
+
+
+@pytest.mark.parametrize("search", ["greedy", "marginal"])
+def test_validation_counts_labels_that_training_never_saw(tmp_path: Path, search: str) -> None:
+    valid = tiny_examples(40, seed=9)
+    strange = Examples(valid.texts, [(*labels, "new", "newer") for labels in valid.label_sets], valid.ids)
+    config = tiny_config("warm_start.epochs=4", "training.decay=1.0", f"search.name={search}")
+    plain = trained(tmp_path / "plain", config, valid=valid)
+    other = trained(tmp_path / "strange", config, valid=strange)
+    seen = [
+        max(look["micro_f1"] for look in RunFolder(tmp_path / one).records()) for one in ("plain", "strange")
+    ]
+    assert seen[0] == pytest.approx(micro_f1(plain, valid, Request()), abs=1e-9)
+    assert seen[1] == pytest.approx(micro_f1(other, strange, Request()), abs=1e-9)
+    assert seen[1] < seen[0] - 0.1
+
+
+def test_a_threshold_counts_labels_that_no_score_stands_for() -> None:
+    scores, right = np.array([[0.9, 0.6], [0.8, 0.1]]), np.array([[1, 0], [1, 0]])
+    # Given from 0.8 on, 2 are right of 2: 2 * 2 / (2 + 2), and 2 * 2 / (2 + 2 + 4) with 4 labels missed.
+    assert best_threshold(scores, right, "micro_f1").score == 1
+    assert best_threshold(scores, right, "micro_f1", missed=4).score == 0.5
+    # One right label at 0.9, then four wrong ones above the other right one at 0.2: giving only the first has
+    # 2 / (1 + 2) = 0.67, giving all 4 / (6 + 2) = 0.5; with 8 missed 2 / 11 = 0.18 and 4 / 16 = 0.25.
+    scores, right = np.array([[0.9, 0.5, 0.5, 0.5, 0.5, 0.2]]), np.array([[1, 0, 0, 0, 0, 1]])
+    assert best_threshold(scores, right, "micro_f1").value > 0.5
+    found = best_threshold(scores, right, "micro_f1", missed=8)
+    assert found.value < 0.5
+    assert found.score == 0.25

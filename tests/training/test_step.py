@@ -199,3 +199,47 @@ def test_samples_that_are_all_alike_teach_nothing() -> None:
     assert losses.signal is not None
     assert losses.signal.item() == 0
     assert losses.total.item() == pytest.approx(0, abs=1e-4)
+
+
+@pytest.mark.parametrize("model", ["seq2set", "seq2set-simp"])
+def test_the_greedy_baseline_is_that_of_test_time(model: str) -> None:
+    dropout = ("encoder.dropout=0.5", "decoder.dropout=0.5")
+    config = tiny_config(*dropout, "objective.lambda=1.0", "objective.samples=3", model=model)
+    batch = batch_of(config, 12)
+    step = Step(tiny_network(config), Objective.of(config))
+    torch.manual_seed(11)
+    loss = step(batch, "self-critical", torch.Generator().manual_seed(5)).total.item()
+    assert step.training
+    assert step.network.training
+    torch.manual_seed(11)
+    drawn = sample(
+        step.network(batch.ids, batch.lengths).final,
+        samples=3,
+        generator=torch.Generator().manual_seed(5),
+        max_steps=step.network.max_labels,
+    )
+    noisy = greedy(step.network(batch.ids, batch.lengths).final).masks(4)
+    step.eval()
+    tested = greedy(step.network(batch.ids, batch.lengths).final).masks(4)
+    assert not torch.equal(noisy, tested)  # so that the two baselines can be told apart
+    advantage = f1(drawn.masks(4), batch.gold[:, None]) - f1(tested, batch.gold)[:, None]
+    assert loss == pytest.approx(-(advantage * drawn.log_prob).mean().item(), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "passes"),
+    [
+        (["encoder.dropout=0.3"], 2),
+        (["decoder.dropout=0.3"], 2),
+        ([], 1),
+        (["encoder.dropout=0.3", "objective.baseline=leave-one-out", "objective.samples=2"], 1),
+    ],
+)
+def test_documents_are_read_twice_only_for_a_baseline_without_dropout(
+    settings: list[str], passes: int
+) -> None:
+    config = tiny_config(*settings)
+    step, seen = Step(tiny_network(config), Objective.of(config)), []
+    step.network.encoder.register_forward_hook(lambda encoder, *_: seen.append(encoder.training))
+    step(batch_of(config), "self-critical", torch.Generator().manual_seed(5)).total.backward()
+    assert seen == [True, False][:passes]

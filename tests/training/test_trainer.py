@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 from loops import CRITICAL, WARM, Scripted, drawn_alike, gradients_of, new_loop, weights
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from seq2set.errors import WorkError
 from seq2set.progress import Advance
-from seq2set.runs import RunFolder
+from seq2set.runs import RunFolder, kept_weights
 from seq2set.training import trainer
-from seq2set.training.checkpoint import load_checkpoint
+from seq2set.training.checkpoint import LAST, load_checkpoint
 from tiny_networks import tiny_config
 
 DROPOUT = ("encoder.dropout=0.3", "decoder.dropout=0.3")
@@ -132,7 +134,7 @@ def test_the_history_says_what_happened(tmp_path: Path) -> None:
     first, second = loop.run_folder.records()
     assert first.keys() == {
         *("phase", "epoch", "update", "learning_rate", "loss", "seconds", "documents_a_second"),
-        *("micro_f1", "validation_seconds"),
+        *("micro_f1", "search", "best_phase", "best_update", "validation_seconds"),
     }
     assert second.keys() == first.keys() | {"reward", "signal"}
     assert first["micro_f1"] == 0.25
@@ -285,3 +287,66 @@ def test_a_finished_loop_gives_its_best_weights_again(whole: Whole) -> None:
     place = again.run()
     assert (place.phase, place.update, place.best) == (2, 20, 0.6)
     assert torch.equal(weights(again), whole.weights)
+
+
+@pytest.mark.parametrize(
+    ("later", "phase", "update"), [([0.5, 0.6, 0.1], "warm-start", 4), ([0.5, 0.7, 0.1], "self-critical", 8)]
+)
+def test_the_history_says_which_phase_gave_the_best_weights(
+    tmp_path: Path, later: list[float], phase: str, update: int
+) -> None:
+    # Looks after updates 2, 4 and 5 of the warm start, then after 6, 8 and 10 of the self-critical phase.
+    script = Scripted([0.3, 0.6, 0.4, *later])
+    place = script.watching(new_loop(tmp_path, script, [WARM, CRITICAL], search="marginal")).run()
+    records = RunFolder(tmp_path).records()
+    assert [(one["best_phase"], one["best_update"]) for one in records[:3]] == [
+        ("warm-start", 2),
+        ("warm-start", 4),
+        ("warm-start", 4),
+    ]
+    assert (records[-1]["best_phase"], records[-1]["best_update"]) == (phase, update)
+    assert (place.best_phase, place.best_update) == (phase, update)
+    assert kept_weights(records) == {"phase": phase, "update": update}
+    assert {one["search"] for one in records} == {"marginal"}
+    earlier = [{name: one[name] for name in ("phase", "update", "micro_f1")} for one in records]
+    assert kept_weights(earlier) == {"phase": phase, "update": update}
+    assert kept_weights([{"c": 1.0, "micro_f1": 0.5}]) == kept_weights([]) == {}
+
+
+def forget_the_search(folder: Path) -> None:
+    """Make a checkpoint and a history as they were before the search and the phase were noted."""
+    run = RunFolder(folder)
+    last = run.checkpoints / LAST
+    with safe_open(last, framework="pt") as stored:
+        tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        place = json.loads(stored.metadata()["place"])
+    del place["search"], place["best_phase"]
+    save_file(tensors, last, metadata={"place": json.dumps(place)})
+    new = ("search", "best_phase", "best_update")
+    lines = [{name: value for name, value in one.items() if name not in new} for one in run.records()]
+    run.history.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize("search", ["greedy", "marginal"])
+def test_a_checkpoint_of_an_earlier_version_goes_on(tmp_path: Path, search: str) -> None:
+    before = Scripted([0.3, 0.6, 0.4, 0.0])
+
+    def stopping() -> float:
+        if len(before.seen) == 3:
+            raise KeyboardInterrupt
+        return before()
+
+    loop = before.watching(new_loop(tmp_path, stopping, [WARM, CRITICAL]))
+    with pytest.raises(KeyboardInterrupt):
+        loop.run()
+    forget_the_search(tmp_path)
+    # Greedily 0.6 was the best so far. By marginals those weights are worth 0.9, which no later look reaches.
+    after = Scripted([0.5, 0.55, 0.1] if search == "greedy" else [0.9, 0.8, 0.85, 0.7])
+    loop = after.watching(new_loop(tmp_path, after, [WARM, CRITICAL], search=search))
+    place = loop.run()
+    assert (place.best, place.best_update) == (0.6 if search == "greedy" else 0.9, 4)
+    assert (place.best_phase, place.search) == ("warm-start", search)
+    if search == "marginal":
+        assert torch.equal(after.seen[0], before.seen[1])
+    assert torch.equal(weights(loop), before.seen[1])
+    assert RunFolder(tmp_path).records()[-1]["best_phase"] == "warm-start"

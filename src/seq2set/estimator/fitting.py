@@ -52,7 +52,7 @@ def trained(config: Config, examples: Examples, validation_fraction: float, prog
         history = run.records()
     seconds = time.perf_counter() - began
     origin = Origin("texts given in Python", "not stated", "not stated", fingerprint_of(*parts))
-    about = training_facts(tagger, origin, *parts, seconds, progress)
+    about = training_facts(tagger, origin, *parts, seconds, history, progress)
     seen = SeenTexts.of(parts.learn.texts, parts.tune.texts)
     return Trained(tagger, about, history, seen)
 

@@ -89,6 +89,11 @@ class CellResult:
         return metrics
 
     @property
+    def phase(self) -> str:
+        """The phase that gave the weights that were kept; empty where that is not known."""
+        return str(self.facts.get("kept", {}).get("phase") or "")
+
+    @property
     def seconds(self) -> float:
         """How long the training took."""
         return float(self.facts["seconds"]["training"])
@@ -171,6 +176,7 @@ def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation) -> dict[str
         "labels": result.labels,
         "validation": about["validation"],
         "metrics": result.metrics | result.ranking,
+        "kept": {name: about["training"].get(name) for name in ("phase", "update")},
         "seconds": {"training": round(trained, 1), "prediction": round(result.seconds, 3)},
         "documents_a_second": round(result.documents_a_second, 1),
         "machine": machine_facts(cell.config.threads),

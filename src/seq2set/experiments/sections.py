@@ -66,7 +66,18 @@ def every_training(results: Sequence[CellResult]) -> Section:
     columns = tuple(
         map(
             Column,
-            ("model", "seed", "HL", "P", "R", "F1", "validation F1", "minutes", "documents/s"),
+            (
+                "model",
+                "seed",
+                "HL",
+                "P",
+                "R",
+                "F1",
+                "validation F1",
+                "weights from",
+                "minutes",
+                "documents/s",
+            ),
         )
     )
     rows = tuple(Row(result.folder.name, _numbers(result)) for result in results)
@@ -88,6 +99,7 @@ def _numbers(result: CellResult) -> tuple[str | Quantity, ...]:
         Quantity(metrics["hamming_loss"], 4),
         *(Quantity(metrics[name]) for name in ("micro_precision", "micro_recall", "micro_f1")),
         Quantity(result.validation["micro_f1"]),
+        result.phase,
         Quantity(result.seconds / 60, 1),
         Quantity(result.facts["documents_a_second"], 0),
     )

@@ -42,6 +42,10 @@ class Place:
     """The best validation score so far"""
     best_update: int = -1
     """The update after which it was reached"""
+    best_phase: str = ""
+    """The phase in which it was reached; not in checkpoints of earlier versions"""
+    search: str = "greedy"
+    """What the best score was reached with; earlier versions always decoded greedily"""
     waited: int = 0
     """Looks at the validation split since"""
     records: int = 0

@@ -49,6 +49,8 @@ class EncodedExamples:
     labels: int
     ids: list[str]
     margins: npt.NDArray[np.float32] | None
+    unseen: int = 0
+    """How many labels the documents have that are not among those known: none of them can be given"""
 
     def __len__(self) -> int:
         return len(self.words)
@@ -92,4 +94,5 @@ def encode_examples(
         len(labels),
         examples.ids,
         margins,
+        labels.unknown(examples.label_sets),
     )

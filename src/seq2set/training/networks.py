@@ -25,7 +25,7 @@ from seq2set.thresholds import best_threshold
 from seq2set.training.examples import encode_examples
 from seq2set.training.step import Objective, Step
 from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
-from seq2set.training.validation import validation_micro_f1
+from seq2set.training.validation import validation_micro_f1, validation_search
 from seq2set.vocabulary import Labels, Words
 
 ROOM = 2
@@ -56,7 +56,7 @@ def train_network(
         learn,
         lambda: validation_micro_f1(step, tune, config.search, fabric.device),
         plan,
-        loop_settings(config),
+        replace(loop_settings(config), search=validation_search(step.network, config.search)),
         run,
         progress,
         fabric,
@@ -139,7 +139,8 @@ def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     elif wanted == "tuned":
         scores = tagger.infer(valid.texts, Request(search="marginal")).scores
         actual = tagger.labels.indicator(valid.label_sets)
-        value = best_threshold(scores, actual, tagger.config.decision.metric).value
+        missed = tagger.labels.unknown(valid.label_sets)
+        value = best_threshold(scores, actual, tagger.config.decision.metric, missed=missed).value
     else:
         value = wanted
     return replace(tagger, rule=global_rule(value))

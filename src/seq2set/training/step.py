@@ -17,7 +17,7 @@ from seq2set.models.building import SET_MODELS
 from seq2set.models.network import Policies
 from seq2set.models.reading import Network, Reading, ordered_likelihood
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import greedy, order_free, sample
+from seq2set.nn.decoding import Rollout, greedy, order_free, sample
 from seq2set.objectives.likelihood import negative_log_likelihood
 from seq2set.objectives.rewards import Reward, RunningF1, reward_named, sums_of
 from seq2set.objectives.self_critical import leave_one_out, self_critical
@@ -54,6 +54,8 @@ class Objective:
     temperature: float
     likelihood_share: float
     free_order: bool
+    dropout: bool
+    """Whether the network leaves numbers out in training"""
 
     @classmethod
     def of(cls, config: Config) -> Objective:
@@ -71,6 +73,7 @@ class Objective:
             chosen.temperature,
             chosen.likelihood_share,
             config.warm_start.likelihood == "order-free",
+            config.encoder.dropout > 0 or config.decoder.dropout > 0,
         )
 
 
@@ -123,12 +126,27 @@ class Step(nn.Module):
         if self.objective.baseline == "leave-one-out":
             baseline = leave_one_out(gained)
         else:
-            with torch.no_grad():  # from the same reading of the documents as the samples
-                baseline = reward(greedy(policy, max_steps=most).masks(policy.labels), batch.gold)[:, None]
+            baseline = reward(self._test_time_greedy(policy, batch).masks(policy.labels), batch.gold)[:, None]
         differ = ((gained - baseline).abs() > SAME_REWARD).any(-1)  # (B,)
         sums = sums_of(sets, gold) if self.objective.reward == "micro_f1" else None
         loss = self_critical(drawn.log_prob, gained, baseline)
         return Losses(loss, gained.mean(), differ.float().mean(), sums)
+
+    @torch.no_grad()
+    def _test_time_greedy(self, policy: DecoderPolicy, batch: TrainingBatch) -> Rollout:
+        """Decode as prediction does, without dropout: the baseline of eq. 10 is what the model does in use.
+
+        Only where there is dropout do the documents have to be read a second time for that. Reading them
+        without it draws no random numbers, so that those of the update stay the same.
+        """
+        if not (self.network.training and self.objective.dropout):
+            return greedy(policy, max_steps=self.network.max_labels)
+        self.network.eval()
+        try:
+            tested: Policies = self.network(batch.ids, batch.lengths, batch.margins)
+            return greedy(tested.final, max_steps=self.network.max_labels)
+        finally:
+            self.network.train()
 
 
 def _sequence_loss(policies: Policies, batch: TrainingBatch) -> Tensor:

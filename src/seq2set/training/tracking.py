@@ -30,7 +30,7 @@ def points(number: int, record: dict[str, Any]) -> Iterator[Point]:
     """Give the numbers of a record, in curves named `phase/what`, over updates where it counts them."""
     step = record.get("update", number)
     for name, value in record.items():
-        if isinstance(value, Real) and name != "update":
+        if isinstance(value, Real) and name not in ("update", "best_update"):
             yield Point(f"{record['phase']}/{name}", float(value), step)
 
 

@@ -64,6 +64,8 @@ class LoopSettings:
     patience: int
     averaging: float
     seed: int
+    search: str = "greedy"
+    """What validation decodes with; scores of different searches are not to be compared"""
 
 
 class Trainer:
@@ -96,6 +98,7 @@ class Trainer:
         folder = self.run_folder.checkpoints
         place = load_checkpoint(folder, self.network, self.adam, self.averaged) or Place()
         self._clear_away_after(place)
+        place = self._comparable(place)
         with Interruption() as interruption:
             while place.phase < len(self.phases):
                 place = self._phase(place, self.phases[place.phase], interruption)
@@ -160,14 +163,14 @@ class Trainer:
         """Measure on validation, keep the weights if they are the best so far, and write a checkpoint."""
         began = time.perf_counter()
         with self.averaged.applied():
-            # One process measures for all, so that all go on alike.
-            score = self.fabric.broadcast(self.validate() if self.fabric.is_global_zero else 0.0)
+            score = self._score()
             better = score > place.best
             if better and self.fabric.is_global_zero:
                 save_weights(self._best_file(place.update), self.network)
         place = place.moved(
             best=max(score, place.best),
             best_update=place.update if better else place.best_update,
+            best_phase=phase.name if better else place.best_phase,
             waited=0 if better else place.waited + 1,
             records=place.records + 1,
         )
@@ -180,6 +183,9 @@ class Trainer:
                     "learning_rate": self.adam.param_groups[0]["lr"],
                     **self.tally.record(),
                     "micro_f1": score,
+                    "search": self.settings.search,
+                    "best_phase": place.best_phase,
+                    "best_update": place.best_update,
                     "validation_seconds": round(time.perf_counter() - began, 3),
                 }
             )
@@ -187,6 +193,28 @@ class Trainer:
             self._remove_older_bests(place)
         self.tally.clear()
         return place
+
+    def _comparable(self, place: Place) -> Place:
+        """Complete the place of a run that an earlier version began, which noted less of its best score.
+
+        There validation decoded greedily; the best weights are measured again by the search in use.
+        """
+        if place.best_update < 0:
+            return place.moved(search=self.settings.search)
+        if not place.best_phase:
+            looks = {look["update"]: str(look["phase"]) for look in self.run_folder.records()}
+            place = place.moved(best_phase=looks.get(place.best_update, ""))
+        if place.search == self.settings.search:
+            return place
+        own = {name: value.clone() for name, value in self.network.state_dict().items()}
+        load_weights(self._best_file(place.best_update), self.network)
+        score = self._score()
+        self.network.load_state_dict(own)
+        return place.moved(best=score, search=self.settings.search)
+
+    def _score(self) -> float:
+        """Let one process measure for all, so that all go on alike."""
+        return float(self.fabric.broadcast(self.validate() if self.fabric.is_global_zero else 0.0))
 
     def _next_phase(self, place: Place) -> Place:
         """Go on from the best weights so far, with an optimiser that remembers nothing."""

@@ -13,54 +13,71 @@ import numpy.typing as npt
 import torch
 
 from seq2set.config.settings import SearchSettings
-from seq2set.metrics import Counts
-from seq2set.models.reading import Reading
+from seq2set.models.neural import CELLS_AT_A_TIME
+from seq2set.models.reading import Network, Reading
+from seq2set.models.searching import Found, hypotheses
 from seq2set.thresholds import best_threshold
 from seq2set.training.examples import EncodedExamples
 from seq2set.training.step import Step
 
 VALIDATION_BATCH = 128
+"""How many documents are searched together, at most."""
 
 
 class _Answer(NamedTuple):
     scores: npt.NDArray[np.float32]
     """(B, L)"""
+    given: npt.NDArray[np.bool_] | None
+    """(B, L) the labels that the search chose; none where a threshold is to decide"""
     gold: npt.NDArray[np.bool_]
     """(B, L)"""
+
+
+def validation_search(network: Network, search: SearchSettings) -> str:
+    """Return the search that validation uses: that of prediction, and scores alone without a decoder."""
+    return search.name if network.decodes else "marginal"
 
 
 @torch.no_grad()
 def validation_micro_f1(
     step: Step, examples: EncodedExamples, search: SearchSettings, device: torch.device
 ) -> float:
-    """Measure the micro-F1 of greedy decoding, or without a decoder that of the best threshold.
+    """Measure the micro-F1 of the search that prediction uses, so that the weights kept are the best for it.
 
-    At a fixed threshold a network of sigmoids would for long look as if it had learnt nothing, as it begins
-    far below 0.5; the trained model's threshold is chosen on the same documents.
+    Where a threshold decides, it is the best one: the trained model's is chosen on the same documents. At a
+    fixed threshold a network of sigmoids would for long look as if it had learnt nothing, as it begins far
+    below 0.5. Labels that training never saw count as misses.
     """
     step.eval()
-    answers = _answers(step, examples, search, device)
-    score = _greedy(answers) if step.network.decodes else _thresholded(answers)
+    answers = list(_answers(step, examples, search, device))
     step.train()
-    return score
+    gold = np.concatenate([one.gold for one in answers])
+    chosen = [one.given for one in answers if one.given is not None]
+    if not chosen:
+        scores = np.concatenate([one.scores for one in answers])
+        return best_threshold(scores, gold, "micro_f1", missed=examples.unseen).score
+    given = np.concatenate(chosen)
+    return 2 * int((given & gold).sum()) / max(1, int(given.sum() + gold.sum()) + examples.unseen)
 
 
 def _answers(
     step: Step, examples: EncodedExamples, search: SearchSettings, device: torch.device
 ) -> Iterator[_Answer]:
+    name = validation_search(step.network, search)
+    cells = hypotheses(name, search) * (examples.labels + 1)  # of one document
+    size = max(1, min(VALIDATION_BATCH, CELLS_AT_A_TIME // cells))
     order = np.argsort(examples.lengths, kind="stable")
-    for start in range(0, len(order), VALIDATION_BATCH):
-        batch = examples.batch(order[start : start + VALIDATION_BATCH]).to(device)
+    for start in range(0, len(order), size):
+        batch = examples.batch(order[start : start + size]).to(device)
         reading: Reading = step.network(batch.ids, batch.lengths, batch.margins)
-        yield _Answer(reading.found("greedy", search).scores, batch.gold.cpu().numpy())
+        found = reading.found(name, search)
+        yield _Answer(found.scores, _masks(found), batch.gold.cpu().numpy())
 
 
-def _greedy(answers: Iterator[_Answer]) -> float:
-    """Take what scores at all: a label that greedy decoding does not emit has no score."""
-    counts = [Counts.of(one.scores > 0, one.gold) for one in answers]
-    return sum(counts[1:], counts[0]).metrics()["micro_f1"]
-
-
-def _thresholded(answers: Iterator[_Answer]) -> float:
-    scores, gold = (np.concatenate(side) for side in zip(*answers, strict=True))
-    return best_threshold(scores, gold, "micro_f1").score
+def _masks(found: Found) -> npt.NDArray[np.bool_] | None:
+    if found.sequences is None:
+        return None
+    given = np.zeros(found.scores.shape, bool)
+    for row, labels in zip(given, found.sequences, strict=True):
+        row[labels] = True
+    return given

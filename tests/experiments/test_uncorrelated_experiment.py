@@ -12,6 +12,8 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.errors import InputError
 from seq2set.experiments.experiment import plan_experiment, run_experiment
 from seq2set.experiments.options import Options
+from seq2set.experiments.published_facts import published_facts
+from seq2set.experiments.publishing import publish
 from seq2set.experiments.tables import text_of
 from seq2set.experiments.uncorrelated import cells
 
@@ -27,13 +29,51 @@ def test_cells_are_trained_on_the_reduced_corpus(small_corpus: PreparedCorpus, t
     options = options_for(small_corpus, tmp_path, threshold="0.05")
     found = cells(options)
     assert [cell.name for cell in found] == [
-        "br-uncorrelated-0.05", *(f"{model}-uncorrelated-0.05-seed1" for model in FOUR[1:])
+        "br-uncorrelated-0.05", *(f"{model}-uncorrelated-0.05-shuffled-seed1" for model in FOUR[1:])
     ]  # fmt: skip
     assert {cell.folder.parent for cell in found} == {options.cells}
     folder = tmp_path / "corpora" / "uncorrelated-0.05"
     assert {cell.config.data.corpus for cell in found} == {str(folder)}
     PreparedCorpus.open(folder).verify()
     assert {step.state for step in plan_experiment("uncorrelated", options).steps()} == {"to do"}
+
+
+def test_labels_are_out_of_order_unless_asked_otherwise(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    usual, asked = (
+        cells(options_for(small_corpus, tmp_path, **extra)) for extra in ({}, {"order": "descending"})
+    )
+    assert [cell.config.label_order.kind for cell in usual[1:]] == ["shuffled"] * 3
+    assert [cell.config.label_order.kind for cell in asked[1:]] == ["descending"] * 3
+    # The folders of cells in descending order, which was once the only one, are found again.
+    names = [f"{model}-uncorrelated-0.28-seed1" for model in FOUR[1:]]
+    assert [cell.name for cell in asked] == ["br-uncorrelated-0.28", *names]
+    assert usual[0] == asked[0]
+    with pytest.raises(InputError, match="--option order is 'given'; it must be shuffled or descending"):
+        cells(options_for(small_corpus, tmp_path, order="given"))
+
+
+@pytest.mark.parametrize(
+    ("order", "sentence"),
+    [
+        ("shuffled", "Labels were learned shuffled, once for each training document, as in the paper."),
+        (
+            "descending",
+            "Labels were learned in descending order of frequency, where the paper has them out of order.",
+        ),
+    ],
+)
+def test_the_page_says_in_which_order(
+    small_corpus: PreparedCorpus, tmp_path: Path, order: str, sentence: str
+) -> None:
+    options = options_for(small_corpus, tmp_path, order=order)
+    fake_cells(cells(options), lambda _: 0.5)
+    findings, page = run_experiment("uncorrelated", options)
+    assert sentence in findings.sections[0].found
+    assert sentence in page.read_text(encoding="utf-8")
+    (published,) = publish(tmp_path, tmp_path / "results")
+    values = json.loads(published.read_text(encoding="utf-8"))
+    del values["sections"][0]["found"][:]  # as pages were before they said it
+    assert published_facts(values).endswith(sentence)
 
 
 @pytest.mark.parametrize("text", ["low", "-0.1", "1.01"])

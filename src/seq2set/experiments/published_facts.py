@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from seq2set.config import build_config
+from seq2set.config.reading import reads
 from seq2set.experiments.lineup import title_of
+from seq2set.experiments.uncorrelated import order_remark
 
 
 def published_facts(values: dict[str, Any]) -> str:
@@ -20,8 +22,17 @@ def published_facts(values: dict[str, Any]) -> str:
     return (
         f"Corpus {asked['corpus']}, preset {asked['preset']}, seeds {seeds}; {len(cells)} trainings, "
         f"{hours:.1f} hours in all, on {machines}. Published by {version}.{_asked_more(asked)}"
-        f"{_own_settings(values)}"
+        f"{_own_settings(values)}{_label_order(values)}"
     )
+
+
+def _label_order(values: dict[str, Any]) -> str:
+    """Say in which order the labels of `uncorrelated` were learned, which was not always the paper's."""
+    if values["experiment"] != "uncorrelated":
+        return ""
+    read = [cell for cell in values["cells"] if reads(cell["model"], "label_order.kind")]
+    orders = _unlike(cell["config"]["label_order"]["kind"] for cell in read)
+    return f" {order_remark(orders[0])}" if len(orders) == 1 else ""
 
 
 def _asked_more(asked: dict[str, Any]) -> str:

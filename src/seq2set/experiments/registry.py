@@ -80,7 +80,10 @@ EXPERIMENTS = {
         "trainings on labels that hardly go together",
         "seq2set.experiments.uncorrelated",
         _FOUR,
-        {"threshold": "the largest correlation between two labels, by default 0.28"},
+        {
+            "threshold": "the largest correlation between two labels, by default 0.28",
+            "order": "shuffled (default) or descending, the order of each training document's labels",
+        },
     ),
     "shuffled": Entry(
         "labels in order against labels shuffled for each training document",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from seq2set.predictor import Prediction, Predictor, TextItem
 from seq2set.progress import Progress, Silent
 from seq2set.provenance import Provenance, read_provenance
 from seq2set.runs import RunFolder, Watch, kept_weights
-from seq2set.seen_texts import SeenTexts, Selected, select_unseen
+from seq2set.seen_texts import Documents, SeenTexts, Selected, select_unseen
 from seq2set.tagger import Examples, Tagger, fingerprint_of
 from seq2set.training.tracking import tracked
 
@@ -132,6 +132,8 @@ def evaluate(
     settings = predictor.tagger.parts().config
     measured = measurable(settings.data, data, split)
     chosen = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen)
+    for remark in (*measured.remarks, *_cut_texts(predictor.tagger, chosen.part)):
+        (progress or Silent()).note(remark)
     result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
     return Report(
         settings.model,
@@ -144,6 +146,18 @@ def evaluate(
         overlap=chosen.overlap,
         fingerprint=chosen.fingerprint,
     )
+
+
+def _cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
+    """Say how many texts a network does not read to their end; a linear model reads them all."""
+    count = getattr(tagger, "count_cut", None)
+    if count is None:
+        return
+    from seq2set.models.neural import cut_sentence  # loads torch, which linear models do without
+
+    cut = sum(count([document.text for document in batch]) for batch in part.iter_batches(1024))
+    if cut:
+        yield cut_sentence(cut, len(part), tagger.parts().config.encoder.max_words)
 
 
 class Shown(NamedTuple):
@@ -184,6 +198,8 @@ class Measured(NamedTuple):
     """Whether they were taken from where the model's training took its documents"""
     fingerprint: str
     """Of the corpus that they were taken from"""
+    remarks: tuple[str, ...] = ()
+    """What is to be known of that corpus"""
 
 
 def measurable(trained_on: DataSettings, named: str | None, split: str | None) -> Measured:
@@ -191,12 +207,12 @@ def measurable(trained_on: DataSettings, named: str | None, split: str | None) -
     own = named is None or is_own(trained_on, named)
     if named and not own and split is None and Path(named).is_file():
         whole = open_corpus(named, _read_options(trained_on), UNSPLIT, max_words=None)
-        return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint)
+        return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks))
     corpus = own_corpus(trained_on) if own else corpus_of(trained_on.model_copy(update={"corpus": named}))
     part = corpus.split(split or "test")
     if not len(part):
         raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)
-    return Measured(corpus.name, part.name, part, own, corpus.fingerprint)
+    return Measured(corpus.name, part.name, part, own, corpus.fingerprint, tuple(corpus.remarks))
 
 
 def is_own(trained_on: DataSettings, named: str) -> bool:
@@ -269,7 +285,14 @@ def corpus_of(data: DataSettings) -> PreparedCorpus:
 
 def _read_options(data: DataSettings) -> ReadOptions:
     return ReadOptions(
-        text=data.text, labels=data.labels, id=data.id, separator=data.separator, encoding=data.encoding
+        text=data.text,
+        labels=data.labels,
+        id=data.id,
+        group=data.group or None,
+        split=data.split or None,
+        separator=data.separator,
+        encoding=data.encoding,
+        keep_missing=data.keep_missing,
     )
 
 
@@ -279,6 +302,8 @@ def training_examples(corpus: PreparedCorpus, progress: Progress) -> tuple[Examp
     learn, tune = examples(corpus.split("train"), depths), examples(corpus.split("valid"), depths)
     if not len(learn):
         raise CorpusError("the training split is empty; there is nothing to learn from", corpus.folder)
+    for remark in corpus.remarks:
+        progress.note(remark)
     if (sign := overlooked_sign(learn.label_sets)) is not None:
         progress.note(
             f"no document has two labels, and some look like several joined by {shown_sign(sign)}; if so, "

@@ -32,3 +32,7 @@ def test_documents_of_two_labels_were_split_rightly() -> None:
 
 def test_a_sign_as_it_is_written_in_a_shell() -> None:
     assert [shown_sign(sign) for sign in ("|", "\t")] == ["'|'", "$'\\t'"]
+
+
+def test_brackets_are_not_taken_off_by_a_sign() -> None:
+    assert overlooked_sign([[one] for one in ("[a, b]", "[b, c]", "[a, c]", "[c, b]")]) is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seq2set.calibration import fit_sigmoid
-from seq2set.models.prior_fitting import FittedPrior, fit_prior
+from seq2set.models.prior_fitting import FittedPrior, fit_prior, fold_documents
 from seq2set.progress import Silent
 from seq2set.tagger import Examples
 from seq2set.vocabulary import Labels, Words
@@ -114,3 +114,19 @@ def test_twenty_thousand_labels() -> None:
     assert prior.model.scorer.weights.shape[1] == 10
     # Every label but the first is in 1 of 200 documents.
     assert prior.sigmoid(prior.margins[0, 10:]) == pytest.approx([1 / 200] * 19_991, abs=1e-6)
+
+
+def test_documents_without_groups_are_folded_as_they_ever_were() -> None:
+    expected = np.random.default_rng(7).permutation(10) % 4
+    assert fold_documents(4, 10, 7).tolist() == expected.tolist()
+    assert fold_documents(4, 10, 7, ["one"] * 10).tolist() == expected.tolist()
+    assert sorted(set(fold_documents(4, 3, 7))) == [0, 1, 2]
+
+
+def test_a_group_is_in_one_fold_and_folds_are_level() -> None:
+    # Groups of 1 to 8 documents, 36 in all: four folds of 9 can be filled exactly.
+    groups = [f"g{size}" for size in range(1, 9) for _ in range(size)]
+    fold = fold_documents(4, 36, 1, groups)
+    assert all(len({int(fold[n]) for n in range(36) if groups[n] == one}) == 1 for one in set(groups))
+    assert np.bincount(fold).tolist() == [9, 9, 9, 9]
+    assert fold.tolist() == fold_documents(4, 36, 1, groups).tolist()

@@ -26,16 +26,25 @@ def check(
 ) -> None:
     """Find what would spoil a training run, before it starts; exit code 1 where there is an error."""
     from seq2set.cli.console import RichProgress
+    from seq2set.config import build_config
     from seq2set.corpora.checks.checking import check_corpus
     from seq2set.corpora.document import SPLITS
     from seq2set.corpora.opening import open_corpus
+    from seq2set.corpora.readers.options import AUTO
     from seq2set.corpora.reading import ReadOptions
 
-    corpus = open_corpus(data, ReadOptions(text=text, labels=labels, separator=separator, encoding=encoding))
+    options = ReadOptions(text=text, labels=labels, split=AUTO, separator=separator, encoding=encoding)
+    corpus = open_corpus(data, options)
+    for remark in corpus.remarks:
+        typer.echo(remark, err=True)
     documents = sum(len(corpus.split(name)) for name in SPLITS)
     with RichProgress().stage("checking", documents) as advance:
         findings = check_corpus(
-            corpus, min_label_documents=min_label_documents, near_duplicate=near_duplicate, progress=advance
+            corpus,
+            min_label_documents=min_label_documents,
+            near_duplicate=near_duplicate,
+            words_read=build_config(preset="compact").encoder.max_words,
+            progress=advance,
         )
     failed = any(finding.level == "error" for finding in findings)
     if as_json:

@@ -48,7 +48,8 @@ def prepare(
     max_words: Annotated[
         int | None,
         typer.Option(
-            help="Remove longer documents; 0 keeps all. By default the paper's 500, or the source's."
+            help="Remove longer documents; 0 keeps all. By default a known corpus's own limit, and none for "
+            "your own files."
         ),
     ] = None,
     min_label_documents: Annotated[
@@ -59,8 +60,8 @@ def prepare(
     """Turn raw files into a prepared corpus."""
     from seq2set.cli.console import RichProgress
     from seq2set.corpora.known import AS_SOURCE, prepare_source
-    from seq2set.corpora.own import natural_method, prepare_own
-    from seq2set.corpora.preparing import MAX_WORDS
+    from seq2set.corpora.own import find_split_column, natural_method, prepare_own
+    from seq2set.corpora.readers.options import AUTO
     from seq2set.corpora.reading import ReadOptions
     from seq2set.corpora.sources.options import SourceOptions
     from seq2set.corpora.sources.registry import SOURCES
@@ -89,17 +90,19 @@ def prepare(
                 labels=labels,
                 id=id_column,
                 group=group,
-                split=split_column,
+                split=split_column or (AUTO if split in (None, "given") else None),
                 separator=separator,
                 encoding=encoding or "utf-8",
             )
+            options, remarks = find_split_column(source, options)
             corpus = prepare_own(
                 name,
                 source,
                 out,
                 options=options,
+                remarks=remarks,
                 plan=asked.plan(SplitPlan(natural_method(source, options, split))),
-                max_words=MAX_WORDS if max_words is None else (max_words or None),
+                max_words=max_words or None,
                 min_label_documents=1 if min_label_documents is None else min_label_documents,
                 force=force,
                 progress=advance,
@@ -130,5 +133,6 @@ def _tell(corpus: PreparedCorpus) -> None:
         documents = "1 document" if removed == 1 else f"{removed:,} documents"
         verb = "was" if removed == 1 else "were"
         typer.echo(f"{documents} of more than {corpus.facts['max_words']} words {verb} removed")
-    for remark in corpus.facts.get("notes", {}).get("remarks", []):
+    notes = corpus.facts.get("notes", {})
+    for remark in (*notes.get("reading", []), *notes.get("remarks", [])):
         typer.echo(remark)

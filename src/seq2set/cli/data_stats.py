@@ -25,10 +25,14 @@ def stats(
     from seq2set.cli.console import RichProgress
     from seq2set.corpora.document import SPLITS
     from seq2set.corpora.opening import open_corpus
+    from seq2set.corpora.readers.options import AUTO
     from seq2set.corpora.reading import ReadOptions
     from seq2set.corpora.statistics import corpus_statistics
 
-    corpus = open_corpus(data, ReadOptions(text=text, labels=labels, separator=separator, encoding=encoding))
+    options = ReadOptions(text=text, labels=labels, split=AUTO, separator=separator, encoding=encoding)
+    corpus = open_corpus(data, options)
+    for remark in corpus.remarks:
+        typer.echo(remark, err=True)
     with RichProgress().stage("reading", sum(len(corpus.split(name)) for name in SPLITS)) as advance:
         statistics = corpus_statistics(corpus, top=top, progress=advance)
     if plot is not None:

@@ -22,6 +22,13 @@ class DataSettings(Settings):
     """The column that holds the documents' identifiers; counted where it is absent."""
     separator: Annotated[str, Field(min_length=1)] = ";"
     """What stands between the labels of one document, where they are one text."""
+    group: str = ""
+    """The column whose equal values belong together, such as one author's; groups are never split."""
+    split: str = "auto"
+    """The column that names each document's split; `auto` takes one called `split` or `subset` whose values
+    all name a split, and nothing (`""`) splits anew."""
+    keep_missing: bool = False
+    """Take `NaN`, `None`, `N/A` and the like for labels, not for missing ones."""
     encoding: str = "utf-8"
     """The character encoding of text files."""
 

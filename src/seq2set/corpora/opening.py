@@ -10,14 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from seq2set.corpora.cache import cache_folder, cached_corpus
 from seq2set.corpora.known import prepare_source
-from seq2set.corpora.own import natural_method, prepare_own
+from seq2set.corpora.own import find_split_column, natural_method, prepare_own
 from seq2set.corpora.prepared import FORMAT, PreparedCorpus, is_prepared
-from seq2set.corpora.preparing import MAX_WORDS
 from seq2set.corpora.readers.aapd import aapd_files, is_aapd
 from seq2set.corpora.reading import DEFAULT_OPTIONS, ReadOptions
 from seq2set.corpora.sources.registry import SOURCES
@@ -28,13 +27,16 @@ from seq2set.files import sha256_of
 
 __all__ = ["cache_folder", "open_corpus"]
 
+READING_VERSION = 2
+"""Counts up whenever the same file is read otherwise than before, so that no old cache is taken for it."""
+
 
 def open_corpus(
     spec: str,
     options: ReadOptions = DEFAULT_OPTIONS,
     plan: SplitPlan | None = None,
     *,
-    max_words: int | None = MAX_WORDS,
+    max_words: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> PreparedCorpus:
     """Open a corpus by folder, name or file; `options`, `plan` and `max_words` are for plain files only.
@@ -46,9 +48,7 @@ def open_corpus(
     if is_prepared(path):
         return PreparedCorpus.open(path)
     if path.is_file() or is_aapd(path):
-        return _open_plain(
-            path, options, plan or SplitPlan(natural_method(path, options)), max_words, progress
-        )
+        return _open_plain(path, options, plan, max_words, progress)
     if spec in SOURCES:
         return _open_known(spec, progress)
     if is_prepared(cached_corpus(spec)):
@@ -67,13 +67,25 @@ def _open_known(name: str, progress: Callable[[int], None] | None) -> PreparedCo
 def _open_plain(
     path: Path,
     options: ReadOptions,
-    plan: SplitPlan,
+    plan: SplitPlan | None,
     max_words: int | None,
     progress: Callable[[int], None] | None,
 ) -> PreparedCorpus:
-    out = cached_corpus(_cache_name(path, options, plan, max_words))
+    if plan is not None and plan.method != "given":
+        options = replace(options, split=None)
+    options, remarks = find_split_column(path, options)
+    plan = plan or SplitPlan(natural_method(path, options))
+    out = cached_corpus(_cache_name(path, options, plan, max_words, remarks))
     return _opened(out) or prepare_own(
-        _stem(path), path, out, options=options, plan=plan, max_words=max_words, force=True, progress=progress
+        _stem(path),
+        path,
+        out,
+        options=options,
+        plan=plan,
+        max_words=max_words,
+        force=True,
+        progress=progress,
+        remarks=remarks,
     )
 
 
@@ -85,9 +97,11 @@ def _opened(folder: Path) -> PreparedCorpus | None:
         return None
 
 
-def _cache_name(path: Path, options: ReadOptions, plan: SplitPlan, max_words: int | None) -> str:
+def _cache_name(
+    path: Path, options: ReadOptions, plan: SplitPlan, max_words: int | None, remarks: tuple[str, ...]
+) -> str:
     sums = {file.name: _content_sum(file) for file in _content_files(path)}
-    key = [FORMAT, sums, asdict(options), asdict(plan), max_words]
+    key = [FORMAT, READING_VERSION, sums, asdict(options), asdict(plan), max_words, remarks]
     return f"{_stem(path)}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
 
 

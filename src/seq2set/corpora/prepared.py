@@ -19,6 +19,9 @@ from seq2set.files import sha256_of
 FACTS = "corpus.json"
 """The file that says what a prepared corpus is."""
 
+READING = "reading"
+"""The note that says how a file of the user's own was read, in sentences."""
+
 FORMAT = 1
 """The version of the folder's layout."""
 
@@ -106,6 +109,15 @@ class PreparedCorpus:
         """A short text that differs where the documents, or their split, differ."""
         sums = "".join(self._recorded(split_file(name))["sha256"] for name in SPLITS)
         return hashlib.sha256(sums.encode()).hexdigest()[:16]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What whoever uses the corpus should know: what was removed, and how its file was read."""
+        removed = self.facts.get("counts", {}).get("documents_removed_for_length", 0)
+        documents = f"{removed:,} documents were" if removed != 1 else "1 document was"
+        limit = self.facts.get("max_words")
+        gone = f"{documents} removed when {self.name} was prepared: more than {limit} words"
+        return ([gone] if removed else []) + list(self.facts.get("notes", {}).get(READING, []))
 
     @property
     def seed(self) -> int:

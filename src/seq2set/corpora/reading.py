@@ -7,17 +7,33 @@ from pathlib import Path
 
 from seq2set.corpora.document import Document
 from seq2set.corpora.readers.aapd import is_aapd, read_aapd
-from seq2set.corpora.readers.delimited import read_delimited
-from seq2set.corpora.readers.jsonl import read_jsonl
+from seq2set.corpora.readers.delimited import delimited_columns, read_delimited
+from seq2set.corpora.readers.jsonl import read_jsonl, read_objects
 from seq2set.corpora.readers.options import DEFAULT_OPTIONS, ReadOptions
-from seq2set.corpora.readers.parquet import read_parquet
+from seq2set.corpora.readers.parquet import open_parquet, read_parquet
 from seq2set.corpora.streams import bare_name, check_file
 from seq2set.errors import CorpusError
 
-__all__ = ["DEFAULT_OPTIONS", "FORMATS", "ReadOptions", "read_documents"]
+__all__ = ["DEFAULT_OPTIONS", "FORMATS", "ReadOptions", "column_names", "read_documents"]
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 """The suffixes of the files that can be read; all but Parquet may be compressed as well."""
+
+
+def column_names(path: Path, encoding: str = "utf-8") -> list[str]:
+    """Return the columns of a file, of JSON lines the keys of the first object; none of a folder."""
+    suffix = Path(bare_name(path)).suffix.lower()
+    if path.is_dir():
+        return []
+    if suffix in (".csv", ".tsv"):
+        return delimited_columns(path, encoding, "," if suffix == ".csv" else "\t")
+    if suffix in (".jsonl", ".ndjson", ".json"):
+        first = next(read_objects(path, encoding), None)
+        return [] if first is None else list(first.values)
+    if path.suffix.lower() == ".parquet":
+        with open_parquet(path) as file:
+            return list(file.schema_arrow.names)
+    return []
 
 
 def read_documents(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:

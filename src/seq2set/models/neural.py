@@ -78,6 +78,10 @@ class NeuralTagger:
                 self._explain(block, texts, chosen, evidence, request.words_a_label)
         return Inference(scores, chosen, evidence if request.explain else None, rule, known)
 
+    def count_cut(self, texts: Sequence[str]) -> int:
+        """Count the texts of which the network does not read the end."""
+        return count_longer(self.words.encode(texts), self.config.encoder.max_words)
+
     def _rule(self, search: str, request: Request) -> Rule | None:
         """Return the rule that decides; the searches for one sequence leave it nothing to decide."""
         if search == "marginal":
@@ -169,6 +173,17 @@ class NeuralTagger:
         prior = _restored_prior(parts) if has_prior(parts.config) else None
         rule = Rule.from_dict(parts.facts["rule"])
         return cls(parts.config, parts.words, parts.labels, network, prior, rule)
+
+
+def count_longer(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> int:
+    """Count the texts of more words than `most`."""
+    return sum(len(one) > most for one in encoded)
+
+
+def cut_sentence(cut: int, texts: int, most: int) -> str:
+    """Say how many texts are not read to their end."""
+    have = "has" if cut == 1 else "have"
+    return f"{cut:,} of {texts:,} texts {have} more than {most} words; the network reads the first {most}"
 
 
 def limited(ids: npt.NDArray[np.int32], most: int, known: int) -> npt.NDArray[np.int32]:

@@ -1,7 +1,8 @@
 """Fitting the linear model behind the prior.
 
 Training documents are scored out of fold: a margin from a model that had seen the document would be too
-good, and the decoder would learn to trust it more than it deserves.
+good, and the decoder would learn to trust it more than it deserves. So would a margin from a model that had
+seen others of its group; where documents have groups, each is in one fold.
 
 A classifier costs the same time and memory however rare its label is, and of a rare label there is little to
 learn. So only the most frequent labels have one; every other label has one margin for all documents, the one
@@ -49,20 +50,45 @@ class _Scored(NamedTuple):
 
 
 def fit_prior(
-    config: Config, words: Words, texts: Sequence[str], targets: csr_matrix, progress: Progress
+    config: Config,
+    words: Words,
+    texts: Sequence[str],
+    targets: csr_matrix,
+    progress: Progress,
+    groups: Sequence[str] | None = None,
 ) -> FittedPrior:
     """Fit the prior on all documents, and once more for each fold without its documents.
 
     The columns of `targets` (N, L) are in descending frequency, as labels always are.
     """
-    return fitted_once(_key(config, texts, targets), lambda: _fit(config, words, texts, targets, progress))
+    fold = fold_documents(config.prior.folds, len(texts), config.seed, groups)
+    key = _key(config, texts, targets, fold)
+    return fitted_once(key, lambda: _fit(config, words, texts, targets, fold, progress))
 
 
-def _key(config: Config, texts: Sequence[str], targets: csr_matrix) -> str:
+def fold_documents(
+    folds: int, documents: int, seed: int, groups: Sequence[str] | None = None
+) -> npt.NDArray[np.int64]:
+    """Return the fold of each document: all as large as can be, and none with a part of a group."""
+    generator = np.random.default_rng(seed)
+    if groups is None or len(set(groups)) < 2:
+        return generator.permutation(documents) % min(folds, documents)
+    _, of_document, sizes = np.unique(np.array(groups), return_inverse=True, return_counts=True)
+    order = generator.permutation(len(sizes))
+    # The largest first, each to the smallest fold: what comes last evens the folds out.
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    fold, filled = np.zeros(len(sizes), np.int64), np.zeros(min(folds, len(sizes)), np.int64)
+    for group in order:
+        fold[group] = filled.argmin()
+        filled[fold[group]] += sizes[group]
+    return fold[of_document]
+
+
+def _key(config: Config, texts: Sequence[str], targets: csr_matrix, fold: npt.NDArray[np.int64]) -> str:
     """Say in a few letters what a prior depends on."""
     settings = config.model_dump_json(include={"text", "features", "linear", "prior", "seed"})
     seen = hashlib.sha256(settings.encode())
-    for part in (targets.indptr, targets.indices):
+    for part in (targets.indptr, targets.indices, fold):
         seen.update(part.astype(np.int64).tobytes())
     for text in texts:
         seen.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
@@ -70,12 +96,17 @@ def _key(config: Config, texts: Sequence[str], targets: csr_matrix) -> str:
 
 
 def _fit(
-    config: Config, words: Words, texts: Sequence[str], targets: csr_matrix, progress: Progress
+    config: Config,
+    words: Words,
+    texts: Sequence[str],
+    targets: csr_matrix,
+    fold: npt.NDArray[np.int64],
+    progress: Progress,
 ) -> FittedPrior:
     encoded = list(encoded_blocks(words, texts))
     features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
     frequent = targets[:, : config.prior.labels]  # (N, L) -> (N, K)
-    scored = _fit_in_folds(config, features.transform_blocks(encoded), frequent, progress)
+    scored = _fit_in_folds(config, features.transform_blocks(encoded), frequent, fold, progress)
     sigmoid = fit_sigmoid(scored.margins, frequent.toarray())
     constant = _constant_margins(targets[:, config.prior.labels :], sigmoid)  # (L - K,)
     scorer = LinearScorer(scored.scorer.weights, np.concatenate([scored.scorer.bias, constant]))
@@ -83,10 +114,15 @@ def _fit(
     return FittedPrior(PriorModel(features, scorer), np.hstack([scored.margins, everywhere]), sigmoid)
 
 
-def _fit_in_folds(config: Config, matrix: csr_matrix, targets: csr_matrix, progress: Progress) -> _Scored:
+def _fit_in_folds(
+    config: Config,
+    matrix: csr_matrix,
+    targets: csr_matrix,
+    fold: npt.NDArray[np.int64],
+    progress: Progress,
+) -> _Scored:
     documents, labels = targets.shape
-    folds = min(config.prior.folds, documents)
-    fold = np.random.default_rng(config.seed).permutation(documents) % folds
+    folds = int(fold.max()) + 1
     margins = np.zeros(targets.shape, np.float32)
     with progress.stage("linear prior", (folds + 1) * labels) as advance:
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from seq2set.batching import collate
 from seq2set.config import Config
 from seq2set.label_order import ordered, ranks
-from seq2set.models.neural import limited
+from seq2set.models.neural import count_longer, limited
 from seq2set.nn.symbols import Symbols
 from seq2set.tagger import Examples
 from seq2set.vocabulary import Labels, Words
@@ -51,6 +51,8 @@ class EncodedExamples:
     margins: npt.NDArray[np.float32] | None
     unseen: int = 0
     """How many labels the documents have that are not among those known: none of them can be given"""
+    cut: int = 0
+    """How many of them have more words than are read"""
 
     def __len__(self) -> int:
         return len(self.words)
@@ -84,15 +86,14 @@ def encode_examples(
     # One shuffle a document, the same in every epoch: the order is unknown, not ever-changing.
     shuffle = np.random.default_rng(config.seed) if settings.kind == "shuffled" else None
     matrix = labels.indicator(examples.label_sets)
+    encoded, most = words.encode(examples.texts), config.encoder.max_words
     rows = np.split(matrix.indices.astype(np.int64), matrix.indptr[1:-1])
     return EncodedExamples(
-        [
-            limited(one, config.encoder.max_words, config.encoder.words)
-            for one in words.encode(examples.texts)
-        ],
+        [limited(one, most, config.encoder.words) for one in encoded],
         [ordered(row, rank, shuffle) for row in rows] if len(examples) else [],
         len(labels),
         examples.ids,
         margins,
         labels.unknown(examples.label_sets),
+        count_longer(encoded, most),
     )

@@ -13,7 +13,7 @@ from seq2set.errors import ConfigError, InputError
 from seq2set.hardware import thread_count
 from seq2set.models.building import SET_MODELS, build_network, has_prior
 from seq2set.models.network import SetNetwork
-from seq2set.models.neural import NeuralTagger
+from seq2set.models.neural import NeuralTagger, cut_sentence
 from seq2set.models.prior_fitting import FittedPrior, fit_prior
 from seq2set.nn.encoder import Encoder, has_bf16_lstm
 from seq2set.predictions import Request
@@ -51,6 +51,8 @@ def train_network(
     learn = encode_examples(train, config, words, labels, prior and prior.margins)
     tune_margins = prior.model.margins(valid.texts) if prior else None
     tune = encode_examples(valid, config, words, labels, tune_margins)
+    if cut := learn.cut + tune.cut:
+        progress.note(cut_sentence(cut, len(learn) + len(tune), config.encoder.max_words))
     trainer = Trainer(
         step,
         learn,
@@ -128,7 +130,8 @@ def _prior(
 ) -> FittedPrior | None:
     if not has_prior(config):
         return None
-    return fit_prior(config, words, train.texts, labels.indicator(train.label_sets), progress)
+    targets = labels.indicator(train.label_sets)
+    return fit_prior(config, words, train.texts, targets, progress, train.groups)
 
 
 def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:

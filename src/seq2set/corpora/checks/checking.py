@@ -25,19 +25,21 @@ def check_corpus(
     *,
     min_label_documents: int = 5,
     near_duplicate: float = 0.9,
+    words_read: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Finding]:
     """Find what would spoil a training run, the gravest first.
 
     A label is rare below `min_label_documents` documents in train. Two texts are near-duplicates when
-    the Jaccard similarity of their runs of three words is `near_duplicate` or more.
+    the Jaccard similarity of their runs of three words is `near_duplicate` or more. Texts of more than
+    `words_read` words are counted, since a network will not read their end.
     `progress` is called with the number of documents read since its last call.
     """
     if min_label_documents < 1:
         raise InputError(f"min_label_documents is {min_label_documents}; it must be >= 1")
     if not LEAST_SIMILARITY <= near_duplicate <= 1:
         raise InputError(f"near_duplicate is {near_duplicate:g}; it must lie in [{LEAST_SIMILARITY}, 1]")
-    checks = _checks(corpus, min_label_documents, near_duplicate)
+    checks = _checks(corpus, min_label_documents, near_duplicate, words_read)
     for row in _rows(corpus, progress):
         for check in checks:
             check.see(row)
@@ -45,10 +47,12 @@ def check_corpus(
     return sorted(findings, key=lambda finding: LEVELS.index(finding.level))
 
 
-def _checks(corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float) -> list[Check]:
+def _checks(
+    corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float, words_read: int | None
+) -> list[Check]:
     exact = ExactDuplicates()
     near = NearDuplicates(corpus, exact, near_duplicate)
-    return [EmptySplits(), exact, near, Contents(), Labels(min_label_documents), Damage()]
+    return [EmptySplits(), exact, near, Contents(words_read), Labels(min_label_documents), Damage()]
 
 
 def _rows(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> Iterator[Row]:

@@ -18,8 +18,9 @@ UNLABELLED_SHARE = 0.1
 class Contents:
     """Finds documents without text and documents without labels."""
 
-    def __init__(self) -> None:
-        self._textless, self._unlabelled = Tally(), Tally()
+    def __init__(self, words_read: int | None = None) -> None:
+        self._words_read = words_read
+        self._textless, self._unlabelled, self._long = Tally(), Tally(), Tally()
         self._all: Counter[str] = Counter()
         self._without_text: Counter[str] = Counter()
         self._without_labels: Counter[str] = Counter()
@@ -30,6 +31,8 @@ class Contents:
         if not row.words:
             self._textless.add(row.document.id)
             self._without_text[row.split] += 1
+        if self._words_read is not None and len(row.words) > self._words_read:
+            self._long.add(row.document.id)
         if not row.document.labels:
             self._unlabelled.add(row.document.id)
             self._without_labels[row.split] += 1
@@ -40,6 +43,20 @@ class Contents:
             yield self._without_text_finding()
         if self._unlabelled.count:
             yield self._without_labels_finding()
+        if self._long.count:
+            yield self._long_finding()
+
+    def _long_finding(self) -> Finding:
+        limit = self._words_read
+        return Finding(
+            code="long-texts",
+            level="note",
+            what=f"{share_of(self._long.count, self._all.total())} documents have more than {limit} words",
+            count=self._long.count,
+            examples=self._long.examples,
+            why=f"a network reads the first {limit} words under the preset `compact`; linear models read all",
+            todo="raise encoder.max_words where what counts stands further back; training then takes longer",
+        )
 
     def _without_text_finding(self) -> Finding:
         many = self._without_text["train"] > TEXTLESS_SHARE * self._all["train"]

@@ -37,6 +37,11 @@ def read_delimited(path: Path, options: ReadOptions, delimiter: str) -> Iterator
         yield document_from(record, options, path)
 
 
+def delimited_columns(path: Path, encoding: str, delimiter: str) -> list[str]:
+    """Return the names in the header."""
+    return [name.strip() for name in next(_rows(path, encoding, delimiter), _Row([], 1)).cells]
+
+
 def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[_Row]:
     """Give the rows that are not blank, each with the line on which it starts."""
     csv.field_size_limit(_FIELD_LIMIT)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seq2set.errors import InputError
 
 DEFAULT_ID = "id"
 DEFAULT_SEPARATOR = ";"
+
+AUTO = "auto"
+"""Stands for a split column that is looked for: named `split` or `subset`, with names of splits only."""
+
+
+class LabelTally:
+    """Counts what was met in the place of labels."""
+
+    def __init__(self) -> None:
+        self.missing = 0
+        self.examples: dict[str, None] = {}
+
+    def miss(self, value: object) -> None:
+        """Count a value that stands for a missing one."""
+        self.missing += 1
+        self.examples.setdefault("null" if value is None else str(value).strip())
 
 
 @dataclass(frozen=True)
@@ -16,7 +32,8 @@ class ReadOptions:
 
     A column named `id` may be absent: documents are then numbered from 1. `separator` stands for `;`
     when it is not given. `group` and `split` are read only where they are named, and no labels are read
-    where `labels` is None: texts to predict have none.
+    where `labels` is None: texts to predict have none. Words such as `NaN` and `None` in the place of labels
+    are no labels unless `keep_missing` is set; `tally` is told of them.
     """
 
     text: str = "text"
@@ -26,6 +43,8 @@ class ReadOptions:
     split: str | None = None
     separator: str | None = None
     encoding: str = "utf-8"
+    keep_missing: bool = False
+    tally: LabelTally | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.separator == "":

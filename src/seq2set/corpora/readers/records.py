@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seq2set.corpora.document import Document
+from seq2set.corpora.readers.label_cells import is_missing, written_list
 from seq2set.corpora.readers.options import DEFAULT_ID, DEFAULT_SEPARATOR, ReadOptions
 from seq2set.errors import CorpusError, nearest
 
@@ -71,15 +72,38 @@ def _labels(record: Record, options: ReadOptions, path: Path) -> tuple[str, ...]
     value = None if options.labels is None else record.values[options.labels]
     if value is None:
         return ()
-    if isinstance(value, str):
-        return folded(value.split(options.separator or DEFAULT_SEPARATOR))
     allowed = "a list of texts, or one text with a separator"
-    if not isinstance(value, list):
+    items: Sequence[object] = ()
+    if isinstance(value, str):
+        written = written_list(value)
+        # Numbers are labels where a list was written out: nothing else could be meant.
+        items = value.split(options.separator or DEFAULT_SEPARATOR) if written is None else _as_texts(written)
+    elif isinstance(value, list):
+        items = value
+    elif not is_missing(value):
         raise _wrong_type(str(options.labels), value, allowed, path, record.line)
-    wrong = next((item for item in value if not isinstance(item, str)), "")
+    else:
+        items = [value]
+    present = _present(items, options)
+    wrong = next((item for item in present if not isinstance(item, str)), "")
     if wrong != "":
         raise _wrong_type(str(options.labels), [wrong], allowed, path, record.line)
-    return folded(value)
+    return folded(map(str, present))
+
+
+def _as_texts(items: Sequence[object]) -> list[object]:
+    return [item if is_missing(item) else str(item) for item in items]
+
+
+def _present(items: Sequence[object], options: ReadOptions) -> list[object]:
+    """Drop what stands for a missing value, and count it."""
+    kept = []
+    for item in items:
+        if not is_missing(item) or (options.keep_missing and isinstance(item, str)):
+            kept.append(item)
+        elif options.tally is not None:
+            options.tally.miss(item)
+    return kept
 
 
 def _name(record: Record, column: str | None, path: Path) -> str | None:

@@ -80,3 +80,13 @@ def test_columns_without_documents_stay(make_quick, data) -> None:
     assert tagger.n_labels_ == 4
     assert tagger.predict_proba(data.texts)[:, 1].tolist() == [0] * 90
     assert tagger.predict(["crude barrels"]).tolist() == [[0, 0, 1, 0]]
+
+
+def test_rows_of_a_matrix_in_a_list_are_a_matrix(make_quick, data) -> None:
+    matrix = MultiLabelBinarizer().fit_transform(data.label_sets)
+    whole = make_quick().fit(data.texts, matrix)
+    for rows in (list(matrix), matrix.tolist(), tuple(matrix)):
+        tagger = make_quick().fit(data.texts, rows)
+        # As sets, rows of zeros and ones would be of the labels 0 and 1.
+        assert tagger.classes_.tolist() == [0, 1, 2]
+        assert np.array_equal(tagger.predict(data.texts), whole.predict(data.texts))

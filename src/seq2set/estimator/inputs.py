@@ -93,7 +93,7 @@ def _listed(values: Any, name: str, what: str) -> list[Any]:
 def _is_matrix_in_lists(y: Any) -> bool:
     """Whether equally long rows hold zeros and ones alone: as sets they would say nothing."""
     rows = y if isinstance(y, list | tuple) else ()
-    if not all(isinstance(row, list | tuple) and len(row) == len(rows[0]) > 1 for row in rows):
+    if not all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(rows[0]) > 1 for row in rows):
         return False
     return len(rows) > 0 and all(
         isinstance(bit, int | np.integer) and bit in (0, 1) for r in rows for bit in r

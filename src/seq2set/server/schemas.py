@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from seq2set.predictions import Request
 from seq2set.server.answering import Ask
@@ -24,6 +24,12 @@ def _whole(text: str) -> str:
 Text = Annotated[str, AfterValidator(_whole)]
 Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_whole)]
 
+_TEXT_OR_TEXTS: list[JsonValue] = [
+    {"required": ["text"], "properties": {"text": {"type": "string"}, "texts": {"type": "null"}}},
+    {"required": ["texts"], "properties": {"texts": {"type": "array"}, "text": {"type": "null"}}},
+]
+"""Which of the two must be given, as JSON Schema says it; the route itself refuses the rest in words."""
+
 _TEXT = "Wheat exports rose as the harvest beat all forecasts."
 
 
@@ -38,11 +44,12 @@ class PredictBody(Body):
 
     model_config = ConfigDict(
         json_schema_extra={
+            "oneOf": _TEXT_OR_TEXTS,
             "examples": [
                 {"text": _TEXT, "explain": True},
                 {"texts": [_TEXT, "Crude fell below 60 dollars a barrel."], "max_labels": 3},
                 {"text": _TEXT, "candidates": 20, "explain": True},
-            ]
+            ],
         }
     )
 

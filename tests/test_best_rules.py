@@ -14,11 +14,12 @@ from hypothesis.extra.numpy import arrays
 from seq2set.config.settings import Metric
 from seq2set.errors import InputError, UnknownNameError
 from seq2set.metrics import Counts, is_better
-from seq2set.rules import Rule, label_rule, top_rule
+from seq2set.rules import Rule, global_rule, label_rule, top_rule
 from seq2set.thresholds import LEAST, best_rule
 from seq2set.thresholds.each import best_thresholds
 
 METRICS = get_args(Metric)
+NOTHING = float(np.nextafter(np.float32(1), np.float32(2)))
 # Two labels on different scales: the first is right from 0.8 on, the second from 0.2 on.
 SCORES = np.array([[0.9, 0.3], [0.8, 0.1], [0.6, 0.2], [0.5, 0.05]], np.float32)
 RIGHT = np.array([[1, 1], [1, 0], [0, 1], [0, 0]], bool)
@@ -211,3 +212,26 @@ def test_what_cannot_be_tuned() -> None:
         best_rule("top-k", SCORES, RIGHT, "f1")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"scores have the shape \(4, 2\) and labels \(3, 2\)"):
         best_rule("best", SCORES, RIGHT[:3], "micro_f1")
+
+
+@pytest.mark.parametrize("metric", ["micro_f1", "macro_f1", "example_f1", "hamming_loss", "subset_accuracy"])
+@pytest.mark.parametrize("kind", ["global", "top-k", "per-label"])
+def test_a_rule_is_the_best_with_the_labels_that_nobody_can_give(kind, metric):
+    draw = np.random.default_rng(6)
+    scores = draw.random((6, 2)).astype(np.float32)
+    actual = draw.random((6, 4)) < 0.6  # the last two labels are unknown to the model
+    found = best_rule(kind, scores, actual, metric, least=1)
+    padded = np.pad(found.rule.given(scores), ((0, 0), (0, 2)))
+    assert found.score == pytest.approx(Counts.of(padded, actual).metrics()[metric])
+    values = [*np.unique(scores).tolist(), NOTHING]
+    rules = {
+        "global": [global_rule(value) for value in values],
+        "top-k": [top_rule(1), top_rule(2)],
+        "per-label": [label_rule([one, other]) for one in values for other in values],
+    }[kind]
+    tried = [Counts.of(np.pad(r.given(scores), ((0, 0), (0, 2))), actual).metrics()[metric] for r in rules]
+    best = min(tried) if metric == "hamming_loss" else max(tried)
+    if kind == "per-label" and metric in ("example_f1", "subset_accuracy"):
+        assert found.score <= best  # climbed one label at a time
+    else:
+        assert found.score == pytest.approx(best)

@@ -122,3 +122,17 @@ def test_wrong_input_is_refused():
         best_threshold(SCORES[:0], ACTUAL[:0], "micro_f1")
     with pytest.raises(InputError, match="a score is infinite or nan; a threshold can be found among finite"):
         best_threshold(np.array([[np.nan, 0.1, 0.2]]), ACTUAL[:1], "micro_f1")
+
+
+def test_labels_that_nobody_can_give_count_as_missed():
+    # One document, four labels that the model knows: the best and the worst scored one are right.
+    scores, known = np.array([[0.9, 0.8, 0.7, 0.6]], np.float32), np.array([[1, 0, 0, 1]], bool)
+    # One label given: 2 * 1 / (1 + 2); all four: 2 * 2 / (4 + 2), the same, and the higher threshold wins.
+    assert best_threshold(scores, known, "micro_f1") == pytest.approx((0.85, 2 / 3))
+    # Four more that it does not know: 2 * 1 / (1 + 6) against 2 * 2 / (4 + 6).
+    actual = np.hstack([known, np.ones((1, 4), bool)])
+    assert best_threshold(scores, actual, "micro_f1") == pytest.approx((0.6, 0.4))
+    assert best_threshold(scores, actual, "example_f1") == pytest.approx((0.6, 0.4))
+    # One given, which is right, and five missed, of eight; all four given are two wrong and four missed.
+    assert best_threshold(scores, actual, "hamming_loss").score == pytest.approx(5 / 8)
+    assert best_threshold(scores, actual, "subset_accuracy").score == 0

@@ -153,7 +153,7 @@ def evaluate_tagger(
     misses, and they have rows of their own in the per-label table.
     """
     progress = progress or Silent()
-    tally = _Tally(tagger, with_unseen(tagger.labels, split), request or Request())
+    tally = _Tally(tagger, tagger.labels.with_unseen(split.labels()), request or Request())
     with progress.stage("predict", len(split)) as advance:
         for documents in split.iter_batches(BATCH):
             tally.add(documents)
@@ -167,12 +167,6 @@ def _strange_sentence(count: int, request: Request) -> str:
     documents = "1 document has" if count == 1 else f"{count:,} documents have"
     withheld = "" if request.top_k or request.min_labels else " and got no label"
     return f"{documents} no known word{withheld}"
-
-
-def with_unseen(labels: Labels, split: Documents) -> Labels:
-    """Add the labels of a split that a model does not know, behind those that it knows."""
-    unseen = sorted({name for one in split.labels() for name in one} - set(labels.names))
-    return Labels((*labels.names, *unseen), (*labels.frequencies, *(0 for _ in unseen)))
 
 
 class Timed(NamedTuple):

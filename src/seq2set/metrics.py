@@ -85,6 +85,13 @@ class Counts:
             example_f1_sum=float(f1(row_both, row_given, row_right).sum()),
         )
 
+    @classmethod
+    def of_known(cls, predicted: Indicators, actual: Indicators) -> Counts:
+        """Count where `actual` has further columns at its end: labels that nobody can give, always missed."""
+        given, right = as_indicator(predicted), as_indicator(actual)
+        shape = (given.shape[0], max(given.shape[1], right.shape[1]))
+        return cls.of(sparse.csr_matrix((given.data, given.indices, given.indptr), shape=shape), right)
+
     def __add__(self, other: Counts) -> Counts:
         _refuse_different(self.true_positives.shape, other.true_positives.shape)
         return _added(self, other)

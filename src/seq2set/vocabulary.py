@@ -213,6 +213,11 @@ class Labels:
         cells = (np.ones(len(columns), dtype=bool), columns, ends)
         return sparse.csr_matrix(cells, shape=(len(rows), len(self)))
 
+    def with_unseen(self, label_sets: Iterable[Iterable[str]]) -> Labels:
+        """Add the labels that training never saw, behind those that it saw: nobody can give them."""
+        unseen = sorted({name for labels in label_sets for name in labels} - self._numbers.keys())
+        return Labels((*self.names, *unseen), (*self.frequencies, *(0 for _ in unseen)))
+
     def unknown(self, label_sets: Iterable[Iterable[str]]) -> int:
         """Count the labels given that training never saw, which `indicator` leaves out."""
         return sum(name not in self._numbers for labels in label_sets for name in set(labels))

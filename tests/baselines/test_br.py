@@ -13,6 +13,7 @@ from seq2set.config import build_config
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.evaluation import evaluate_tagger
 from seq2set.features import TfidfFeatures, encoded_blocks
+from seq2set.models.registry import training_of
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Silent
@@ -137,3 +138,19 @@ def test_one_label_in_every_document(tmp_path: Path) -> None:
     every = Examples(texts, [("grain",)] * 4)
     model = train_br(config, every, every, RunFolder.start(tmp_path / "run", config), Silent())
     assert [row.tolist() for row in model.infer(["any rye"], Request()).chosen] == [[0]]
+
+
+@pytest.mark.parametrize("model", ["br", "cc", "lp"])
+def test_training_counts_validation_labels_that_it_never_saw(
+    model: str, small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    tune = Examples(tune.texts, [(*labels, "whaling") for labels in tune.label_sets])
+    config = build_config(model=model, assignments=["linear.c=[1]"])
+    run = RunFolder.start(tmp_path / "run", config)
+    tagger = training_of(model)(config, learn, tune, run, Silent())
+    (record,) = run.records()
+    assert record["micro_f1"] == evaluate_tagger(tagger, tune).metrics["micro_f1"]
+    # 32 documents miss one label each, so that recall is at most 1 - 32 / all labels.
+    labels = sum(map(len, tune.label_sets))
+    assert record["micro_recall"] <= (labels - 32) / labels

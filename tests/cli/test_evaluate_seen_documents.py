@@ -218,7 +218,10 @@ def test_the_hashes_may_be_deleted(seq2set, run: Path, tmp_path: Path) -> None:
 
 def test_what_a_rule_was_tuned_on_is_seen_as_well(seq2set, run: Path, tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text(HEAD + "\n".join(rows(60, seed=9)) + "\n", encoding="utf-8")
-    assert seq2set("tune", "--thresholds", run, "--data", tmp_path / "other.csv").code == 0
+    saved = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))
+    saved["facts"]["rule"] = {"kind": "global", "thresholds": [1.0]}  # one that any other is better than
+    _rewrite(run / "model" / "config.json", json.dumps(saved))
+    assert "->" in seq2set("tune", "--thresholds", run, "--data", tmp_path / "other.csv").out
     outcome = seq2set("evaluate", run, "--data", tmp_path / "other.csv", "--include-seen", "--json")
     found = json.loads(outcome.out)
     assert (found["trained_on"], found["used_for_tuning"]) == (0, 60)

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from seq2set.bundle import renew_model
 from seq2set.config import load_config
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.rules import global_rule
 from seq2set.runs import RunFolder
 
 
@@ -81,11 +85,25 @@ def test_without_optuna_tune_says_how_to_install_it(
 def test_tune_thresholds_prints_what_it_gains(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(br_run.path, run)
+    nothing = global_rule(float(np.nextafter(np.float32(1), np.float32(2)))).to_dict()
+    saved = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))
+    renew_model(run, facts=saved["facts"] | {"rule": nothing}, about=saved["about"], card="")
     outcome = seq2set("tune", "--thresholds", run, "--kind", "top-k", "--metric", "micro_f1")
     assert outcome.code == 0, outcome.err
     rule, figures = outcome.out.splitlines()
     assert rule == "it gives the best label of each text (top-k)"
-    assert figures.startswith("micro_f1 on 32 documents: ")
-    before, after = (float(part) for part in figures.rsplit(": ", 1)[1].split(" -> "))
-    # Every tenth document has no label, and a third of the others has two: one label a text is worse.
-    assert after < before
+    assert figures.startswith("micro_f1 on 32 documents: 0.0000 -> 0.8")
+
+
+def test_tune_thresholds_keeps_a_rule_that_is_better(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(br_run.path, run)
+    before = (run / "model" / "config.json").read_bytes()
+    outcome = seq2set("tune", "--thresholds", run, "--kind", "top-k", "--metric", "micro_f1")
+    assert outcome.code == 0, outcome.err
+    # Every tenth document has no label, and a third of the others has two: one label per text is worse.
+    rule, figures = outcome.out.splitlines()
+    assert rule.startswith("the present rule is kept: it gives every label that scores at least ")
+    assert figures == "micro_f1 on 32 documents: 1.0000"
+    assert "a rule that gives the best label of each text is not better: micro_f1 0.8" in outcome.err
+    assert (run / "model" / "config.json").read_bytes() == before

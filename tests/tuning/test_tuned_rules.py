@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seq2set.bundle import load_model
+from seq2set.bundle import load_model, renew_model
 from seq2set.config import build_config
 from seq2set.corpora.document import Document
 from seq2set.corpora.prepared import PreparedCorpus
@@ -17,14 +18,25 @@ from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import CorpusError, InputError, UnknownNameError
 from seq2set.evaluation import evaluate_tagger
+from seq2set.metrics import Counts
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Silent
+from seq2set.rules import Rule, global_rule, top_rule
 from seq2set.runs import RunFolder
-from seq2set.thresholds import best_rule
+from seq2set.thresholds import best_rule, present_score
 from seq2set.tuning.rules import tune_rule
 from seq2set.workflows import evaluate, train
 from tiny_networks import tiny_config
+
+DRAW = random.Random(2)
+WORDS = {"grain": "wheat", "oil": "crude", "trade": "tariff", "money": "bank"}
+NOISE = [(" ".join(DRAW.choices([*WORDS.values()], k=4)), DRAW.choice([*WORDS])) for _ in range(40)]
+"""Texts whose words say nothing about their labels"""
+
+
+NOTHING = global_rule(float(np.nextafter(np.float32(1), np.float32(2))))
+"""A rule that every other one is better than"""
 
 
 class Notes(Silent):
@@ -39,8 +51,17 @@ class Notes(Silent):
 
 @pytest.fixture
 def model(br_run: RunFolder, tmp_path: Path) -> Path:
-    """A copy of the model that a test may change."""
-    return Path(shutil.copytree(br_run.model, tmp_path / "copy" / "model"))
+    """A copy of the model that a test may change, with a rule that gives no label at all."""
+    folder = Path(shutil.copytree(br_run.model, tmp_path / "copy" / "model"))
+    give(folder, NOTHING)
+    return folder
+
+
+def give(folder: Path, rule: Rule) -> None:
+    """Put a rule into a model folder, whether it is good or not."""
+    saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    facts = saved["facts"] | {"rule": rule.to_dict()}
+    renew_model(folder, facts=facts, about=saved["about"], card="")
 
 
 @pytest.mark.parametrize("kind", ["global", "top-k", "per-label"])
@@ -123,6 +144,7 @@ def test_it_says_what_was_tried_and_which_labels_are_too_rare(model: Path, tmp_p
     folder = tmp_path / "few"
     prepare(documents, folder, name="few", source="", licence="", plan=SplitPlan("given", valid=0))
     notes = Notes()
+    give(model, NOTHING)
     tune_rule(model, kind="per-label", data=str(folder), progress=notes)
     assert notes.said == [
         "3 of 4 labels stand in fewer than 5 of the documents: they take the threshold that is best for all "
@@ -153,6 +175,7 @@ def test_what_the_training_set_aside_is_tuned_on(tmp_path: Path) -> None:
 def test_a_decoder_is_decided_in_one_search_only(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
     config = tiny_config(f'data.corpus="{small_corpus.folder}"', "warm_start.epochs=3", model="seq2set-simp")
     run, notes = train(config, tmp_path / "run"), Notes()
+    give(run.model, NOTHING)
     validation = Predictor.open(run.path).about["validation"]
     with pytest.raises(InputError, match="search is 'beam', which needs no rule; only 'marginal' can have"):
         tune_rule(run.path, search="beam")
@@ -186,3 +209,51 @@ def test_tuned_twice_it_is_the_same(model: Path) -> None:
     assert second.rule == first.rule
     assert second.before == first.after
     assert np.isclose(second.after["micro_f1"], first.after["micro_f1"])
+
+
+def test_a_rule_that_is_worse_is_not_stored(model: Path) -> None:
+    best = tune_rule(model, kind="global").rule
+    before, notes = (model / "config.json").read_bytes(), Notes()
+    tuned = tune_rule(model, kind="top-k", progress=notes)
+    assert (tuned.kept, tuned.rule) == (True, best)
+    # Every tenth document has no label and every third two: whatever k is, some documents get it wrong.
+    assert tuned.before["micro_f1"] == tuned.after["micro_f1"] == 1
+    assert notes.said[0].startswith(
+        "a rule that gives the best label of each text is not better: micro_f1 0.8"
+    )
+    assert "where the present rule has" in notes.said[0]
+    assert (model / "config.json").read_bytes() == before
+
+
+def test_a_rule_that_only_fits_the_documents_it_was_tuned_on_is_not_stored(
+    model: Path, tmp_path: Path
+) -> None:
+    # Words and labels are drawn apart: what thresholds of their own gain is chance.
+    rows = [f"{words} {n},{label}" for n, (words, label) in enumerate(NOISE)]
+    (tmp_path / "noise.csv").write_text("text,labels\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    give(model, global_rule(0.0))  # gives all labels: micro-F1 2 / (4 + 1)
+    tuned = tune_rule(model, kind="per-label", data=str(tmp_path / "noise.csv"))
+    scores = load_model(model).infer([row.split(",")[0] for row in rows], Request()).scores
+    labels = load_model(model).labels.indicator([(label,) for _, label in NOISE])
+    found = best_rule("per-label", scores, labels, "micro_f1")
+    assert found.score > 0.4 > found.held_out["per-label"]
+    assert (tuned.kept, tuned.before["micro_f1"]) == (True, 0.4)
+    assert load_model(model).rule == global_rule(0.0)
+
+
+def test_a_rule_tuned_on_these_documents_is_judged_as_its_kind_is_on_others() -> None:
+    draw = np.random.default_rng(4)
+    scores, actual = draw.random((30, 3)).astype(np.float32), draw.random((30, 3)) < 0.4
+    tuned = best_rule("per-label", scores, actual, "micro_f1")
+    assert present_score(tuned.rule, scores, actual, "micro_f1") == tuned.held_out["per-label"] < tuned.score
+    # Any other rule was not made here, and its figure is what it reaches: the best two of three labels.
+    expected = Counts.of(top_rule(2).given(scores), actual).metrics()["micro_f1"]
+    assert present_score(top_rule(2), scores, actual, "micro_f1") == expected
+
+
+def test_the_labels_figures_are_renewed_with_the_others(model: Path) -> None:
+    tuned = tune_rule(model, kind="top-k")
+    about = Predictor.open(model).about
+    mean = np.mean([row["f1"] for row in about["per_label"]])
+    assert mean == pytest.approx(tuned.after["macro_f1"])
+    assert about["validation"]["macro_f1"] == tuned.after["macro_f1"]

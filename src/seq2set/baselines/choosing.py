@@ -1,6 +1,6 @@
 """The search over C: fit for each, tune the decision on validation, keep the best.
 
-Shapes: N documents of the validation split, L labels.
+Shapes: N documents of the validation split, L labels, U labels of it that training never saw.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def undecided(sigmoid: Sigmoid) -> float:
 def best_candidate(
     config: Config, targets: csr_matrix, run: RunFolder, fit: Callable[[float], Scored[Machine]]
 ) -> Candidate[Machine]:
-    """Fit for each C of the settings until the next does no better on the validation `targets` (N, L)."""
+    """Fit for each C of the settings until the next does no better on the validation `targets`.
+
+    These are (N, L + U): U labels that training never saw count as missed, as they do in every evaluation.
+    """
     best: Candidate[Machine] | None = None
     for c in sorted(config.linear.c):
         candidate = _candidate(config, targets, run, c, fit)
@@ -71,7 +74,7 @@ def _candidate(
     scored = fit(c)
     threshold = _threshold(config, scored, targets)
     rule = global_rule(threshold)
-    reached = Counts.of(rule.given(scored.scores), targets).metrics()
+    reached = Counts.of_known(rule.given(scored.scores), targets).metrics()
     if not any(record["c"] == c for record in run.records()):
         seconds = round(time.perf_counter() - began, 3)
         run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})

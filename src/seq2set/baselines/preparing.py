@@ -24,6 +24,8 @@ class Prepared(NamedTuple):
     train_targets: csr_matrix
     valid: csr_matrix
     valid_targets: csr_matrix
+    valid_actual: csr_matrix
+    """The same, with the labels that `train` does not have behind the others"""
 
 
 def prepare(
@@ -54,6 +56,7 @@ def prepare(
         labels.indicator(train.label_sets),
         valid_matrix,
         labels.indicator(valid.label_sets),
+        labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
     )
 
 

@@ -5,11 +5,14 @@ not right only adds mistakes, in every metric here, so the best threshold lies r
 label that is right, or above all scores: only those are tried. Of equally good thresholds the highest is
 taken, which gives the fewest labels. The value lies midway to the next lower score, at the lowest score
 where there is none, and right above the highest where nothing is to be given.
+
+What is right may have more columns than there are scores: the last ones are labels that the model does not
+know. Nobody can give them, and they count as missed, as they do wherever a model is measured.
 """
 
 from __future__ import annotations
 
-from seq2set.thresholds.best import KINDS, LEAST, TunedRule, best_rule, refuse_unknown
+from seq2set.thresholds.best import KINDS, LEAST, TunedRule, best_rule, present_score, refuse_unknown
 from seq2set.thresholds.one import GRID, Threshold, best_threshold
 
 __all__ = [
@@ -20,5 +23,6 @@ __all__ = [
     "TunedRule",
     "best_rule",
     "best_threshold",
+    "present_score",
     "refuse_unknown",
 ]

@@ -5,6 +5,7 @@ Shapes: N documents, L labels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -36,8 +37,8 @@ class TunedRule(NamedTuple):
     score: float
     rare: int = 0
     """How many labels were too rare for a threshold of their own"""
-    held_out: dict[RuleKind, float] | None = None
-    """What each kind reached on documents held out from its tuning, where all were tried"""
+    held_out: Mapping[RuleKind, float] = {}
+    """What each kind that was tried reached on documents held out from its tuning"""
 
 
 def best_rule(
@@ -56,11 +57,10 @@ def best_rule(
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     refuse_unfit(scores, indicator)
     right = indicator.toarray()
-    if kind != "best":
-        return _tuned(kind, scores, right, metric, least)
-    reached = {one: _held_out(one, scores, right, metric, least) for one in RULES}
-    winner = RULES[0]
-    for other in RULES[1:]:
+    kinds = [one for one in RULES if kind in (one, "best")]
+    reached = {one: _held_out(one, scores, right, metric, least) for one in kinds}
+    winner = kinds[0]
+    for other in kinds[1:]:
         if is_better(reached[other], reached[winner], metric):
             winner = other
     return _tuned(winner, scores, right, metric, least)._replace(held_out=reached)
@@ -74,6 +74,21 @@ def refuse_unknown(kind: str, metric: str) -> None:
         raise UnknownNameError("metric", metric, get_args(Metric))
 
 
+def present_score(
+    present: Rule, scores: NDArray[Any], actual: Indicators, metric: Metric, *, least: int = LEAST
+) -> float:
+    """Return what a rule reaches, fit to be compared with what another reaches on documents held out.
+
+    A rule that tuning on these very documents gives again was tuned on them: its figure here is too good,
+    and what its kind reaches on documents held out in turn stands for it.
+    """
+    scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
+    right = indicator.toarray()
+    if _tuned(present.kind, scores, right, metric, least).rule == present:
+        return _held_out(present.kind, scores, right, metric, least)
+    return Counts.of_known(present.given(scores), indicator).metrics()[metric]
+
+
 def _held_out(
     kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: Metric, least: int
 ) -> float:
@@ -84,7 +99,7 @@ def _held_out(
         # A single document cannot be held out from itself.
         seen = rest if rest.any() else held
         given[held] = _tuned(kind, scores[seen], right[seen], metric, least).rule.given(scores[held])
-    return Counts.of(given, right).metrics()[metric]
+    return Counts.of_known(given, right).metrics()[metric]
 
 
 def _tuned(
@@ -95,10 +110,10 @@ def _tuned(
     shared = best_threshold(scores, right, metric).value
     if kind == "global":
         return _measured(global_rule(shared), scores, right, metric)
-    free = np.flatnonzero(right.sum(axis=0) >= max(least, 1))
+    free = np.flatnonzero(right[:, : scores.shape[1]].sum(axis=0) >= max(least, 1))
     rule = label_rule(best_thresholds(scores, right, metric, shared, free))
-    return _measured(rule, scores, right, metric)._replace(rare=right.shape[1] - len(free))
+    return _measured(rule, scores, right, metric)._replace(rare=scores.shape[1] - len(free))
 
 
 def _measured(rule: Rule, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: Metric) -> TunedRule:
-    return TunedRule(rule, Counts.of(rule.given(scores), right).metrics()[metric])
+    return TunedRule(rule, Counts.of_known(rule.given(scores), right).metrics()[metric])

@@ -24,7 +24,8 @@ class _Documents:
 
     def __init__(self, given: NDArray[np.bool_], right: NDArray[np.bool_], metric: Metric):
         self.given, self.right, self.metric = given, right, metric  # (N, L)
-        self.sizes, self.hits, self.actual = given.sum(axis=1), (given & right).sum(axis=1), right.sum(axis=1)
+        self.sizes, self.actual = given.sum(axis=1), right.sum(axis=1)
+        self.hits = (given & right[:, : given.shape[1]]).sum(axis=1)
 
     def gains(self, label: int) -> NDArray[np.float64]:
         """Return how much better each document is with the label than without it, all else as it is."""

@@ -41,7 +41,7 @@ def _midway(upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
 
 def refuse_unfit(scores: NDArray[Any], right: sparse.csr_matrix[Any]) -> None:
     """Refuse scores and labels among which no threshold can be found."""
-    if scores.shape != right.shape or not scores.size:
+    if len(scores) != right.shape[0] or scores.shape[1] > right.shape[1] or not scores.size:
         raise InputError(
             f"scores have the shape {scores.shape} and labels {right.shape}; both must be equal, not empty"
         )

@@ -36,11 +36,11 @@ def best_threshold(scores: NDArray[Any], actual: Indicators, metric: Metric, *, 
         raise UnknownNameError("metric", metric, get_args(Metric))
     scores, right = np.asarray(scores), as_indicator(actual)
     refuse_unfit(scores, right)
-    rows = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))
-    cuts = cuts_of(scores, scores[rows, right.indices])
+    rows, columns = right[:, : scores.shape[1]].nonzero()
+    cuts = cuts_of(scores, scores[rows, columns])
     if metric in ("micro_f1", "hamming_loss"):
         missed = missed if metric == "micro_f1" else 0
-        return _from_totals(cuts, right.nnz + missed, scores.size, metric)
+        return _from_totals(cuts, right.nnz + missed, right.shape[0] * right.shape[1], metric)
     return _from_grid(_thinned(cuts.values), scores, right, metric)
 
 
@@ -70,7 +70,7 @@ def _from_grid(
     for value in values[::-1]:
         kept = above >= value
         rows, columns, above = rows[kept], columns[kept], above[kept]
-        given = sparse.csr_matrix((np.ones(len(above), dtype=bool), (rows, columns)), shape=scores.shape)
+        given = sparse.csr_matrix((np.ones(len(above), dtype=bool), (rows, columns)), shape=right.shape)
         reached = Counts.of(given, right).metrics()[metric]
         if reached >= best.score:
             best = Threshold(float(value), reached)

@@ -27,12 +27,15 @@ def best_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: Metric) 
 
 def _by_number(scores: NDArray[Any], right: NDArray[np.bool_]) -> Iterator[Counts]:
     """Count what the best label gives, then the best two, and so on, each from the one before."""
-    documents, labels = scores.shape
+    documents, known = scores.shape
+    labels = right.shape[1]
     order = np.argsort(-scores, axis=1, kind="stable")
-    found = np.take_along_axis(right, order, axis=1)  # (N, L) whether the best, second best ... is right
+    found = np.take_along_axis(
+        right[:, :known], order, axis=1
+    )  # (N, L) whether the best, second best ... is right
     sizes, actual = right.sum(axis=1), right.sum(axis=0)
     hits, both, given = (np.zeros(size, np.int64) for size in (documents, labels, labels))
-    for number in range(1, labels + 1):
+    for number in range(1, known + 1):
         label, hit = order[:, number - 1], found[:, number - 1]
         hits += hit
         both += np.bincount(label[hit], minlength=labels)

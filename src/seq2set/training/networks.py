@@ -141,9 +141,8 @@ def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
         value = 0.5
     elif wanted == "tuned":
         scores = tagger.infer(valid.texts, Request(search="marginal")).scores
-        actual = tagger.labels.indicator(valid.label_sets)
-        missed = tagger.labels.unknown(valid.label_sets)
-        value = best_threshold(scores, actual, tagger.config.decision.metric, missed=missed).value
+        actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
+        value = best_threshold(scores, actual, tagger.config.decision.metric).value
     else:
         value = wanted
     return replace(tagger, rule=global_rule(value))

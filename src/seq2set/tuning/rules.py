@@ -9,24 +9,27 @@ from seq2set.bundle import read_seen, renew_model
 from seq2set.cards import model_card
 from seq2set.config.settings import Metric
 from seq2set.errors import CorpusError
+from seq2set.metrics import is_better
 from seq2set.predictions import Request
 from seq2set.predictor import Predictor
 from seq2set.progress import Progress, Silent
 from seq2set.rules import Rule, RuleKind
 from seq2set.seen_texts import SeenTexts
 from seq2set.tagger import Tagger
-from seq2set.thresholds import LEAST, TunedRule, best_rule, refuse_unknown
-from seq2set.tuning.scoring import Material, material, scored
+from seq2set.thresholds import LEAST, TunedRule, best_rule, present_score, refuse_unknown
+from seq2set.tuning.scoring import Material, Scored, material, scored
 
 
 class TunedModel(NamedTuple):
-    """A model's new rule, and its metrics on the documents that it was tuned on, before and after."""
+    """The rule that a model has now, and its metrics on the documents to tune on, before and after."""
 
     kind: RuleKind
     rule: Rule
     before: dict[str, float]
     after: dict[str, float]
     documents: int
+    kept: bool = False
+    """Whether no better rule was found, so that the model has the one that it had"""
 
 
 def tune_rule(
@@ -39,12 +42,15 @@ def tune_rule(
     search: str | None = None,
     progress: Progress | None = None,
 ) -> TunedModel:
-    """Find the rule of a kind that is best for a metric, and put it into the model's folder.
+    """Find the rule of a kind that is best for a metric; put it into the model's folder where it is better.
 
     It is found on the validation split of the model's own corpus, on a split of another one, or on the
     whole of another plain file, without the documents that the model was trained on; see `best_rule` for
     the kinds. Labels that fewer than `LEAST` of the documents have take the threshold that is best for all
     labels together. Of a decoder's searches a rule decides `marginal` only.
+
+    The present rule is kept unless the new one is better on documents held out in turn from its tuning, and
+    not worse on all of them.
     """
     refuse_unknown(kind, metric)
     progress = progress or Silent()
@@ -56,12 +62,30 @@ def tune_rule(
         progress.note(sentence)
     _refuse_unknown_labels(tagger, documents)
     judged = scored(tagger, documents.part, search or "marginal", progress)
-    found = best_rule(kind, judged.scores, judged.known, cast("Metric", metric))
-    before, after = judged.metrics(tagger.rule), judged.metrics(found.rule)
-    tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
-    _store(model, predictor, tuned, documents, metric, seen)
+    found = best_rule(kind, judged.scores, judged.right, cast("Metric", metric))
     _tell(found, tagger, progress)
+    before, after = (judged.counts(rule).metrics() for rule in (tagger.rule, found.rule))
+    if reason := _reason_to_keep(found, tagger.rule, judged, cast("Metric", metric)):
+        progress.note(reason)
+        return TunedModel(tagger.rule.kind, tagger.rule, before, before, len(documents.part), kept=True)
+    tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
+    _store(model, predictor, tuned, documents, metric, seen, judged)
     return tuned
+
+
+def _reason_to_keep(found: TunedRule, present: Rule, judged: Scored, metric: Metric) -> str | None:
+    """Return why the present rule is kept, or None where the one that was found is better."""
+    if found.rule == present:
+        return "the model has this rule already"
+    now, then = (judged.counts(rule).metrics()[metric] for rule in (present, found.rule))
+    held_out = found.held_out[found.rule.kind]
+    fair = present_score(present, judged.scores, judged.right, metric)
+    if is_better(held_out, fair, metric) and not is_better(now, then, metric):
+        return None
+    return (
+        f"a rule that gives {found.rule.in_words()} is not better: {metric} {held_out:.4f} on documents held "
+        f"out in turn and {then:.4f} on all, where the present rule has {fair:.4f} and {now:.4f}"
+    )
 
 
 def _refuse_unknown_labels(tagger: Tagger, documents: Material) -> None:
@@ -76,7 +100,13 @@ def _refuse_unknown_labels(tagger: Tagger, documents: Material) -> None:
 
 
 def _store(
-    model: Path, predictor: Predictor, tuned: TunedModel, documents: Material, metric: str, seen: SeenTexts
+    model: Path,
+    predictor: Predictor,
+    tuned: TunedModel,
+    documents: Material,
+    metric: str,
+    seen: SeenTexts,
+    judged: Scored,
 ) -> None:
     renewed = documents.own and _rule_decides(predictor.tagger)
     record = {
@@ -91,6 +121,8 @@ def _store(
     about: dict[str, Any] = predictor.about | {"tuned": record}
     if renewed:
         about["validation"] = tuned.after
+        per_label = judged.counts(tuned.rule).per_label(judged.names)
+        about["per_label"] = [label._asdict() for label in per_label]
     parts = predictor.tagger.parts()
     facts = dict(parts.facts) | {"rule": tuned.rule.to_dict()}
     card = model_card(parts.config, about, facts)
@@ -98,7 +130,7 @@ def _store(
 
 
 def _tell(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
-    if found.held_out:
+    if len(found.held_out) > 1:
         tried = ", ".join(f"{kind} {value:.4f}" for kind, value in found.held_out.items())
         progress.note(f"on documents held out in turn: {tried}")
     if found.rare:

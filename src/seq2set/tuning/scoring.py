@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from seq2set.errors import CorpusError, InputError
-from seq2set.evaluation import BATCH, with_unseen
+from seq2set.evaluation import BATCH
 from seq2set.metrics import Counts
 from seq2set.predictions import Request, Scores
 from seq2set.predictor import Predictor
@@ -42,19 +42,14 @@ class Scored(NamedTuple):
 
     scores: Scores  # (N, L)
     right: csr_matrix  # (N, L + U)
+    names: tuple[str, ...]
+    """Of the L + U labels"""
     readable: npt.NDArray[np.bool_]
     """Whether the model knows a word of each document, (N,); the others get no label."""
 
-    @property
-    def known(self) -> csr_matrix:
-        """What is right of the labels that the model knows, (N, L)."""
-        return self.right[:, : self.scores.shape[1]]
-
-    def metrics(self, rule: Rule) -> dict[str, float]:
-        """Measure a rule; labels that the model does not know are misses, as they are for `evaluate`."""
-        unknown = self.right.shape[1] - self.scores.shape[1]
-        given = rule.given(self.scores) & self.readable[:, None]
-        return Counts.of(np.pad(given, ((0, 0), (0, unknown))), self.right).metrics()
+    def counts(self, rule: Rule) -> Counts:
+        """Count what a rule gives; labels that the model does not know are misses, as for `evaluate`."""
+        return Counts.of_known(rule.given(self.scores) & self.readable[:, None], self.right)
 
 
 def material(
@@ -116,7 +111,7 @@ def _opened(predictor: Predictor, data: str | None, split: str | None, progress:
 
 def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> Scored:
     """Score every document once."""
-    labels, scores, sets, readable = with_unseen(tagger.labels, part), [], [], []
+    labels, scores, sets, readable = tagger.labels.with_unseen(part.labels()), [], [], []
     with progress.stage("score", len(part)) as advance:
         for documents in part.iter_batches(BATCH):
             answer = tagger.infer([document.text for document in documents], Request(search=search))
@@ -127,4 +122,4 @@ def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> 
             scores.append(np.where(readable[-1][:, None], answer.scores, 0))
             sets += [document.labels for document in documents]
             advance(len(documents))
-    return Scored(np.concatenate(scores), labels.indicator(sets), np.concatenate(readable))
+    return Scored(np.concatenate(scores), labels.indicator(sets), labels.names, np.concatenate(readable))

@@ -59,7 +59,7 @@ def test_prepare_twice_needs_force(seq2set, csv: Path, tmp_path: Path) -> None:
 def test_long_documents_are_removed_and_counted(seq2set, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(CSV + f"long,{'word ' * 501},a\n", encoding="utf-8")
-    outcome = seq2set("data", "prepare", "long", "--from", path)
+    outcome = seq2set("data", "prepare", "long", "--from", path, "--max-words", 500)
     assert "1 document of more than 500 words was removed" in outcome.out
     kept = seq2set("data", "prepare", "long", "--from", path, "--max-words", "0", "--force")
     assert "removed" not in kept.out

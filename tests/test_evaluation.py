@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from seq2set.corpora.document import Document
@@ -9,8 +11,10 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import CorpusError, InputError, UnknownNameError
-from seq2set.predictions import Request
+from seq2set.evaluation import evaluate_tagger
+from seq2set.predictions import Inference, Request
 from seq2set.runs import RunFolder
+from seq2set.vocabulary import Labels
 from seq2set.workflows import evaluate, sample_predictions, train
 
 
@@ -55,6 +59,25 @@ def test_the_curve_gives_nothing_to_documents_without_a_known_word(br_run: RunFo
     assert result.no_known_words == 2
     assert result.curve[0].recall == pytest.approx(result.metrics["micro_recall"]) == pytest.approx(1 / 3)
     assert result.curve[0].precision == pytest.approx(result.metrics["micro_precision"])
+
+
+class Halves:
+    """Gives every label the score 0.5, and none of them away."""
+
+    labels = Labels(("a", "b"), (2, 1))
+
+    def infer(self, texts: Sequence[str], request: Request) -> Inference:
+        return Inference(np.full((len(texts), 2), 0.5, np.float32), [np.empty(0, np.intp) for _ in texts])
+
+
+def test_a_score_that_equals_the_threshold_counts_in_the_curve(tmp_path: Path) -> None:
+    parts = {"x": "train", "y": "test", "z": "test"}
+    corpus = corpus_of([Document(text, text, ("a",), part) for text, part in parts.items()], tmp_path / "c")
+    curve = evaluate_tagger(Halves(), corpus.split("test")).curve  # type: ignore[arg-type]
+    # At 0.5 all four labels are given, two of which are right: P 1/2, R 1. At 0.51 none is.
+    at = {round(point.threshold, 2): point for point in curve}
+    assert (at[0.5].precision, at[0.5].recall) == (0.5, 1)
+    assert (at[0.51].precision, at[0.51].recall) == (0, 0)
 
 
 def test_the_rule_that_decided_is_told(br_run: RunFolder) -> None:

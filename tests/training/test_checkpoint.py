@@ -76,6 +76,19 @@ def test_the_next_update_is_the_one_that_would_have_been(tmp_path: Path) -> None
     assert [state["step"].item() for state in after.state.values()] == [4.0] * 4
 
 
+def test_the_averaged_weights_come_back(tmp_path: Path) -> None:
+    first, second = network(1), network(2)
+    optimizer, before, after = adam(first), averaged(first), averaged(second)
+    for seed in range(3):
+        update(first, optimizer, seed)
+        before.add(seed + 1)
+    save_checkpoint(tmp_path, PLACE, first, optimizer, before)
+    load_checkpoint(tmp_path, second, adam(second), after)
+    assert after.tensors().keys() == before.tensors().keys() != set()
+    assert all(torch.equal(value, before.tensors()[name]) for name, value in after.tensors().items())
+    assert not torch.equal(after.tensors()["0.weight"], second.state_dict()["0.weight"])  # not the weights
+
+
 def test_an_optimiser_without_memory_comes_back_without(tmp_path: Path) -> None:
     first, second = network(1), network(2)
     save_checkpoint(tmp_path, Place(), first, adam(first), averaged(first))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from seq2set.config import build_config
 from seq2set.corpora.document import Document
@@ -21,6 +22,10 @@ from seq2set.workflows import train
 # Numbers depend on how many threads add them up, and tests compare them to the last bit; it is the tests that
 # run side by side. This must be said before torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How long an example takes says more about what else the machine does than about the code.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 SIGNS = {
     "grain": ("wheat", "harvest", "bushels"),

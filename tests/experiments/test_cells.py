@@ -36,6 +36,12 @@ def test_a_cell_says_what_came_out(results: list[CellResult], compared: Options)
     assert br.answers.metrics() == pytest.approx({name: br.metrics[name] for name in br.answers.metrics()})
 
 
+def test_a_cell_is_measured_on_the_test_documents(results: list[CellResult], compared: Options) -> None:
+    corpus = PreparedCorpus.open(Path(compared.data))
+    wanted = [document.id for batch in corpus.split("test").iter_batches(100) for document in batch]
+    assert sorted(results[0].answers.ids) == sorted(wanted)
+
+
 def test_a_cell_says_which_phase_gave_its_weights(results: list[CellResult], compared: Options) -> None:
     br, network = results[0], results[1]
     looks = RunFolder(network.folder).records()

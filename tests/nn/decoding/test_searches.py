@@ -38,7 +38,10 @@ def generator(seed: int = 0) -> torch.Generator:
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     labels=st.integers(1, 7), documents=st.integers(1, 5), seed=st.integers(0, 999), layers=st.integers(1, 2)
 )

@@ -21,7 +21,8 @@ def test_a_mutant_is_a_change_that_compiles() -> None:
     for one in MUTANTS:
         path = ROOT / "src/seq2set" / one["file"]
         assert one["old"] != one["new"], one["name"]
-        compile(path.read_text("utf-8").replace(one["old"], one["new"]), one["name"], "exec")
+        if path.suffix == ".py":
+            compile(path.read_text("utf-8").replace(one["old"], one["new"]), one["name"], "exec")
 
 
 def test_the_tests_that_must_notice_it_are_there() -> None:

@@ -2,7 +2,8 @@
 
 - `greedy`: the likeliest label at each step; a label's score is the probability of its step.
 - `beam`: the likeliest of several sequences; a label's score is its share in all that were kept.
-- `set-beam`: the same over sets, in which the orders of a set count together.
+- `set-beam`: the same over sets, in which the orders of a set count together: all of them for sets of up to
+  five labels, some drawn at random for larger ones.
 - `marginal`: no one sequence, but each label's probability over many sampled sets, for a threshold to decide.
 
 Letters: B texts, K hypotheses a text, S labels, L labels in all.

@@ -132,6 +132,18 @@ def test_all_sets_within_a_limit_have_probability_one_together(world: World, lim
     torch.testing.assert_close(found.set_log_prob.exp().sum(1), torch.ones(6), atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize(("width", "missed"), [(5, 1), (16, 0)])
+def test_the_sets_found_have_their_own_probabilities(world: World, width: int, missed: int) -> None:
+    wrong = 0
+    for seed in range(20):
+        policy = world(labels=4, documents=3, seed=seed)
+        every, found = exhaustive_sets(policy), set_beam_search(policy, width=width)
+        sets = numbers(found.labels, 4)
+        torch.testing.assert_close(found.set_log_prob.exp(), every.gather(1, sets), atol=1e-5, rtol=1e-4)
+        wrong += int((sets[:, 0] != every.argmax(1)).sum())
+    assert wrong <= missed  # of 60; a beam of 16 meets all sets
+
+
 @pytest.mark.parametrize("width", [2, 3])
 def test_merging_finds_the_best_set_more_often(world: World, width: int) -> None:
     plain = merged = 0

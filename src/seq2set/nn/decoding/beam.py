@@ -3,7 +3,9 @@
 A hypothesis' score is the sum of its log-probabilities, `eos` included, without any correction for length:
 an ended hypothesis keeps its place as long as it is among the best, and a search is over when all have ended.
 
-In a set beam the orders in which one set was reached count together (see `merging`).
+In a set beam the orders in which one set was reached count together (see `merging`), and the sets that were
+found are scored again in all their orders (see `rescoring`): of these sets the probabilities are then exact
+up to `rescoring.EXACT` labels, and estimated beyond. A set that the beam never met is not found.
 
 Letters: B documents, K hypotheses a document, S labels so far, L labels.
 """
@@ -26,6 +28,7 @@ from seq2set.nn.decoding.policy import (
     step_limit,
     with_emitted,
 )
+from seq2set.nn.decoding.rescoring import rescored_sets
 from seq2set.nn.decoding.rollout import label_masks
 from seq2set.nn.decoding.rows import worth_leaving
 from seq2set.nn.decoding.teaching import attention_along
@@ -42,7 +45,7 @@ class Hypotheses(NamedTuple):
     log_prob: Tensor
     """(B, K) of this order, `eos` included"""
     set_log_prob: Tensor
-    """(B, K) of this set as far as the search saw its orders; the hypotheses are ranked by it"""
+    """(B, K) of this set, or without sets the same as `log_prob`; the hypotheses are ranked by it"""
     attention: tuple[Tensor, ...] = ()
     """(B, K, S, T) for each source: where each label looked; 0 after the last"""
 
@@ -115,7 +118,17 @@ def _search(
         state = policy.advance(state, previous)
     ended.append(_Ended(documents, beam))
     found = _gathered(ended, whole.documents, symbols)
+    if merge and width > 1:  # a beam of one is greedy decoding, and ranks nothing
+        found = _ranked_again(whole, found, max_steps)
     return found._replace(attention=attention_along(whole, found.labels)) if keep_attention else found
+
+
+def _ranked_again(policy: Policy[S], found: Hypotheses, max_steps: int | None) -> Hypotheses:
+    """Give each set its own probability, and the sets of a document their ranks by it."""
+    again = rescored_sets(policy, found.labels, found.log_prob, max_steps)
+    order = again.set_log_prob.argsort(dim=1, descending=True, stable=True)
+    ranked = [_of_parents(part, order) for part in (again.labels, found.lengths, again.log_prob)]
+    return Hypotheses(*ranked, _of_parents(again.set_log_prob, order))
 
 
 def _first_beam(policy: Policy[S], width: int) -> _Beam:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from seq2set.nn.decoding.policy import Policy, S
-from seq2set.nn.decoding.rollout import Picked, Turn, counted, roll_out
+from seq2set.nn.decoding.rollout import Picked, Turn, counted, gumbel_noise, roll_out
 
 
 @torch.no_grad()
@@ -28,14 +28,9 @@ def marginals(policy: Policy[S], samples: int, *, seed: int = 1, max_steps: int 
     def draw(turn: Turn) -> Picked:
         chances = turn.log_probs[..., :-1].exp().masked_fill(turn.finished[..., None], 0.0)
         sums.index_put_((turn.documents[:, None], turn.hypotheses), chances, accumulate=True)
-        noise = _gumbel(samples, policy.labels + 1, generator).to(policy.device)
+        noise = gumbel_noise(samples, policy.labels + 1, generator).to(policy.device)
         # The likeliest after Gumbel noise is a draw from the distribution itself.
         return counted(turn, (turn.log_probs + noise[turn.hypotheses]).argmax(-1))
 
     roll_out(policy, draw, hypotheses=samples, max_steps=max_steps)
     return sums.mean(1).clamp(0, 1)
-
-
-def _gumbel(samples: int, outputs: int, generator: torch.Generator) -> Tensor:
-    uniform = torch.rand(samples, outputs, generator=generator).clamp(1e-20, 1 - 1e-7)
-    return -torch.log(-torch.log(uniform))

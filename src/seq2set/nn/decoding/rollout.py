@@ -148,6 +148,12 @@ def _forced(turn: Turn, symbols: Symbols) -> Picked:
     return Picked(ending, turn.log_probs.new_zeros(turn.finished.shape))
 
 
+def gumbel_noise(samples: int, outputs: int, generator: torch.Generator) -> Tensor:
+    """Return noise (K, L + 1) after which the likeliest symbol is a draw from the distribution itself."""
+    uniform = torch.rand(samples, outputs, generator=generator).clamp(1e-20, 1 - 1e-7)
+    return -torch.log(-torch.log(uniform))
+
+
 def without_hypotheses(rollout: Rollout) -> Rollout:
     """Drop the axis K of a rollout of one hypothesis a document."""
     states = None if rollout.states is None else rollout.states[:, 0]

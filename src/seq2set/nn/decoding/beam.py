@@ -127,8 +127,12 @@ def _ranked_again(policy: Policy[S], found: Hypotheses, max_steps: int | None) -
     """Give each set its own probability, and the sets of a document their ranks by it."""
     again = rescored_sets(policy, found.labels, found.log_prob, max_steps)
     order = again.set_log_prob.argsort(dim=1, descending=True, stable=True)
-    ranked = [_of_parents(part, order) for part in (again.labels, found.lengths, again.log_prob)]
-    return Hypotheses(*ranked, _of_parents(again.set_log_prob, order))
+    return Hypotheses(
+        _of_parents(again.labels, order),
+        _of_parents(found.lengths, order),
+        _of_parents(again.log_prob, order),
+        _of_parents(again.set_log_prob, order),
+    )
 
 
 def _first_beam(policy: Policy[S], width: int) -> _Beam:

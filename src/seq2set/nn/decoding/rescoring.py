@@ -54,7 +54,7 @@ def rescored_sets(
     """
     labels, log_prob, sums = labels.clone(), log_prob.clone(), log_prob.clone()
     lengths = (labels < policy.labels).sum(-1).masked_fill(log_prob.isneginf(), 0)  # (B, K)
-    for size in lengths.unique().tolist():
+    for size in sorted(set(lengths.flatten().tolist())):
         if size < 2:  # of one order alone
             continue
         orders = math.factorial(size) if size <= EXACT else DRAWS

@@ -34,6 +34,9 @@ from seq2set.nn.decoding.rows import worth_leaving
 from seq2set.nn.decoding.teaching import attention_along
 from seq2set.nn.symbols import Symbols
 
+WIDER = 4
+"""How many times the sets that it returns a set beam keeps at each step."""
+
 
 class Hypotheses(NamedTuple):
     """The best label sequences of each document, best first; a place without one has log-probability -inf."""
@@ -88,8 +91,14 @@ def beam_search(
 def set_beam_search(
     policy: Policy[S], *, width: int, max_steps: int | None = None, keep_attention: bool = False
 ) -> Hypotheses:
-    """Keep the `width` likeliest sets of each document at each step; the orders of a set count together."""
-    return _search(policy, width, max_steps, merge=True, keep_attention=keep_attention)
+    """Return the `width` likeliest sets of each document that were met; the orders of a set count together.
+
+    The search keeps more sets at each step than it returns: a set that is likely in many orders may begin
+    with an unlikely step in each of them.
+    """
+    inner = WIDER * width if width > 1 else width  # a beam of one is greedy decoding
+    found = _search(policy, inner, max_steps, merge=True, keep_attention=keep_attention)
+    return _first_hypotheses(found, width)
 
 
 @torch.no_grad()
@@ -132,6 +141,18 @@ def _ranked_again(policy: Policy[S], found: Hypotheses, max_steps: int | None) -
         _of_parents(found.lengths, order),
         _of_parents(again.log_prob, order),
         _of_parents(again.set_log_prob, order),
+    )
+
+
+def _first_hypotheses(found: Hypotheses, count: int) -> Hypotheses:
+    lengths = found.lengths[:, :count]
+    longest = int(lengths.max())
+    return Hypotheses(
+        found.labels[:, :count, :longest],
+        lengths,
+        found.log_prob[:, :count],
+        found.set_log_prob[:, :count],
+        tuple(part[:, :count, :longest] for part in found.attention),
     )
 
 

@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from seq2set.models.building import build_network
+from seq2set.models.searching import search
+from seq2set.nn.attention import Source
 from seq2set.nn.decoding import greedy
 from tiny_networks import tiny_config, tiny_network
 
@@ -64,3 +66,34 @@ def test_the_prior_moves_logits_and_the_first_state() -> None:
     assert not torch.equal(high.final.first.output, low.final.first.output)
     with pytest.raises(AssertionError, match="built with a linear prior"):
         network(IDS, LENGTHS)
+
+
+def test_the_prior_moves_both_decoders() -> None:
+    policies = tiny_network(tiny_config("prior.enabled=true"))(IDS, LENGTHS, torch.ones(2, 4))
+    assert policies.sequence is not None
+    assert policies.final.bias is not None
+    assert policies.sequence.bias is not None
+    assert torch.equal(policies.sequence.bias, policies.final.bias)
+
+
+def test_decoders_begin_at_the_last_layer_of_the_encoder() -> None:
+    network = tiny_network(tiny_config("encoder.layers=2", model="seq2set-simp")).eval()
+    encoded = network.encoder(IDS, LENGTHS)
+    words = Source(encoded.states, encoded.mask)
+    first, last = (
+        network.set_decoder.given(encoded.final[layer], [words]).start().hidden for layer in (0, 1)
+    )
+    begun = network(IDS, LENGTHS).final.start().hidden
+    assert all(torch.equal(*pair) for pair in zip(begun, last, strict=True))
+    assert not any(torch.equal(*pair) for pair in zip(begun, first, strict=True))
+
+
+def test_marginals_at_a_very_low_temperature_are_the_greedy_set() -> None:
+    policy = tiny_network(tiny_config(model="seq2set-simp")).eval()(IDS, LENGTHS).final
+    settings = tiny_config(model="seq2set-simp").search
+    with torch.no_grad():
+        cold = search("marginal", policy, settings.model_copy(update={"temperature": 1e-6})).scores
+        chosen = search("greedy", policy, settings).sequences
+    assert chosen is not None
+    assert [set(row.nonzero()[0]) for row in cold > 0.5] == [set(one) for one in chosen]
+    assert ((cold < 1e-3) | (cold > 0.999)).all()  # nothing is left to chance

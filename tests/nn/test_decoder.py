@@ -197,3 +197,12 @@ def test_a_tempered_policy_is_sharper_with_the_same_greedy_answer() -> None:
     assert torch.equal(greedy(sharp).labels, greedy(policy).labels)
     assert (greedy(sharp).log_prob > greedy(policy).log_prob).all()
     assert sharp.select(torch.tensor([1])).temperature == 0.5
+
+
+def test_dropout_lies_before_the_output() -> None:
+    torch.manual_seed(0)
+    decoder = AttentionDecoder(4, 3, 6, sources=(3,), start=4, dropout=1.0)
+    features = torch.randn(1, 2, 6 + 3)
+    assert decoder.logits(features).abs().sum().item() == 0  # nothing of the readout is left
+    decoder.eval()
+    assert decoder.logits(features).abs().sum().item() > 0

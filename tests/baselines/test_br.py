@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 from seq2set.baselines.br_training import train_br
 from seq2set.baselines.linear_fitting import fit_linear
 from seq2set.bundle import load_model
+from seq2set.calibration import fit_sigmoid
 from seq2set.config import build_config
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.evaluation import evaluate_tagger
@@ -20,6 +21,7 @@ from seq2set.progress import Silent
 from seq2set.rules import global_rule
 from seq2set.runs import RunFolder
 from seq2set.tagger import Examples
+from seq2set.thresholds import best_threshold
 from seq2set.vocabulary import Words
 from seq2set.workflows import examples
 
@@ -154,3 +156,25 @@ def test_training_counts_validation_labels_that_it_never_saw(
     # 32 documents miss one label each, so that recall is at most 1 - 32 / all labels.
     labels = sum(map(len, tune.label_sets))
     assert record["micro_recall"] <= (labels - 32) / labels
+
+
+def test_sigmoid_and_threshold_are_those_of_the_validation_documents(tmp_path: Path) -> None:
+    learn = Examples(
+        ["wheat harvest", "crude barrels", "wheat crude", "bank"] * 5, [("a",), ("b",), ("a", "b"), ()] * 5
+    )
+    tune = Examples(
+        ["wheat", "wheat bank", "crude", "harvest crude", "bank"], [("a",), (), ("b",), ("a",), ("b",)]
+    )
+    config = settings("linear.c=[1.0]")
+    tagger = train_br(config, learn, tune, RunFolder.start(tmp_path, config), Silent())
+    found = []
+    for part in (tune, learn):
+        margins, right = (
+            tagger.scorer.margins(tagger.features.transform(part.texts)),
+            tagger.labels.indicator(part.label_sets),
+        )
+        sigmoid = fit_sigmoid(margins, right.toarray())
+        found.append((sigmoid, best_threshold(sigmoid(margins), right, "micro_f1").value))
+    assert found[0] != found[1]
+    assert tagger.sigmoid == found[0][0]
+    assert tagger.rule.thresholds == pytest.approx((found[0][1],))

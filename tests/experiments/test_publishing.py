@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ranked_corpora import by_knowledge, give, ranked_options
 
@@ -44,6 +45,15 @@ def test_the_numbers_are_copied_without_what_lies_on_this_machine(
     ]  # fmt: skip
     shown = values["sections"][0]["tables"][0]["rows"][0]
     assert shown == {"models": "BR", "8 to 16": {"value": 1.0}, "2 to 4": {"value": 0.0}}
+
+
+def test_counts_per_document_are_kept_for_tests_to_come(out: Path, tmp_path: Path) -> None:
+    (path,) = publish(out, tmp_path / "results")
+    with np.load(path.with_name("low-frequency-counts.npz"), allow_pickle=False) as counts:
+        assert sorted(counts.files) == ["br", "seq2set-seed1"]
+        # The fifth document has a and d; BR gives a, b and c where they are true: one right of one given.
+        assert counts["br"][4].tolist() == [1, 1, 2]
+        assert counts["br"].shape == (10, 3)
 
 
 def test_the_page_tells_the_numbers(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_the_paper_is_confirmed(tmp_path: Path) -> None:
     assert found[0].text == "the performance of all models deteriorates"
     assert found[0].holds is None
     assert found[0].evidence.startswith(
-        "without the 1 most frequent labels: 1 of 3 differences are not significant: Seq2Set +0.0 points "
+        "without the 1 most frequent labels: 1 of 3 differences are not settled: Seq2Set +0.0 points "
     )
     assert found[1].text == "Seq2Seq loses more than the other methods"
     # 48.0 - 21.9 and 48.0 - 0 points.

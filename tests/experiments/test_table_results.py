@@ -78,7 +78,7 @@ def test_the_first_claim_is_judged_by_every_baseline(small_corpus: PreparedCorpu
     (claim,) = section.claims
     assert (claim.holds, claim.evidence) == (
         None,
-        "1 of 2 differences are not significant: Seq2Set over Seq2Seq +0.0 points (+0.0 to +0.0); not "
+        "1 of 2 differences are not settled: Seq2Set over Seq2Seq +0.0 points (+0.0 to +0.0); not "
         "significant, and no number of seeds would settle it on these documents",
     )
 

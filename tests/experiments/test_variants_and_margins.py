@@ -128,7 +128,7 @@ def test_claims_are_judged_by_significance(rows: dict[str, Summary]) -> None:
     )
     (claim,) = judged("x", [up, level], ABOVE)
     assert claim.sentence() == (
-        "The paper's claim that x is left open here: 1 of 2 differences are not significant: CC over BR +0.0 "
+        "The paper's claim that x is left open here: 1 of 2 differences are not settled: CC over BR +0.0 "
         "points (+0.0 to +0.0); not significant, and no number of seeds would settle it on these documents."
     )
     assert signed(-1.25) == "−1.2"

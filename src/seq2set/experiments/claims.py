@@ -80,7 +80,7 @@ def _listed(decisive: Sequence[Contrast], among: int, *, holds: bool | None) -> 
     closest = sorted(decisive, key=lambda one: abs(one.points))[:MOST]
     shown = [one for one in decisive if one in closest]
     texts = "; ".join(one.text_with_interval() for one in shown)
-    how = {True: "are significant", False: "speak against it", None: "are not significant"}[holds]
+    how = {True: "are significant", False: "speak against it", None: "are not settled"}[holds]
     if len(decisive) == among <= MOST:
         return texts
     which = f", {'among them' if holds is not True else 'the closest'}" if len(shown) < len(decisive) else ""

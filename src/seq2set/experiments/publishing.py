@@ -1,4 +1,4 @@
-"""What was measured, put into the folder `results`: numbers and plots, no texts and no answers.
+"""What was measured, put into the folder `results`: numbers, counts per document and plots, no texts.
 
 ::
 
@@ -12,14 +12,18 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import seq2set
 from seq2set.errors import InputError, Seq2SetError
+from seq2set.experiments.answers import Answers
+from seq2set.experiments.cells import ANSWERS
 from seq2set.experiments.results_readme import results_readme
-from seq2set.files import write_json, write_text
+from seq2set.files import write_json, write_text, written_aside
 
 README = "README.md"
 
@@ -48,8 +52,28 @@ def _published(path: Path, into: Path) -> Path:
     values["published"] = {"seq2set": seq2set.__version__, "commit": commit_of(Path(seq2set.__file__).parent)}
     target = into / f"{asked['corpus']}-{asked['preset']}" / f"{values['experiment']}.json"
     write_json(target, values)
+    _publish_counts(
+        values["cells"], path.parent.parent / "cells", target.with_name(f"{target.stem}-counts.npz")
+    )
     _publish_plots(path.parent / "figures", target.with_suffix(""))
     return target
+
+
+def _publish_counts(cells: Sequence[Mapping[str, Any]], folder: Path, target: Path) -> None:
+    """Store each cell's counts per document and the places of the groups, so that tests can be made anew.
+
+    Documents keep their order, and neither their ids nor their labels.
+    """
+    arrays: dict[str, Any] = {}
+    for cell in cells:
+        path = folder / cell["name"] / ANSWERS
+        if path.is_file():
+            answers = Answers.load(path)
+            arrays[cell["name"]] = np.stack(answers.counts(), axis=1).astype(np.int32)
+            if answers.groups is not None:
+                arrays[f"{cell['name']} groups"] = np.unique(answers.groups, return_inverse=True)[1]
+    with written_aside(target) as aside, aside.open("wb") as stream:
+        np.savez_compressed(stream, **arrays)
 
 
 def _publish_plots(folder: Path, target: Path) -> None:

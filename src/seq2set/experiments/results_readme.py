@@ -20,10 +20,20 @@ every number with its seed, its settings and the machine that it was measured on
 CLAIMS = """## The paper's claims
 
 Each claim that an experiment judges, on each corpus where it was run. A claim is left open where a difference
-may be an accident. Margins are in points (hundredths) of micro-F1 on the test split.
+is not significant, where a model that draws at random was trained with one seed, and where what a test needs
+is not stored. Margins are in points (hundredths) of micro-F1 on the test split, with their 95 % intervals.
 
 | claim | corpus, preset | verdict | evidence |
 | --- | --- | --- | --- |
+"""
+
+CHANGED = """## Verdicts that changed
+
+Verdicts were once drawn from tests of documents alone, and some from point estimates. Of those, the following
+have changed by tests that count seeds.
+
+| claim | corpus, preset | before | now | why |
+| --- | --- | --- | --- | --- |
 """
 
 NOTHING = "Nothing has been published yet."
@@ -35,7 +45,7 @@ LEFT_OUT = "Every training"
 def results_readme(folder: Path) -> str:
     """Return the page for the results in a folder."""
     found = [_read(path) for path in sorted(folder.glob("*/*.json"), key=_place)]
-    parts: list[str] = _claims(found)
+    parts: list[str] = [*_claims(found), *_changed(found)]
     for name, group in groupby(found, lambda one: one.path.parent.name):
         parts += [f"## {name}\n", *map(_experiment, group)]
     return "\n".join([HEAD, *(parts or [f"{NOTHING}\n"])])
@@ -73,14 +83,43 @@ def _claims(found: Iterable[_Published]) -> list[str]:
     return [CLAIMS + "\n".join(rows) + "\n"] if rows else []
 
 
+def _changed(found: Iterable[_Published]) -> list[str]:
+    """List the verdicts that are not what they were when an experiment was judged before."""
+    rows = []
+    for path, values in found:
+        before = {claim["text"]: claim["state"] for claim in values.get("before", [])}
+        now = [claim for section in values["sections"] for claim in section["claims"]]
+        rows += [
+            f"| {claim['text']} | {path.parent.name} | {before[claim['text']]} | {claim['state']} "
+            f"| {_why(claim)} |"
+            for claim in now
+            if claim["state"] != before.get(claim["text"], claim["state"])
+        ]
+    return [CHANGED + "\n".join(rows) + "\n"] if rows else []
+
+
+def _why(claim: dict[str, Any]) -> str:
+    reasons = {
+        "one seed allows no test": "one seed",
+        "is not stored": "what a test needs is not stored",
+    }
+    return next(
+        (why for sign, why in reasons.items() if sign in claim["evidence"]),
+        "the variance over seeds counts, and each difference is tested",
+    )
+
+
 def _experiment(published: _Published) -> str:
     path, values = published
     shown = [section for section in values["sections"] if section["title"] != LEFT_OUT]
-    head = (
-        f"### {values['title']}\n\n[{path.name}]({path.parent.name}/{path.name}). {published_facts(values)}\n"
-    )
+    link = f"[{path.name}]({path.parent.name}/{path.name})"
+    head = f"### {values['title']}\n\n{link}. {published_facts(values)}{_note(values)}\n"
     plots = f"{path.parent.name}/{path.stem}"
     return "\n".join([head, *(_section(section, plots) for section in shown)])
+
+
+def _note(values: dict[str, Any]) -> str:
+    return f" {values['note']}" if "note" in values else ""
 
 
 def _section(section: dict[str, Any], plots: str) -> str:

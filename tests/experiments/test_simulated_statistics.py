@@ -1,0 +1,49 @@
+"""Equal methods are seldom called different, whatever their seeds and documents do: a quick simulation.
+
+`tools/simulate_statistics.py` is the long one; its table stands in docs/experiments.md.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOL = Path(__file__).parents[2] / "tools" / "simulate_statistics.py"
+REPLICATES = 150
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("simulate_statistics", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize("deviation", [0.0, 0.08])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_equal_methods_are_seldom_called_different(
+    tool: ModuleType, seeds: int, deviation: float, grouped: bool
+) -> None:
+    found = tool.rejected(tool.World(seeds, deviation, grouped, documents=250), REPLICATES)
+    # At most 5 % are wanted; of 150 replicates more than 8.5 % are seen in 2 % of cases then.
+    assert found is not None
+    assert found <= 0.085
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_one_seed_has_no_p(tool: ModuleType, fixed: bool) -> None:
+    assert tool.rejected(tool.World(1, 0.08, grouped=False, fixed=fixed, documents=100), 5) is None
+
+
+def test_a_better_method_is_found(tool: ModuleType) -> None:
+    # Five points, three seeds that hardly differ: nearly always.
+    assert tool.rejected(tool.World(3, 0.02, grouped=False, better=0.4, documents=400), 50) > 0.9

@@ -192,7 +192,7 @@ def test_the_corpus_gives_the_label_tree(tmp_path: Path, monkeypatch: pytest.Mon
     notes = {"tree": {"root": None, "middle": "root", "leaf": "middle"}}
     plan = SplitPlan("random", 0.2, 0.2, 1)
     corpus = prepare(documents, tmp_path / "c", name="c", source="s", licence="n", plan=plan, notes=notes)
-    learn, tune = training_examples(corpus, 1, Silent())
+    learn, tune = training_examples(corpus, Silent())
     assert learn.depths == tune.depths == {"root": 0, "middle": 1, "leaf": 2}
 
     seen = []

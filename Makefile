@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve browser test test-hostile mutants lint format docs results bench clean
+.PHONY: help setup demo serve browser test test-hostile mutants lint format docs results simulate bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -64,6 +64,9 @@ docs: setup ## write the pages that are made from the code
 
 results: setup ## put finished experiments (RUNS="runs/a runs/b") into results/ and write its page
 	$(BIN)/python -m seq2set.experiments.publishing $(RUNS) --into results
+
+simulate: setup ## how often equal methods are called different, by simulation
+	$(BIN)/python tools/simulate_statistics.py --replicates 400
 
 bench: setup ## measure speed as ratios
 	@for name in decode encoder features metrics reward rl-step serve; do $(BIN)/seq2set bench $$name; done

@@ -173,3 +173,18 @@ def test_a_page_lets_no_code_through(results: list[CellResult]) -> None:
     table = Table(nasty, nasty, (Column(nasty),), (Row(nasty, (nasty,)),), nasty, nasty)
     text = results_page(Findings("x", nasty, [Section(nasty, nasty, (nasty,), (table,))], results))
     assert "<script" not in text
+
+
+def test_documents_of_one_group_count_as_one(results: list[CellResult]) -> None:
+    """Cells of today tell the groups, older ones do not: all rows of a table count by the same."""
+    br, simp, other = results
+    pairs = tuple(f"g{place // 2}" for place in range(32))
+    told = replace(simp)
+    told.__dict__["answers"] = replace(simp.answers, groups=pairs)
+    rows = summarise([br, told, other])
+    assert [len(row.f1.units) for row in rows] == [16, 16]
+    assert "16 groups of 32 documents" in paper_table(compare_rows([br, told, other])).caption
+    assert [len(row.f1.units) for row in summarise(results)] == [32, 32]
+    # A document without a group counts for itself.
+    told.__dict__["answers"] = replace(simp.answers, groups=("", "", *pairs[2:]))
+    assert len(summarise([br, told, other])[0].f1.units) == 17

@@ -72,6 +72,9 @@ def test_a_network_says_how_many_texts_it_cuts(seq2set, tmp_path: Path) -> None:
     assert "15 of 50 texts have more than 20 words; the network reads the first 20" in trained.err
     measured = seq2set("evaluate", out)
     assert "3 of 10 texts have more than 20 words; the network reads the first 20" in measured.err
+    answered = seq2set("predict", out, "--input", path, "--json")
+    assert len(answered.out.splitlines()) == 60
+    assert answered.err == "18 of 60 texts have more than 20 words; the network reads the first 20\n"
 
 
 def test_a_split_column_is_honoured_by_every_command(seq2set, tmp_path: Path) -> None:

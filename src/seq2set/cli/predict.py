@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from seq2set.predictor import Prediction, TextItem
+    from seq2set.predictor import Prediction, Predictor, TextItem
 
 
 def predict(
@@ -54,7 +54,9 @@ def predict(
         raise InputError("texts are given both as arguments and by --input; give one of the two")
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     predictor = Predictor.open(model)
-    answers = predictor.stream(_items(texts, source, text_column, id_column, encoding), request)
+    watched = _CutTexts(predictor)
+    items = watched.pass_on(_items(texts, source, text_column, id_column, encoding))
+    answers = predictor.stream(items, request)
     if out is not None:
         _write(answers, out, explain)
     elif as_json:
@@ -65,6 +67,28 @@ def predict(
 
         for answer in answers:
             print_prediction(answer)
+    watched.tell()
+
+
+class _CutTexts:
+    """Counts the texts that a network does not read to their end; a linear model reads them all."""
+
+    def __init__(self, predictor: Predictor):
+        self.count_cut = getattr(predictor.tagger, "count_cut", None)
+        self.most = predictor.tagger.parts().config.encoder.max_words
+        self.texts = self.cut = 0
+
+    def pass_on(self, items: Iterable[TextItem]) -> Iterator[TextItem]:
+        for item in items:
+            self.texts += 1
+            self.cut += self.count_cut([item.text]) if self.count_cut else 0
+            yield item
+
+    def tell(self) -> None:
+        if self.cut:
+            from seq2set.models.neural import cut_sentence
+
+            typer.echo(cut_sentence(self.cut, self.texts, self.most), err=True)
 
 
 def _items(

@@ -78,6 +78,18 @@ def test_the_simplified_variant_has_the_set_loss_alone() -> None:
     assert losses.total.item() == pytest.approx(-(advantage * drawn.log_prob[:, 0]).mean().item(), abs=1e-6)
 
 
+def test_samples_count_with_the_log_probabilities_that_they_were_drawn_with() -> None:
+    config = tiny_config("objective.temperature=0.3", "objective.samples=3", model="seq2set-simp")
+    batch = batch_of(config)
+    step, losses = losses_of(config, "self-critical", batch)
+    final = step.network(batch.ids, batch.lengths).final
+    drawn = sample(final.tempered(0.3), samples=3, generator=torch.Generator().manual_seed(5))
+    advantage = f1(drawn.masks(4), batch.gold[:, None]) - f1(greedy(final).masks(4), batch.gold)[:, None]
+    untempered = score_sequences(final, drawn.labels).log_prob
+    assert losses.total.item() == pytest.approx(-(advantage * drawn.log_prob).mean().item(), abs=1e-6)
+    assert losses.total.item() != pytest.approx(-(advantage * untempered).mean().item(), abs=1e-3)
+
+
 def test_the_warm_start_teaches_both_decoders_likelihood() -> None:
     config = tiny_config()
     batch = batch_of(config)

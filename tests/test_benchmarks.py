@@ -110,7 +110,7 @@ def test_settling_brings_samples_to_the_documents_set_sizes() -> None:
     after = learner.set_sizes(batch)
     assert 1.7 < after["sampled_labels"] < 3.1
     assert 1.7 < after["greedy_labels"] < 3.1
-    assert learner.optimizer.param_groups[0]["lr"] == 1e-4  # as the preset has it
+    assert learner.optimizer.param_groups[0]["lr"] == 3e-4  # as the preset has it
     assert after["longest_sample"] < before["longest_sample"]
 
 

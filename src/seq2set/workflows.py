@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -205,10 +206,12 @@ class Measured(NamedTuple):
 def measurable(trained_on: DataSettings, named: str | None, split: str | None) -> Measured:
     """Open what is to be measured: a split of a corpus, by default test, or all of another plain file."""
     own = named is None or is_own(trained_on, named)
+    # Another corpus need not have the columns of groups and splits that the training's had.
+    others = trained_on.model_copy(update={"corpus": named, "group": "", "split": "auto"})
     if named and not own and split is None and Path(named).is_file():
-        whole = open_corpus(named, _read_options(trained_on), UNSPLIT, max_words=None)
+        whole = open_corpus(named, replace(_read_options(others), split=None), UNSPLIT, max_words=None)
         return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks))
-    corpus = own_corpus(trained_on) if own else corpus_of(trained_on.model_copy(update={"corpus": named}))
+    corpus = own_corpus(trained_on) if own else corpus_of(others)
     part = corpus.split(split or "test")
     if not len(part):
         raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)

@@ -123,7 +123,7 @@ def test_missing_values_are_no_labels(seq2set, tmp_path: Path) -> None:
         rows[n]["labels"] = word
     path = write(tmp_path / "missing.csv", rows)
     # Six cells and items, since nothing at all is not counted; the last row keeps "grain".
-    said = "6 values are missing where labels should be ('NaN', 'None', 'N/A', 'null', 'nan') and no labels"
+    said = "6 values stand for missing labels ('NaN', 'None', 'N/A', 'null', 'nan') and are not read"
     stats = seq2set("data", "stats", path, "--json")
     assert json.loads(stats.out)["labels"] == 3
     assert said in stats.err

@@ -219,7 +219,8 @@ def test_evidence_stands_in_the_text(predictor: Predictor) -> None:
 
 
 def test_evaluation_is_what_follows_from_the_predictions(run: RunFolder, predictor: Predictor) -> None:
-    report = evaluate(run.path, request=Request(max_labels=1)).summary()
+    # The test split is what was learnt by heart, which has to be said.
+    report = evaluate(run.path, request=Request(max_labels=1), include_seen=True).summary()
     given = [{one.label for one in answer} for answer in predictor.predict(TEXTS, Request(max_labels=1))]
     actual = [set(labels) for _, labels in DOCUMENTS]
     right = sum(len(one & true) for one, true in zip(given, actual, strict=True))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
 import numpy as np
 import pytest
@@ -41,6 +42,23 @@ def test_no_label_and_no_group_is_torn(
         assert len(sides) == len(set(groups))
         # More than asked for only where no group is small enough.
         assert aside.sum() <= wanted or len({g for g, out in zip(groups, aside, strict=True) if out}) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(DOCUMENTS, st.integers(0, 99), st.booleans(), st.randoms(use_true_random=False))
+def test_it_does_not_matter_how_labels_and_groups_are_named(
+    documents: list[tuple[list[str], int]], seed: int, by: bool, random: Random
+) -> None:
+    label_sets = [labels for labels, _ in documents]
+    groups = [f"g{group}" for _, group in documents] if by else None
+    names = dict(zip("abcdefg", random.sample("zyxwvuts", 7), strict=True))
+    renamed = [random.sample([names[label] for label in labels], len(labels)) for labels in label_sets]
+    others = groups and [f"{9 - int(group[1])}" for group in groups]
+    first, second = (
+        carve_documents(label_sets, 0.2, seed, groups),
+        carve_documents(renamed, 0.2, seed, others),
+    )
+    assert first.tolist() == second.tolist()
 
 
 def test_labels_are_shared_out_as_documents_are() -> None:

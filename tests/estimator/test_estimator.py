@@ -61,13 +61,17 @@ def test_score_is_micro_f1(fitted) -> None:
 
 
 def test_the_same_seed_gives_the_same_model_and_another_seed_another(make_quick, data) -> None:
-    def scores(state):
-        return make_quick(random_state=state).fit(data.texts, data.label_sets).predict_proba(data.texts)
+    small = {"encoder.embedding": 8, "cnn.filters": 8, "likelihood.epochs": 1}
+
+    def scores(state, model="cnn"):
+        tagger = make_quick(random_state=state, model=model, settings=small)
+        return tagger.fit(data.texts, data.label_sets).predict_proba(data.texts)
 
     assert np.array_equal(scores(3), scores(np.int64(3)))
     assert np.array_equal(scores(np.random.RandomState(4)), scores(np.random.RandomState(4)))
     assert not np.array_equal(scores(3), scores(4))
     assert not np.array_equal(scores(None), scores(None))
+    assert np.array_equal(scores(3, "br"), scores(4, "br"))  # which draws nothing at random
 
 
 def test_the_texts_say_which_are_set_aside(data) -> None:

@@ -41,7 +41,7 @@ def two_rewards(corpus: PreparedCorpus, out: Path, *more: str) -> list[Cell]:
 
 
 def model_numbers(cell: Cell) -> dict[str, np.ndarray]:
-    (weights,) = (cell.folder / "model").glob("*.safetensors")
+    weights = cell.folder / "model" / "model.safetensors"
     return load_file(weights)
 
 

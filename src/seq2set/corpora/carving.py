@@ -48,13 +48,16 @@ def carve(labels: csr_matrix[Any], size: int, seed: int, groups: Ints | None = N
         return np.zeros(documents, bool)
     generator = np.random.default_rng(seed)
     size = min(size, documents - 1)
+    labels = csr_matrix(labels[:, _order_columns(labels)])
     if groups is None:
         aside = stratify(labels, np.array([documents - size, size], np.int64), generator) == 1
         units = _Units(labels, np.ones(documents, np.int64), aside)
         units.give_back_lost_labels()
         units.fill(size, generator)
         return units.aside
-    _, of_document, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    # By first occurrence, as labels are: callers number groups in different ways.
+    _, first, codes = np.unique(groups, return_index=True, return_inverse=True)
+    _, of_document, counts = np.unique(first[codes], return_inverse=True, return_counts=True)
     if len(counts) < 2:
         return np.zeros(documents, bool)
     members = csr_matrix((np.ones(documents, np.int64), (of_document, np.arange(documents))))
@@ -64,6 +67,17 @@ def carve(labels: csr_matrix[Any], size: int, seed: int, groups: Ints | None = N
     if not units.aside.any():
         units.take_smallest()
     return units.aside[of_document]
+
+
+def _order_columns(labels: csr_matrix[Any]) -> list[int]:
+    """Order the columns by the rows that they occur in, so that it does not matter how a caller numbers them.
+
+    Columns of the very same rows are interchangeable.
+    """
+    by_label = labels.tocsc()
+    by_label.sort_indices()
+    rows = np.split(by_label.indices, by_label.indptr[1:-1])
+    return sorted(range(labels.shape[1]), key=lambda column: rows[column].tolist())
 
 
 class _Units:

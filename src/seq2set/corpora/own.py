@@ -62,10 +62,10 @@ def _read(path: Path, options: ReadOptions, notes: dict[str, list[str]]) -> Iter
     yield from read_documents(path, replace(options, tally=tally))
     if tally.missing:
         shown = ", ".join(f"'{example}'" for example in list(tally.examples)[:5])
-        values = "value is" if tally.missing == 1 else "values are"
+        values = "value stands" if tally.missing == 1 else "values stand"
         notes.setdefault(READING, []).append(
-            f"{tally.missing:,} {values} missing where labels should be ({shown}) and no labels; "
-            "data.keep_missing=true keeps such words as labels"
+            f"{tally.missing:,} {values} for missing labels ({shown}) and are not read as labels; "
+            "data.keep_missing=true keeps them"
         )
 
 
@@ -105,7 +105,7 @@ def _no_split(path: Path, options: ReadOptions) -> str | None:
             if split_index(document.split) is None:
                 return f"'{document.split}'"
     except CorpusError:
-        return "no value in some places"
+        return "a value that cannot be read"
     return None
 
 

@@ -136,8 +136,8 @@ def _as_given(
     if given is None or (given < 0).any():
         raise InputError("split as 'given' needs the split of every document; choose another split method")
     result = given.astype(np.int8)
-    if plan.valid and not (result == VALID).any():
-        train = np.flatnonzero(result == TRAIN)
+    train = np.flatnonzero(result == TRAIN)
+    if plan.valid and len(train) > 1 and not (result == VALID).any():
         size = _sizes(len(train), plan.valid, 0).valid
         aside = carve(labels[train], size, plan.seed, None if groups is None else groups[train])
         result[train[aside]] = VALID

@@ -21,6 +21,7 @@ from torch import Tensor
 from seq2set.config.settings import SearchSettings
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding import Hypotheses, beam_search, greedy, set_beam_search
+from seq2set.nn.decoding.beam import WIDER
 from seq2set.nn.decoding.marginals import marginals
 
 Reals = npt.NDArray[np.float32]
@@ -37,7 +38,8 @@ class Found(NamedTuple):
 
 def hypotheses(name: str, settings: SearchSettings) -> int:
     """Say how many hypotheses a search holds for each text."""
-    return {"greedy": 1, "marginal": settings.samples}.get(name, settings.width)
+    held = {"greedy": 1, "marginal": settings.samples, "set-beam": WIDER * settings.width}
+    return held.get(name, settings.width)
 
 
 def search(name: str, policy: DecoderPolicy, settings: SearchSettings, most: int | None = None) -> Found:

@@ -44,8 +44,9 @@ class Place:
     """The update after which it was reached"""
     best_phase: str = ""
     """The phase in which it was reached; not in checkpoints of earlier versions"""
-    search: str = "greedy"
-    """What the best score was reached with; earlier versions always decoded greedily"""
+    search: str = ""
+    """What the best score was reached with; not in checkpoints of earlier versions, which measured it
+    otherwise"""
     waited: int = 0
     """Looks at the validation split since"""
     records: int = 0

@@ -197,7 +197,8 @@ class Trainer:
     def _comparable(self, place: Place) -> Place:
         """Complete the place of a run that an earlier version began, which noted less of its best score.
 
-        There validation decoded greedily; the best weights are measured again by the search in use.
+        There validation decoded greedily, and left out labels that training never saw; the best weights are
+        measured again as it is done now.
         """
         if place.best_update < 0:
             return place.moved(search=self.settings.search)

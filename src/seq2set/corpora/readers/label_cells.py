@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import tokenize
+import warnings
 
 MISSING = frozenset(
     ("NaN", "nan", "NAN", "None", "null", "Null", "NULL", "N/A", "n/a", "#N/A", "<NA>", "<na>", "NaT")
@@ -35,14 +37,18 @@ def written_list(text: str) -> list[object] | None:
     """
     if not looks_like_list(text) or len(text) > _LONGEST:
         return None
+    if (items := _json_list(text)) is not None:
+        return items
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        if isinstance(tree, ast.Dict) and not tree.keys:
-            return []
-        if not isinstance(tree, ast.List | ast.Tuple | ast.Set):
-            return None
-        items = [_item(node) for node in tree.elts]
-        texts = _quoted(text) if any(isinstance(item, str) for item in items) else []
+        with warnings.catch_warnings():  # of escapes that Python does not know
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.strip(), mode="eval").body
+            if isinstance(tree, ast.Dict) and not tree.keys:
+                return []
+            if not isinstance(tree, ast.List | ast.Tuple | ast.Set):
+                return None
+            items = [_item(node) for node in tree.elts]
+            texts = _quoted(text) if any(isinstance(item, str) for item in items) else []
     except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None
     # Python joins texts that stand side by side: 'a' 'b' would be the label 'ab'.
@@ -50,9 +56,23 @@ def written_list(text: str) -> list[object] | None:
     return [*texts] if joined and all(isinstance(item, str) for item in items) else items
 
 
+def _json_list(text: str) -> list[object] | None:
+    """Read a list as JSON has it; Python would read its escapes otherwise."""
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    plain = isinstance(items, list) and all(item is None or type(item) in (str, int, float) for item in items)
+    return items if plain else None
+
+
 def _item(node: ast.expr) -> object:
     if isinstance(node, ast.Name) and node.id in {"nan", "null", "NaN"}:
         return None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = _item(node.operand)
+        if isinstance(number, int | float):
+            return -number
     if isinstance(node, ast.Constant) and (node.value is None or type(node.value) in (str, int, float)):
         return node.value
     raise ValueError

@@ -28,7 +28,7 @@ from seq2set.nn.decoding.policy import (
     step_limit,
     with_emitted,
 )
-from seq2set.nn.decoding.rescoring import rescored_sets
+from seq2set.nn.decoding.rescoring import rescore_sets
 from seq2set.nn.decoding.rollout import label_masks
 from seq2set.nn.decoding.rows import worth_leaving
 from seq2set.nn.decoding.teaching import attention_along
@@ -36,6 +36,9 @@ from seq2set.nn.symbols import Symbols
 
 WIDER = 4
 """How many times the sets that it returns a set beam keeps at each step."""
+
+RESCORED = 2
+"""How many times the sets that it returns are scored again in all their orders."""
 
 
 class Hypotheses(NamedTuple):
@@ -96,9 +99,12 @@ def set_beam_search(
     The search keeps more sets at each step than it returns: a set that is likely in many orders may begin
     with an unlikely step in each of them.
     """
-    inner = WIDER * width if width > 1 else width  # a beam of one is greedy decoding
-    found = _search(policy, inner, max_steps, merge=True, keep_attention=keep_attention)
-    return _first_hypotheses(found, width)
+    if width == 1:  # greedy decoding, which ranks nothing
+        return _search(policy, 1, max_steps, merge=True, keep_attention=keep_attention)
+    found = _search(policy, WIDER * width, max_steps, merge=True, keep_attention=False)
+    found = _rank_again(policy, _first_hypotheses(found, RESCORED * width), max_steps)
+    found = _first_hypotheses(found, width)
+    return found._replace(attention=attention_along(policy, found.labels)) if keep_attention else found
 
 
 @torch.no_grad()
@@ -127,14 +133,12 @@ def _search(
         state = policy.advance(state, previous)
     ended.append(_Ended(documents, beam))
     found = _gathered(ended, whole.documents, symbols)
-    if merge and width > 1:  # a beam of one is greedy decoding, and ranks nothing
-        found = _ranked_again(whole, found, max_steps)
     return found._replace(attention=attention_along(whole, found.labels)) if keep_attention else found
 
 
-def _ranked_again(policy: Policy[S], found: Hypotheses, max_steps: int | None) -> Hypotheses:
+def _rank_again(policy: Policy[S], found: Hypotheses, max_steps: int | None) -> Hypotheses:
     """Give each set its own probability, and the sets of a document their ranks by it."""
-    again = rescored_sets(policy, found.labels, found.log_prob, max_steps)
+    again = rescore_sets(policy, found.labels, found.log_prob, max_steps)
     order = again.set_log_prob.argsort(dim=1, descending=True, stable=True)
     return Hypotheses(
         _of_parents(again.labels, order),
@@ -152,7 +156,6 @@ def _first_hypotheses(found: Hypotheses, count: int) -> Hypotheses:
         lengths,
         found.log_prob[:, :count],
         found.set_log_prob[:, :count],
-        tuple(part[:, :count, :longest] for part in found.attention),
     )
 
 

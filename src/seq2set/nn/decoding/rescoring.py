@@ -29,8 +29,8 @@ EXACT = 5
 DRAWS = 64
 """So many orders of a larger set are drawn."""
 
-CELLS_AT_A_TIME = 2_000_000
-"""Scores held at once: sets times orders times labels."""
+ROWS_AT_A_TIME = 4096
+"""Orders that are scored at once, which bounds the memory."""
 
 
 class Rescored(NamedTuple):
@@ -45,7 +45,7 @@ class Rescored(NamedTuple):
 
 
 @torch.no_grad()
-def rescored_sets(
+def rescore_sets(
     policy: Policy[S], labels: Tensor, log_prob: Tensor, max_steps: int | None = None
 ) -> Rescored:
     """Sum the probability of each set (B, K, S) over its orders; `log_prob` (B, K) is that of the order met.
@@ -59,13 +59,13 @@ def rescored_sets(
             continue
         orders = math.factorial(size) if size <= EXACT else DRAWS
         every = (lengths == size).nonzero()  # (N, 2)
-        for places in every.split(max(1, CELLS_AT_A_TIME // (orders * (policy.labels + 1)))):
+        for places in every.split(max(1, ROWS_AT_A_TIME // orders)):
             document, hypothesis = places.unbind(1)
             given = labels[document, hypothesis, :size]  # (N, n)
             part = policy.select(document)
             if size > EXACT:
                 sums[document, hypothesis] = torch.maximum(
-                    _drawn(part, given, max_steps), log_prob[document, hypothesis]
+                    _estimate(part, given, max_steps), log_prob[document, hypothesis]
                 )
                 continue
             every_order = torch.tensor(list(itertools.permutations(range(size))), device=labels.device)
@@ -78,7 +78,7 @@ def rescored_sets(
     return Rescored(labels, log_prob, sums)
 
 
-def _drawn(policy: Policy[S], sets: Tensor, max_steps: int | None) -> Tensor:
+def _estimate(policy: Policy[S], sets: Tensor, max_steps: int | None) -> Tensor:
     """Estimate the log-probability (N,) of sets (N, n) from orders of theirs drawn at random."""
     wanted = torch.zeros(len(sets), policy.labels + 1, dtype=torch.bool, device=sets.device)
     wanted = wanted.scatter(1, sets, True)

@@ -263,7 +263,7 @@ def changed_since(about: Mapping[str, Any], name: str, fingerprint: str) -> str 
         return None
     return (
         f"{name} is not what it was when the model was trained (its fingerprint was {then} and is "
-        f"{fingerprint}), so its splits are other ones"
+        f"{fingerprint}): its texts, labels or splits are other ones"
     )
 
 

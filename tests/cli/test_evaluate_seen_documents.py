@@ -236,9 +236,27 @@ def test_a_rule_is_not_tuned_on_training_documents(seq2set, run: Path, tmp_path:
     own = seq2set("tune", "--thresholds", run, "--data", file_of(run))
     assert "on 12 documents" in own.out  # its own validation split
     shuffled(run)
-    outcome = seq2set("tune", "--thresholds", run)
-    assert "mine is not what it was when the model was trained" in outcome.err
-    assert "were trained on" in outcome.err
+    before = {path: path.read_bytes() for path in (run / "model").iterdir()}
+    refused = seq2set("tune", "--thresholds", run)
+    assert refused.code == 2
+    assert "mine is not what it was when the model was trained" in refused.err
+    assert "put it back as it was, or name the documents to tune on with --data" in refused.err
+    assert before == {path: path.read_bytes() for path in (run / "model").iterdir()}
+    named = seq2set("tune", "--thresholds", run, "--data", file_of(run))
+    assert named.code == 0
+    assert "were trained on" in named.err
+
+
+def test_another_file_needs_no_column_of_groups(seq2set, tmp_path: Path) -> None:
+    head = "text,labels,author\n"
+    grouped = [f"{one},a{number // 3}" for number, one in enumerate(rows(60, seed=3))]
+    (tmp_path / "mine.csv").write_text(head + "\n".join(grouped) + "\n", encoding="utf-8")
+    run, other = tmp_path / "grouped", tmp_path / "other.csv"
+    settings = ("--model", "br", "--set", "data.group=author")
+    assert seq2set("train", "--data", tmp_path / "mine.csv", "--out", run, *settings).code == 0
+    other.write_text(HEAD + "\n".join(rows(9, seed=9)) + "\n", encoding="utf-8")
+    outcome = seq2set("evaluate", run, "--data", other, "--json")
+    assert json.loads(outcome.out)["documents"] == 9
 
 
 def test_empty_texts_are_never_called_seen() -> None:

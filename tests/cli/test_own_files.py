@@ -117,6 +117,28 @@ def test_a_column_named_split_with_other_values_is_not_used(seq2set, tmp_path: P
     )
 
 
+def test_a_split_column_is_found_behind_another_and_where_a_line_lacks_it(seq2set, tmp_path: Path) -> None:
+    splits = ["train"] * 40 + ["valid"] * 8 + ["test"] * 12
+    rows = [row(n, subset="A", split=splits[n]) for n in range(60)]
+    stats = seq2set("data", "stats", write(tmp_path / "two.csv", rows), "--json")
+    assert json.loads(stats.out)["splits"] == {"train": 40, "valid": 8, "test": 12}
+    assert "the column 'subset' is not used: it holds 'A'" in stats.err
+    del rows[0]["split"]
+    path = tmp_path / "gap.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    assert "the column 'split' is not used" in seq2set("data", "stats", path).err
+
+
+def test_a_file_of_test_documents_alone_can_be_measured_on(seq2set, tmp_path: Path) -> None:
+    path = write(tmp_path / "all.csv", [row(n) for n in range(60)])
+    assert seq2set("train", "--data", path, "--model", "br", "--out", tmp_path / "run").code == 0
+    others = write(tmp_path / "test.csv", [row(n, split="test") for n in range(70, 80)])
+    measured = seq2set("evaluate", tmp_path / "run", "--data", others, "--json")
+    assert json.loads(measured.out)["documents"] == 10
+    split = seq2set("evaluate", tmp_path / "run", "--data", others, "--split", "test")
+    assert (split.code, "the training split has no document" in split.err) == (2, True)
+
+
 def test_missing_values_are_no_labels(seq2set, tmp_path: Path) -> None:
     rows = [row(n) for n in range(60)]
     for n, word in enumerate(["NaN", "None", "N/A", "null", "nan", "", "grain;None"]):

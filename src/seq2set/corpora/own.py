@@ -83,17 +83,18 @@ def find_split_column(path: Path, options: ReadOptions) -> SplitColumn:
     without = replace(options, split=None)
     names = column_names(path, options.encoding)
     taken = (options.text, options.labels, options.id, options.group)
-    column = next((name for name in names if name.lower() in SPLIT_COLUMNS and name not in taken), None)
-    if column is None:
-        return SplitColumn(without, ())
-    named = replace(options, split=column)
-    wrong = _no_split(path, named)
-    if wrong is None:
-        return SplitColumn(named, (f"the column '{column}' says which split each document belongs to",))
-    known = ", ".join(SPLITS)
-    return SplitColumn(
-        without, (f"the column '{column}' is not used: it holds {wrong}, which is none of {known}",)
-    )
+    remarks: list[str] = []
+    for column in names:
+        if column.lower() not in SPLIT_COLUMNS or column in taken:
+            continue
+        named = replace(options, split=column)
+        wrong = _no_split(path, named)
+        if wrong is None:
+            remarks.append(f"the column '{column}' says which split each document belongs to")
+            return SplitColumn(named, tuple(remarks))
+        known = ", ".join(SPLITS)
+        remarks.append(f"the column '{column}' is not used: it holds {wrong}, which is none of {known}")
+    return SplitColumn(without, tuple(remarks))
 
 
 def _no_split(path: Path, options: ReadOptions) -> str | None:

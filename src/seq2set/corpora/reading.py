@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from seq2set.corpora.document import Document
@@ -20,16 +21,20 @@ FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 """The suffixes of the files that can be read; all but Parquet may be compressed as well."""
 
 
+FIRST_OBJECTS = 100
+"""How many JSON lines are looked at for their keys, of which some may lack one."""
+
+
 def column_names(path: Path, encoding: str = "utf-8") -> list[str]:
-    """Return the columns of a file, of JSON lines the keys of the first object; none of a folder."""
+    """Return the columns of a file, of JSON lines the keys of the first objects; none of a folder."""
     suffix = Path(bare_name(path)).suffix.lower()
     if path.is_dir():
         return []
     if suffix in (".csv", ".tsv"):
         return delimited_columns(path, encoding, "," if suffix == ".csv" else "\t")
     if suffix in (".jsonl", ".ndjson", ".json"):
-        first = next(read_objects(path, encoding), None)
-        return [] if first is None else list(first.values)
+        first = islice(read_objects(path, encoding), FIRST_OBJECTS)
+        return list(dict.fromkeys(key for one in first for key in one.values))
     if path.suffix.lower() == ".parquet":
         with open_parquet(path) as file:
             return list(file.schema_arrow.names)

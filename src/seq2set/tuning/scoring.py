@@ -62,6 +62,10 @@ def material(
     """
     named, split, part, fingerprint, own = _opened(predictor, data, split, progress)
     changed = changed_since(predictor.about, named, fingerprint)
+    if own and changed is not None and data is None:
+        raise CorpusError(
+            f"{changed}; put it back as it was, or name the documents to tune on with --data", named
+        )
     validated_on = split == "valid" and changed is None
     chosen = select_unseen(
         part,

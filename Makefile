@@ -66,7 +66,7 @@ results: setup ## put finished experiments (RUNS="runs/a runs/b") into results/ 
 	$(BIN)/python -m seq2set.experiments.publishing $(RUNS) --into results
 
 simulate: setup ## how often equal methods are called different, by simulation
-	$(BIN)/python tools/simulate_statistics.py --replicates 400
+	$(BIN)/python tools/simulate_statistics.py --replicates 800
 
 bench: setup ## measure speed as ratios
 	@for name in decode encoder features metrics reward rl-step serve; do $(BIN)/seq2set bench $$name; done

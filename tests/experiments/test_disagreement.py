@@ -113,8 +113,10 @@ def test_how_models_differ_in_words() -> None:
 def measured(one: Answers, row: str, kind: str) -> Measured:
     pairs = [("a", "b"), ("a", "c")]
     parts = missed(one) if kind == "missed" else pairs_kept(one, pairs)
-    # The three documents ten times over, with two trainings that agree.
-    return Measured.of(np.stack([np.tile(parts, (10, 1))] * 2), np.arange(30), [f"{row}1", f"{row}2"])
+    # The three documents ten times over, with three trainings that agree.
+    return Measured.of(
+        np.stack([np.tile(parts, (10, 1))] * 3), np.arange(30), [f"{row}{seed}" for seed in (1, 2, 3)]
+    )
 
 
 def test_what_the_paper_reads_from_its_cases() -> None:

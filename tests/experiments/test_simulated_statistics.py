@@ -39,9 +39,19 @@ def test_equal_methods_are_seldom_called_different(
     assert found <= 0.085
 
 
+def test_seeds_that_differ_by_far_against_a_deterministic_model(tool: ModuleType) -> None:
+    # With Satterthwaite's degrees of freedom as they are 65 of these 800, with the seeds counted twice 43.
+    assert tool.rejected(tool.World(3, 0.16, grouped=False, fixed=True), 800) <= 0.07
+
+
+def test_few_groups_of_unequal_size(tool: ModuleType) -> None:
+    assert tool.rejected(tool.World(3, 0.0, grouped=False, unequal=True), 400) <= 0.07
+
+
 @pytest.mark.parametrize("fixed", [False, True])
-def test_one_seed_has_no_p(tool: ModuleType, fixed: bool) -> None:
-    assert tool.rejected(tool.World(1, 0.08, grouped=False, fixed=fixed, documents=100), 5) is None
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_fewer_than_three_seeds_have_no_p(tool: ModuleType, seeds: int, fixed: bool) -> None:
+    assert tool.rejected(tool.World(seeds, 0.08, grouped=False, fixed=fixed, documents=100), 5) is None
 
 
 def test_a_better_method_is_found(tool: ModuleType) -> None:

@@ -18,14 +18,11 @@ from seq2set.experiments.claim import Claim
 from seq2set.experiments.comparison import Comparison
 from seq2set.experiments.lineup import BASELINES
 from seq2set.experiments.margins import Contrast, Pair, margins
-from seq2set.experiments.statistics import MANY_SEEDS, SIGNIFICANT, holm
+from seq2set.experiments.statistics import FEWEST_SEEDS, MANY_SEEDS, POWER, SIGNIFICANT, Estimate, holm
 from seq2set.experiments.summaries import Summary
 
 NEGLIGIBLE = 1.0
 """Points of micro-F1 below which a loss or a gain counts as none."""
-
-FEW_SEEDS = 3
-"""How many seeds are advised where nothing is known about their variance."""
 
 
 class Wanted(NamedTuple):
@@ -59,7 +56,7 @@ def judged(claim: str, found: Sequence[Contrast], wanted: Wanted, lead: str = ""
     if wanted.beyond:
         evidence.append(f"less than {NEGLIGIBLE:g} point counts as none")
     if holds is None:
-        evidence.append(outlook(decisive, wanted))
+        evidence.append(outlook(decisive, wanted, len(found)))
     return [Claim(claim, holds, "; ".join(evidence))]
 
 
@@ -87,20 +84,32 @@ def _listed(decisive: Sequence[Contrast], among: int, *, holds: bool | None) -> 
     return f"{len(decisive)} of {among} differences {how}{which}: {texts}"
 
 
-def outlook(found: Sequence[Contrast], wanted: Wanted = ABOVE) -> str:
-    """Say what it would take to settle what is open."""
+def outlook(found: Sequence[Contrast], wanted: Wanted, tests: int) -> str:
+    """Say what it would take to settle what is open, being some of several tests."""
     estimates = [one.compared.difference for one in found]
-    if any(one.once for one in estimates):
-        return f"one seed allows no test of methods, train at least {FEW_SEEDS}"
-    needed = [one.seeds_to_settle(wanted.beyond / 100) for one in estimates]
+    if any(one.few for one in estimates):
+        return f"fewer than three seeds allow no test of methods, train at least {FEWEST_SEEDS}"
+    beyond = wanted.beyond / 100
+    levels = [_level(one, wanted, tests) for one in estimates]
+    asked = list(zip(estimates, levels, strict=True))
+    if not all(one.can_settle(beyond, level) for one, level in asked):
+        return "not significant, and no number of seeds would settle it on these documents"
+    needed = [one.seeds_to_settle(beyond, level) for one, level in asked]
     numbers = [one for one in needed if one is not None]
     if len(numbers) < len(needed):
-        return "not significant, and no number of seeds would settle it on these documents"
+        power = f"{100 * POWER:.0f} %"
+        return f"not significant; more seeds may settle it, with less than {power} power on these documents"
     most = max(numbers)
     about = f"more than {MANY_SEEDS}" if most >= MANY_SEEDS else f"about {most}"
     return (
         f"not significant; {about} seeds of each would settle it, were the differences as large as they seem"
     )
+
+
+def _level(estimate: Estimate, wanted: Wanted, tests: int) -> float:
+    """Return the p that a difference needs: by itself for the claim, after Holm's adjustment against it."""
+    agrees = wanted.side * (estimate.value - wanted.beyond / 100) > 0
+    return SIGNIFICANT if agrees else SIGNIFICANT / tests
 
 
 def above_all_baselines(comparison: Comparison) -> list[Claim]:

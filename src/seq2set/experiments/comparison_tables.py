@@ -73,10 +73,10 @@ def _caption(comparison: Comparison) -> str:
         seeds = ", ".join(str(result.facts["seed"]) for result in most)
         parts.append(f"Mean ± deviation over the seeds {seeds}.")
     parts.append(method(_tests(comparison), comparison.summaries))
-    if once := [title_of(one.row) for one in comparison.summaries if one.once]:
+    if few := [title_of(one.row) for one in comparison.summaries if one.few]:
         parts.append(
-            f"{listed(once)}: one seed, so that the interval is of this training, not of the method, and "
-            "there is no p."
+            f"{listed(few)}: fewer than three seeds, so that the interval is of what was trained, not of the "
+            "method, and there is no p."
         )
     return " ".join(parts)
 

@@ -92,8 +92,8 @@ def _sentences(comparison: Comparison, chosen: Summary, found: Sequence[Margin])
 
 
 def _worse(chosen: Summary, found: Sequence[Margin]) -> str:
-    if any(one.compared.difference.once for one in found):
-        return "one seed allows no test of how they differ"
+    if any(one.compared.difference.few for one in found):
+        return "fewer than three seeds allow no test of how they differ"
     worse = sum(one.side < 0 for one in found)
     return f"{worse} of the {len(found)} others are significantly worse than {chosen.row}"
 

@@ -43,7 +43,7 @@ class Contrast:
     def verdict(self) -> str:
         """Say whether it is significant."""
         if self.compared.chance is None:
-            return "not tested, for want of a second seed"
+            return "not tested, with fewer than three seeds"
         return "significant" if self.side else "not significant"
 
     @property
@@ -99,9 +99,9 @@ def in_short(found: Sequence[Contrast]) -> str:
     tested = [one for one in found if one.compared.chance is not None]
     untested = len(found) - len(tested)
     if not tested:
-        return f"No margin is tested: {ONE_SEED}."
+        return f"No margin is tested: {FEW_SEEDS}."
     sure = [one.text() for one in tested if one.side]
-    left = f" {untested} more are not tested: {ONE_SEED}." if untested else ""
+    left = f" {untested} more are not tested: {FEW_SEEDS}." if untested else ""
     if len(tested) == 1:
         return f"The margin is {'' if sure else 'not '}significant.{left}"
     if len(sure) == len(tested):
@@ -112,7 +112,7 @@ def in_short(found: Sequence[Contrast]) -> str:
     return f"{len(sure)} of the {len(tested)} margins {verb} significant: {'; '.join(sure)}.{left}"
 
 
-ONE_SEED = "a model that draws at random was trained with one seed only"
+FEW_SEEDS = "a model that draws at random was trained with fewer than three seeds"
 """Why there is no p."""
 
 METHOD = (
@@ -153,7 +153,7 @@ def _caption(found: Sequence[Margin], rows: Sequence[Summary]) -> str:
         [
             method(tests, rows),
             "Seeds: trainings of each side; – where a model draws nothing at random and is trained once.",
-            *once_noted(found),
+            *few_noted(found),
         ]
     )
 
@@ -175,13 +175,13 @@ def units_of(summary: Summary) -> str:
     )
 
 
-def once_noted(found: Sequence[Contrast]) -> list[str]:
-    """Say what an interval speaks of where a model was trained once, where that is so."""
-    if not any(one.compared.difference.once for one in found):
+def few_noted(found: Sequence[Contrast]) -> list[str]:
+    """Say what an interval speaks of where a model has few seeds, where that is so."""
+    if not any(one.compared.difference.few for one in found):
         return []
     return [
-        "With one seed of a model that draws at random the interval is of these trained models, and there is "
-        "no p."
+        "With fewer than three seeds of a model that draws at random the interval is of these trained "
+        "models, and there is no p."
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from seq2set.experiments.figures import Plot
 from seq2set.experiments.lineup import title_of
-from seq2set.experiments.margins import Margin, method, once_noted
+from seq2set.experiments.margins import Margin, few_noted, method
 from seq2set.experiments.model_curves import STYLES, UNKNOWN, Axis, Curve, Style, curve_plot
 from seq2set.experiments.removal import Lead, Step, lead_of
 from seq2set.experiments.tables import Column, Entry, Quantity, Range, Row, Table, quantity
@@ -49,7 +49,7 @@ def lead_table(name: str, steps: Sequence[Step]) -> Table:
         intervals: list[Entry] = [Range(one.leads[lead].interval, 1, signed=True) for one in steps]
         rows += [Row(lead.title, tuple(points), ruled=bool(rows)), Row("95 % of it", tuple(intervals))]
     title = "The leads, in points of micro-F1"
-    caption = " ".join([method(0, list(steps[0].summaries.values())), *once_noted(_all_leads(steps))])
+    caption = " ".join([method(0, list(steps[0].summaries.values())), *few_noted(_all_leads(steps))])
     return Table(name, title, _columns(steps), tuple(rows), caption, "Leads")
 
 

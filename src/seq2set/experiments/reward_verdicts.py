@@ -36,9 +36,9 @@ def _beside_the_papers(model: str, found: Sequence[Margin]) -> str:
     told = {
         f"{title_of(model)}, significantly better than {reward_of(found[0].pair.theirs)}": _told(found, 1),
         "significantly worse": _told(found, -1),
-        "not significantly different": _told([one for one in found if not one.compared.difference.once], 0),
-        "not tested, for want of a second seed": _told(
-            [one for one in found if one.compared.difference.once], 0
+        "not significantly different": _told([one for one in found if not one.compared.difference.few], 0),
+        "not tested, with fewer than three seeds": _told(
+            [one for one in found if one.compared.difference.few], 0
         ),
     }
     return parted(told)

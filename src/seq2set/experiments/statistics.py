@@ -6,13 +6,16 @@ a linear combination of such means. The variance of a combination has one part f
 each row that draws at random:
 
 - documents: the linearised ratio (how far each document pulls it up or down), the same documents in all rows,
-  so that what is hard for all models cancels out; documents of one group are summed first;
+  so that what is hard for all models cancels out; documents of one group are summed first. A large unit pulls
+  the ratio towards itself and hides its own distance, so that its square counts by 1 / (1 - its share), and
+  units of unequal size are worth fewer degrees of freedom (1 / the sum of the squared shares);
 - seeds: the sample variance of a row's trainings over their number; rows are trained independently.
 
-The test is by t with Satterthwaite's degrees of freedom. Trainings are compared on the same documents, so
-that what a seed does to single documents is in both parts: an error on the careful side.
-With one training of a model that draws at random nothing is known about other seeds. Then the interval speaks
-of the trained models alone, and there is no p.
+The test is by t with Satterthwaite's degrees of freedom, for which the variance over seeds counts twice:
+where three trainings happen to lie close together, the formula has too many. Trainings are compared on the
+same documents, so that what a seed does to single documents is in both parts: an error on the careful side.
+With fewer than three trainings of a model that draws at random too little is known about other seeds. Then
+the interval speaks of the trained models alone, and there is no p.
 
 Shapes: S seeds, N documents, U units (groups of documents, or documents).
 """
@@ -42,6 +45,12 @@ POWER = 0.8
 MANY_SEEDS = 100
 """More seeds than that are no advice."""
 
+FEWEST_SEEDS = 3
+"""With fewer seeds of a model that draws at random there is no test."""
+
+SEED_CAUTION = 2.0
+"""How many times the variance over seeds counts for the degrees of freedom."""
+
 _NOTHING = 1e-12
 """What is smaller is a matter of rounding."""
 
@@ -64,7 +73,7 @@ class Variance(NamedTuple):
     """A part of an estimate's variance, and the degrees of freedom that it was estimated with."""
 
     value: float
-    degrees: int
+    degrees: float
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -80,11 +89,13 @@ class Estimate:
     value: float
     documents: Variance
     seeds: tuple[Variance, ...] = ()
-    """One for each row that draws at random and was trained several times"""
-    once: bool = False
-    """Whether a row that draws at random was trained once, so that nothing is known about other seeds"""
+    """One for each row that draws at random and was trained often enough"""
+    few: bool = False
+    """Whether a row that draws at random was trained with fewer than three seeds"""
+    told: int | None = None
+    """Units that tell something; unless given, one more than the degrees of freedom"""
     alike: int = 0
-    """Units that were measured alike in all rows, beside those that the degrees of freedom count"""
+    """Units that were measured alike in all rows, beside those"""
     same: bool = False
     """Whether rows are subtracted from themselves, so that there is nothing to estimate"""
 
@@ -96,20 +107,27 @@ class Estimate:
     @property
     def degrees(self) -> float:
         """The degrees of freedom by Satterthwaite."""
-        total = sum(one.value for one in self._parts)
+        careful = [Variance(SEED_CAUTION * one.value, one.degrees) for one in self.seeds]
+        parts = [self.documents, *careful]
+        total = sum(one.value for one in parts)
         if total <= _NOTHING**2:
             return self.documents.degrees
-        return total**2 / sum(one.value**2 / one.degrees for one in self._parts)
+        return total**2 / sum(one.value**2 / one.degrees for one in parts)
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval: of the methods, or of these trained models where one was trained once."""
+        """The 95 % interval: of the methods, or of these trained models where there are few seeds.
+
+        Without ends where there is one unit, which tells nothing about others.
+        """
+        if self._told + self.alike < 2:
+            return Interval(-np.inf, np.inf)
         reach = self.error * float(stdtrit(self.degrees, (1 + COVERAGE) / 2))
         return Interval(self.value - reach, self.value + reach)
 
     def chance(self, supposed: float = 0.0) -> float | None:
-        """Return the two-sided p of what was seen if the true value were `supposed`; None after one seed."""
-        if self.once:
+        """Return the two-sided p of what was seen if the true value were `supposed`; None with few seeds."""
+        if self.few:
             return None
         distance = abs(self.value - supposed)
         if distance <= _NOTHING:
@@ -125,31 +143,42 @@ class Estimate:
         """
         if self.same:
             return 0.0
-        told = self.documents.degrees + 1
+        told = self._told
         return float((1 - min(distance, 1.0)) ** (told + self.alike)) if supposed else 2.0 ** (1 - told)
 
-    def seeds_to_settle(self, supposed: float = 0.0) -> int | None:
+    def can_settle(self, supposed: float = 0.0, level: float = SIGNIFICANT) -> bool:
+        """Return whether the value could be told from `supposed` if the seeds left nothing open."""
+        distance = abs(self.value - supposed)
+        alone = replace(self, seeds=())
+        reach = alone.error * float(stdtrit(alone.degrees, 1 - level / 2))
+        return distance > reach and self._least(distance, supposed) < level
+
+    def seeds_to_settle(self, supposed: float = 0.0, level: float = SIGNIFICANT) -> int | None:
         """Return how many seeds of each row would probably tell the value from `supposed`.
 
-        The value is taken to be what was seen. None where no number would, since these documents alone leave
-        too much open.
+        The value is taken to be what was seen; there are more seeds than were trained. None where no number
+        has the power that is wanted, since these documents alone leave too much open.
         """
         distance = abs(self.value - supposed)
         least = self._least(distance, supposed)
-        if not self.seeds or least >= SIGNIFICANT or distance <= replace(self, seeds=())._found_from:
+        if not self.seeds or least >= level or distance <= replace(self, seeds=())._found_from(level):
             return None
         variances = [one.value * (one.degrees + 1) for one in self.seeds]  # of a single training
-        for number in range(2, MANY_SEEDS):
+        trained = max(round(one.degrees) + 1 for one in self.seeds)
+        for number in range(max(FEWEST_SEEDS, trained + 1), MANY_SEEDS):
             planned = tuple(Variance(one / number, number - 1) for one in variances)
-            if distance >= replace(self, seeds=planned)._found_from:
+            if distance >= replace(self, seeds=planned)._found_from(level):
                 return number
         return MANY_SEEDS
 
-    @property
-    def _found_from(self) -> float:
-        """The distance from which on a test finds it with the power that is wanted."""
-        tails = float(stdtrit(self.degrees, (1 + COVERAGE) / 2) + stdtrit(self.degrees, POWER))
+    def _found_from(self, level: float) -> float:
+        """Return the distance from which on a test at a level finds it with the power that is wanted."""
+        tails = float(stdtrit(self.degrees, 1 - level / 2) + stdtrit(self.degrees, POWER))
         return self.error * tails
+
+    @property
+    def _told(self) -> int:
+        return round(self.documents.degrees) + 1 if self.told is None else self.told
 
     @property
     def _parts(self) -> tuple[Variance, ...]:
@@ -204,18 +233,21 @@ class Measured:
 
     def combined(self, terms: Sequence[tuple[float, Measured]]) -> Estimate:
         """Return a linear combination of rows, this one being among them; `combine` is the way to ask."""
-        merged = _merged(_aligned(terms))
+        aligned = _aligned(terms)
+        merged = _merged(aligned)
         means = [one.pulls.mean(axis=0) for one in merged]  # (U,) each
         pull = np.sum(means, axis=0)
-        units = len(pull)
-        told = max(_telling(merged, pair=len(terms) == 2), 2)
+        shares = _shares(aligned)
+        told = _telling(merged, pair=len(terms) == 2)
+        degrees = min(max(told - 1, 1), max(1 / max((shares**2).sum(), _NOTHING) - 1, 1))
         moving = [one for one in merged if one.moves]
         return Estimate(
             value=float(sum(one.values.mean() for one in merged)),
-            documents=Variance(float((pull**2).sum()) * units / max(units - 1, 1), told - 1),
-            seeds=tuple(_over_seeds(one.values) for one in moving if len(one.values) > 1),
-            once=any(len(one.values) == 1 for one in moving),
-            alike=max(units - told, 0),
+            documents=Variance(float((pull**2 / np.maximum(1 - shares, _NOTHING)).sum()), degrees),
+            seeds=tuple(_over_seeds(one.values) for one in moving if len(one.values) >= FEWEST_SEEDS),
+            few=any(len(one.values) < FEWEST_SEEDS for one in moving),
+            told=told,
+            alike=len(pull) - told,
             same=all((abs(one.sums) <= _NOTHING).all() for one in merged),
         )
 
@@ -265,6 +297,13 @@ def _merged(terms: Sequence[tuple[float, Measured]]) -> list[_Merged]:
             new = _Merged(old.random, *(a + b for a, b in zip(old[1:], new[1:], strict=True)))
         found[one.trainings] = new
     return list(found.values())
+
+
+def _shares(terms: Sequence[tuple[float, Measured]]) -> Floats:
+    """Return the share that each unit has in what rows divide by, (U,), on average over rows."""
+    weights = [one.sums[..., 1].mean(axis=0) for _, one in terms]  # (U,) each
+    shares: Floats = np.mean([_ratio(one, one.sum()) for one in weights], axis=0)
+    return shares
 
 
 def _telling(merged: Sequence[_Merged], *, pair: bool) -> int:

@@ -16,6 +16,7 @@ from seq2set.errors import InputError
 from seq2set.experiments.cells import CellResult
 from seq2set.experiments.lineup import is_deterministic
 from seq2set.experiments.statistics import (
+    FEWEST_SEEDS,
     SIGNIFICANT,
     Estimate,
     Floats,
@@ -49,14 +50,16 @@ class Summary:
         return self.results[0].model
 
     @property
-    def once(self) -> bool:
-        """Whether the model draws at random and was trained once, so that nothing is known of other seeds."""
-        return self.f1.random and len(self.results) == 1
+    def few(self) -> bool:
+        """Whether the model draws at random and was trained with too few seeds for a test."""
+        return self.f1.random and len(self.results) < FEWEST_SEEDS
 
     @cached_property
     def interval(self) -> Interval:
         """The 95 % interval of micro-F1 over documents and seeds."""
-        low, high = self.f1.estimate.interval
+        low, high = found = self.f1.estimate.interval
+        if not np.isfinite(found).all():
+            return found
         return Interval(max(low, 0.0), min(high, 1.0))
 
 
@@ -66,7 +69,7 @@ class Compared:
 
     difference: Estimate
     chance: float | None
-    """p after Holm's adjustment; None where a model that draws at random was trained once"""
+    """p after Holm's adjustment; None where a model that draws at random has too few seeds"""
 
     @property
     def significant(self) -> bool:
@@ -111,8 +114,8 @@ def units_of(results: Sequence[CellResult]) -> Sequence[str]:
     """
     ids = results[0].answers.ids
     told = (one.answers.groups for one in results)
-    groups = next((one for one in told if one is not None), ids)
-    return [group or own for group, own in zip(groups, ids, strict=True)]
+    groups = next((one for one in told if one is not None), [None] * len(ids))
+    return [f"group {group}" if group else f"document {own}" for group, own in zip(groups, ids, strict=True)]
 
 
 def measured(results: Sequence[CellResult], parts: Sequence[Floats], units: Sequence[str]) -> Measured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from seq2set.experiments.statistics import Interval, Spread
@@ -34,12 +35,14 @@ class Range(NamedTuple):
     signed: bool = False
 
     def text(self) -> str:
-        """Return it as it stands in the table."""
+        """Return it as it stands in the table; a dash where nothing bounds it."""
+        if not all(map(isfinite, self.interval)):
+            return "–"
         return " to ".join(Quantity(end, self.digits, signed=self.signed).text() for end in self.interval)
 
     def data(self) -> Any:
         """Return it in full precision, as JSON."""
-        return self.interval._asdict()
+        return self.interval._asdict() if all(map(isfinite, self.interval)) else None
 
 
 class Chance(NamedTuple):

@@ -38,7 +38,7 @@ def _beside(reference: Summary, compared: Mapping[str, Compared]) -> list[str]:
         "Significantly above it": _told(tested, 1),
         "significantly below it": _told(tested, -1),
         "not significantly different": _told(tested, 0),
-        "not tested, for want of a second seed": _told(untested, 0),
+        "not tested, with fewer than three seeds": _told(untested, 0),
     }
     return [parted(told)]
 
@@ -56,7 +56,7 @@ def _verdict(row: str, reference: Summary, compared: Compared) -> str:
         f"(95 % interval of the difference {Range(interval, signed=True).text()}"
     )
     if compared.chance is None:
-        return f"{lies}); it is not tested, for want of a second seed."
+        return f"{lies}); it is not tested, with fewer than three seeds."
     chance = Chance(compared.chance, False).text()
     judged = "a significant difference" if compared.significant else "not significant"
     return f"{lies}, p {chance if chance.startswith('<') else f'= {chance}'}), {judged}."

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from seq2set.errors import InputError
 from seq2set.experiments import publishing
 from seq2set.experiments.experiment import run_experiment
 from seq2set.experiments.low_frequency import cells
+from seq2set.experiments.published_facts import published_facts
 from seq2set.experiments.publishing import commit_of, main, publish
 from seq2set.experiments.results_readme import results_readme
 
@@ -185,3 +187,21 @@ def test_what_is_published_here_has_its_plots() -> None:
         values = json.loads(path.read_text(encoding="utf-8"))
         named = {f"{figure['name']}.svg" for section in values["sections"] for figure in section["figures"]}
         assert {one.name for one in path.with_suffix("").iterdir()} == named
+
+
+def published(name: str) -> dict[str, Any]:
+    path = Path(__file__).parents[2] / "results" / name
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def test_what_all_models_share_beside_todays_preset_is_told_once() -> None:
+    facts = published_facts(published("reuters-compact/table-results.json"))
+    assert " Unlike today's preset with `linear.tolerance=0.1`. CNN-RNN with `cnn.filters=127`, " in facts
+    assert facts.count("linear.tolerance") == 1
+
+
+def test_judging_again_adds_no_star_that_the_exact_test_refused() -> None:
+    rows = published("medline-compact/table-results.json")["sections"][0]["tables"][0]["rows"]
+    (chain,) = (row["p"] for row in rows if row["models"] == "CC")
+    assert chain == {"value": pytest.approx(0.0659, abs=1e-4), "significant": False}

@@ -10,10 +10,11 @@ from seq2set.corpora.document import Document
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.experiments.claims import ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, few_labels, judged
-from seq2set.experiments.margins import Margin, Pair, in_short, margin_table, margins, signed
+from seq2set.experiments.claims import ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, few_labels, judged, outlook
+from seq2set.experiments.margins import Contrast, Margin, Pair, in_short, margin_table, margins, signed
 from seq2set.experiments.planning import Schedule
-from seq2set.experiments.summaries import Summary, summarise
+from seq2set.experiments.statistics import Estimate, Variance
+from seq2set.experiments.summaries import Compared, Summary, summarise
 from seq2set.experiments.tables import text_of
 from seq2set.experiments.variants import all_cells, plain, rows_of, variant
 
@@ -155,3 +156,21 @@ def test_where_few_documents_have_several_labels_it_is_said(tmp_path: Path, doub
             "Only 17 % of the documents have more than one label (1.17 per document;"
         )
         assert sentence[0].endswith("so that the order of labels can hardly matter here.")
+
+
+def test_what_it_would_take_to_settle_a_claim() -> None:
+    def advice(value: float, tests: int = 1) -> str:
+        # Documents alone leave 1.96 x 0.00447 = 0.00877 open, and with 80 % power 2.8 x 0.00447 = 0.0125.
+        seen = Estimate(value, Variance(0.00002, 10_000), (Variance(0.0002, 2),))
+        return outlook([Contrast("a over b", Compared(seen, seen.chance()))], ABOVE, tests)
+
+    assert advice(0.0087) == "not significant, and no number of seeds would settle it on these documents"
+    some = "not significant; more seeds may settle it, with less than 80 % power on these documents"
+    assert advice(0.0089) == some
+    assert advice(0.02).startswith("not significant; about 2")
+    # What speaks against a claim must stand Holm's adjustment for all tests: 2.58 x 0.00447 = 0.0115.
+    assert advice(-0.0110) == some
+    assert (
+        advice(-0.0110, tests=5)
+        == "not significant, and no number of seeds would settle it on these documents"
+    )

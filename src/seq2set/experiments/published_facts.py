@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from seq2set.config import build_config
@@ -42,11 +43,27 @@ def _asked_more(asked: dict[str, Any]) -> str:
 
 
 def _own_settings(values: dict[str, Any]) -> str:
-    """Say what a file of settings changed for some of the models."""
-    asked = values["asked"]
-    cells = {cell["model"]: cell for cell in values["cells"] if cell["model"] in asked["files"]}
-    found = {title_of(model): ", ".join(_unlike_usual(asked, cell)) for model, cell in cells.items()}
-    return "".join(f" {title} with {changed}." for title, changed in found.items() if changed)
+    """Say what is not as in today's preset: once what all models share that read it, then by model."""
+    by_model: dict[str, list[list[str]]] = {}
+    for cell in values["cells"]:
+        by_model.setdefault(cell["model"], []).append(list(_unlike_usual(values["asked"], cell)))
+    changed = {
+        model: [one for one in found[0] if all(one in other for other in found)]
+        for model, found in by_model.items()
+    }
+    shared = [one for one in _unlike(chain(*changed.values())) if _is_shared(one, changed)]
+    told = {
+        title_of(model): ", ".join(f"`{one}`" for one in found if one not in shared)
+        for model, found in changed.items()
+    }
+    together = f" Unlike today's preset with {', '.join(f'`{one}`' for one in shared)}." if shared else ""
+    return together + "".join(f" {title} with {own}." for title, own in told.items() if own)
+
+
+def _is_shared(setting: str, changed: dict[str, list[str]]) -> bool:
+    name = setting.partition("=")[0]
+    readers = [model for model in changed if reads(model, name)]
+    return len(readers) > 1 and all(setting in changed[model] for model in readers)
 
 
 def _unlike_usual(asked: dict[str, Any], cell: dict[str, Any]) -> Iterator[str]:
@@ -54,9 +71,10 @@ def _unlike_usual(asked: dict[str, Any], cell: dict[str, Any]) -> Iterator[str]:
     usual = build_config(preset=asked["preset"], model=cell["model"], assignments=asked["settings"])
     for section, settings in usual.model_dump(mode="json", exclude={"data"}).items():
         if isinstance(settings, dict):
-            own = cell["config"][section]
-            changed = (name for name in settings if own[name] != settings[name])
-            yield from (f"`{section}.{name}={json.dumps(own[name])}`" for name in changed)
+            own = cell["config"].get(section, {})
+            names = [name for name in settings if name in own and reads(cell["model"], f"{section}.{name}")]
+            changed = (name for name in names if own[name] != settings[name])
+            yield from (f"{section}.{name}={json.dumps(own[name])}" for name in changed)
 
 
 def _machine(facts: dict[str, Any]) -> str:

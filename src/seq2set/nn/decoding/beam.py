@@ -99,8 +99,8 @@ def set_beam_search(
     The search keeps more sets at each step than it returns: a set that is likely in many orders may begin
     with an unlikely step in each of them.
     """
-    if width == 1:  # greedy decoding, which ranks nothing
-        return _search(policy, 1, max_steps, merge=True, keep_attention=keep_attention)
+    if width <= 1:  # greedy decoding, which ranks nothing, or refused
+        return _search(policy, width, max_steps, merge=True, keep_attention=keep_attention)
     found = _search(policy, WIDER * width, max_steps, merge=True, keep_attention=False)
     found = _rank_again(policy, _first_hypotheses(found, RESCORED * width), max_steps)
     found = _first_hypotheses(found, width)

@@ -177,12 +177,13 @@ def direction(metric: str) -> Literal["minimize", "maximize"]:
     return "minimize" if is_better(0.0, 1.0, metric) else "maximize"
 
 
-def sampler(seed: int, number: int) -> optuna.samplers.TPESampler:
-    """Return what draws the values of one trial.
+def sampler(seed: int, number: int, parameter: int) -> optuna.samplers.TPESampler:
+    """Return what draws the value of one parameter of one trial, both told by their numbers.
 
-    It has a seed of its own for every trial, so that a study that was stopped goes on as if it had not been.
+    Each has a seed of its own, so that a study that was stopped goes on as if it had not been, even if that
+    was between the draws of a trial's values.
     """
-    state = np.random.SeedSequence(seed, spawn_key=(number,)).generate_state(1)
+    state = np.random.SeedSequence(seed, spawn_key=(number, parameter)).generate_state(1)
     return optuna.samplers.TPESampler(seed=int(state[0]))
 
 

@@ -43,13 +43,11 @@ def next_trial(bench: Bench, trials: int) -> Drawn | None:
         number = len(bench.study.get_trials(deepcopy=False))
         if number >= trials:
             return None
-        bench.study.sampler = sampler(bench.config.seed, number)
         return _drawn(bench, bench.study.ask())
 
 
 def stopped_trial(bench: Bench, number: int) -> Drawn:
     """Take up a trial that was running when the study was stopped, with the values that it has."""
-    bench.study.sampler = sampler(bench.config.seed, number)
     frozen = bench.study.get_trials(deepcopy=False)[number]
     return _drawn(bench, optuna.Trial(bench.study, frozen._trial_id))
 
@@ -77,7 +75,10 @@ def run_trial(bench: Bench, drawn: Drawn) -> None:
 
 
 def _drawn(bench: Bench, trial: optuna.Trial) -> Drawn:
-    values = {one.name: one.draw(trial) for one in bench.space.parameters}
+    values = {}
+    for place, one in enumerate(bench.space.parameters):
+        bench.study.sampler = sampler(bench.config.seed, trial.number, place)
+        values[one.name] = one.draw(trial)
     return Drawn(trial, with_settings(bench.config, values))
 
 

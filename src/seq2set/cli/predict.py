@@ -33,11 +33,11 @@ def predict(
     encoding: Annotated[str, typer.Option(help="The character encoding of --input.")] = "utf-8",
     threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
     top_k: Annotated[
-        int | None, typer.Option(help="Give so many labels, the best ones, also without known words.")
+        int | None, typer.Option(help="Return the k highest-scoring labels, also without known words.")
     ] = None,
     max_labels: Annotated[int | None, typer.Option(help="Give at most so many labels.")] = None,
     min_labels: Annotated[
-        int, typer.Option(help="Give at least so many labels, also without known words.")
+        int, typer.Option(help="Return at least this many labels, also without known words.")
     ] = 0,
     search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
     explain: Annotated[

@@ -24,10 +24,10 @@ from seq2set.nn.decoding.rollout import Picked, Turn, gumbel_noise, roll_out
 from seq2set.nn.decoding.teaching import score_sequences
 
 EXACT = 5
-"""Up to so many labels all orders of a set are scored: 120 of them."""
+"""The largest set of which all orders are scored: 120 of them."""
 
 DRAWS = 64
-"""So many orders of a larger set are drawn."""
+"""Orders that are drawn of a larger set."""
 
 ROWS_AT_A_TIME = 4096
 """Orders that are scored at once, which bounds the memory."""

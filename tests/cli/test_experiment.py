@@ -36,6 +36,22 @@ def test_resamples_are_taken_and_told_to_have_no_effect(seq2set, call) -> None:
     assert "--resamples has no effect: intervals are computed, not drawn" in outcome.err
 
 
+def test_published_cells_are_taken_up(seq2set, call, tmp_path: Path) -> None:
+    from seq2set.experiments.publishing import publish
+
+    assert seq2set(*call).code == 0
+    publish(tmp_path / "out", tmp_path / "results")
+    published = ("--cells", tmp_path / "results" / "small-compact" / "cells")
+    elsewhere = (*call, "--out", tmp_path / "elsewhere", *published)
+    planned = seq2set(*elsewhere, "--dry-run")
+    assert "cells: 1, to be done: 0" in planned.out
+    assert "1 of the cells are taken from" in planned.out
+    assert not (tmp_path / "elsewhere").exists()
+    assert seq2set(*elsewhere).code == 0
+    assert not (tmp_path / "elsewhere" / "cells" / "br" / "model").exists()
+    assert seq2set(*call, "--cells", tmp_path / "nowhere").code == 2
+
+
 def test_a_dry_run_trains_nothing(seq2set, call, tmp_path: Path) -> None:
     outcome = seq2set(*call, "--dry-run", "--models", "br,seq2set", "--seeds", "1,2")
     assert outcome.code == 0

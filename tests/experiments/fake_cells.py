@@ -67,6 +67,12 @@ def _answers(corpus: PreparedCorpus, split: str, skill: float) -> Answers:
     actual = [sorted(places[label] for label in one) for one in part.labels()]
     right = round(skill * len(actual))
     chosen = actual[:right] + [[] for _ in actual[right:]]
+    groups = part.groups()
     return Answers(
-        labels.names, tuple(labels.frequencies), tuple(part.ids()), Sets.of(chosen), Sets.of(actual)
+        labels.names,
+        tuple(labels.frequencies),
+        tuple(part.ids()),
+        Sets.of(chosen),
+        Sets.of(actual),
+        None if groups is None else tuple(groups),
     )

@@ -49,6 +49,13 @@ def experiment(
         list[str] | None, typer.Option("--set", help="One setting, as section.name=value; may be repeated.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Trainings at a time, each with its share of the cores.")] = 1,
+    cells: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder of published cells, such as results/NAME/cells: those of the same corpus and "
+            "settings are taken up, and only the others are trained."
+        ),
+    ] = None,
     resamples: Annotated[int | None, typer.Option(hidden=True)] = None,
     option: Annotated[
         list[str] | None,
@@ -81,6 +88,7 @@ def experiment(
         files=parse_files(config or []),
         assignments=tuple(settings or []),
         jobs=jobs,
+        published=cells,
         extra=parse_extra(own, entry.options),
     )
     if name == ALL:
@@ -126,12 +134,14 @@ def _print_plan(schedule: Schedule) -> None:
     for cell, state, estimate in schedule.steps():
         table.add_row(cell.name, state, span(estimate.seconds), _source(state, estimate))
     Console().print(table)
+    for sentence in schedule.shelf.notes() if schedule.shelf else ():
+        typer.echo(sentence)
     typer.echo(f"about {span(schedule.seconds_left)} to go with --jobs {schedule.jobs}")
 
 
 def _source(state: str, estimate: Estimate) -> str:
     """Say where the time of a cell is known from."""
-    if state == "done":
+    if state in ("done", "published"):
         return "its training"
     source = "the model's others" if estimate.measured else "a rule of thumb"
     return f"{source}, shared" if estimate.shares else source

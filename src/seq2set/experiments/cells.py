@@ -1,7 +1,8 @@
 """A cell: one training and its measurement, done once and never again.
 
 A cell's folder is a run like any other, with two files more: `answers.npz` holds what the model answered for
-each document, and `cell.json`, written last, says that the cell is done and what came out.
+each document, and `cell.json`, written last, says that the cell is done and what came out. A cell that was
+taken up from a published one has these and its settings, and no model.
 """
 
 from __future__ import annotations
@@ -138,12 +139,19 @@ def _recorded_fingerprints(folder: Path) -> Iterator[str]:
 
 def run_cell(cell: Cell, progress: Progress) -> CellResult:
     """Do a cell, from the beginning or from where it was stopped; one that is done is only read."""
+    with working_on(cell):
+        return finished(cell) or _trained_and_measured(cell, progress)
+
+
+@contextmanager
+def working_on(cell: Cell) -> Iterator[None]:
+    """Keep other processes from working on a cell."""
     with output_errors(cell.folder):
         cell.folder.parent.mkdir(parents=True, exist_ok=True)
     lock = cell.folder.with_name(f".{cell.name}.lock")
     busy = f"{cell.folder} is being done by another process; wait until that ends, or stop it"
     with held(lock, busy=busy, seconds=PATIENCE):
-        return finished(cell) or _trained_and_measured(cell, progress)
+        yield
 
 
 def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:

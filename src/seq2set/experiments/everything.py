@@ -13,7 +13,7 @@ from seq2set.experiments.experiment import Finished, write_experiment
 from seq2set.experiments.lineup import parse_models
 from seq2set.experiments.options import Options
 from seq2set.experiments.overview import write_overview
-from seq2set.experiments.planning import Schedule
+from seq2set.experiments.planning import Schedule, make_schedule
 from seq2set.experiments.registry import EXPERIMENTS, load_experiment
 from seq2set.experiments.running import run_cells
 from seq2set.progress import Progress, Silent
@@ -47,7 +47,7 @@ def cells(options: Options, progress: Progress | None = None) -> list[Cell]:
 
 def plan_all(options: Options, progress: Progress) -> Schedule:
     """Say which cells there are, which of them are done, and how long the rest takes."""
-    return Schedule(cells(options, progress), options.jobs)
+    return make_schedule(cells(options, progress), options)
 
 
 def run_all(options: Options, progress: Progress | None = None) -> Everything:

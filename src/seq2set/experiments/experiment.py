@@ -8,7 +8,7 @@ from typing import NamedTuple
 from seq2set.experiments.asked import asked
 from seq2set.experiments.cells import CellResult
 from seq2set.experiments.options import Options
-from seq2set.experiments.planning import Schedule
+from seq2set.experiments.planning import Schedule, make_schedule
 from seq2set.experiments.registry import load_experiment
 from seq2set.experiments.results import write_results
 from seq2set.experiments.running import run_cells
@@ -25,7 +25,7 @@ class Finished(NamedTuple):
 
 def plan_experiment(name: str, options: Options) -> Schedule:
     """Say which cells an experiment needs, which of them are done, and how long the rest takes."""
-    return Schedule(load_experiment(name).cells(options), options.jobs)
+    return make_schedule(load_experiment(name).cells(options), options)
 
 
 def run_experiment(name: str, options: Options, progress: Progress | None = None) -> Finished:

@@ -25,6 +25,8 @@ class Options:
     assignments: tuple[str, ...] = ()
     """Settings of all cells, as `section.name=value`."""
     jobs: int = 1
+    published: Path | None = None
+    """A folder of published cells, to be taken up where they fit."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """What the experiment is told of its own options, by name; `parse_extra` reads them."""
 

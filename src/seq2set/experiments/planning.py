@@ -17,6 +17,8 @@ from seq2set.config import Config
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.beginnings import begin_alike, share_left
 from seq2set.experiments.cells import Cell, CellResult, finished
+from seq2set.experiments.options import Options
+from seq2set.experiments.taking_up import Shelf
 from seq2set.hardware import thread_count
 from seq2set.models.registry import find_entry
 from seq2set.runs import RunFolder
@@ -95,21 +97,30 @@ class Step(NamedTuple):
     """A cell in the plan."""
 
     cell: Cell
-    state: Literal["done", "begun", "to do"]
+    state: Literal["done", "published", "begun", "to do"]
     estimate: Estimate
 
 
 class Schedule:
     """What is done and what is left of an experiment."""
 
-    def __init__(self, cells: Sequence[Cell], jobs: int = 1):
-        self.cells, self.jobs = tuple(cells), jobs
+    def __init__(self, cells: Sequence[Cell], jobs: int = 1, shelf: Shelf | None = None):
+        self.cells, self.jobs, self.shelf = tuple(cells), jobs, shelf
         corpora = {data: corpus_of(data) for data in {cell.config.data for cell in cells}}
         shapes = {data: Shape.of(corpus) for data, corpus in corpora.items()}
         self._rules = {cell.name: rule_of_thumb(cell.config, shapes[cell.config.data]) for cell in cells}
         found = {cell.name: finished(cell, corpora[cell.config.data]) for cell in cells}
         self.results = {name: result for name, result in found.items() if result is not None}
         self.failed: set[str] = set()
+        if shelf is not None:
+            for cell in self.left:
+                if (published := shelf.choose(cell, corpora[cell.config.data])) is not None:
+                    self.add(cell, published)
+
+    @property
+    def published(self) -> set[str]:
+        """The names of the cells that are taken from published ones."""
+        return set() if self.shelf is None else set(self.shelf.chosen)
 
     @property
     def left(self) -> list[Cell]:
@@ -146,16 +157,27 @@ class Schedule:
         """Say whether a cell before this one has done, or will have done, what this one begins with."""
         if _begun(cell):
             return False
-        before = [other for other in self.cells[: self.cells.index(cell)] if other.name not in self.failed]
-        return any(begin_alike(other.config, cell.config) for other in before)
+        before = self.cells[: self.cells.index(cell)]
+        return any(begin_alike(other.config, cell.config) for other in before if self._leaves_work(other))
+
+    def _leaves_work(self, cell: Cell) -> bool:
+        """Say whether there is, or will be, what another could take over; published cells have none."""
+        done = cell.name in self.results
+        return cell.name not in self.failed and (not done or RunFolder(cell.folder).has_learnt())
 
     def steps(self) -> Iterable[Step]:
         """Give the plan, a cell at a time."""
         for cell in self.cells:
             if (result := self.results.get(cell.name)) is not None:
-                yield Step(cell, "done", Estimate(result.seconds, True))
+                state: Literal["done", "published"] = "published" if cell.name in self.published else "done"
+                yield Step(cell, state, Estimate(result.seconds, True))
             else:
                 yield Step(cell, "begun" if _begun(cell) else "to do", self.estimate(cell))
+
+
+def make_schedule(cells: Sequence[Cell], options: Options) -> Schedule:
+    """Say what is done and what is left of the cells that were asked for."""
+    return Schedule(cells, options.jobs, Shelf(options.published) if options.published else None)
 
 
 def _begun(cell: Cell) -> bool:

@@ -1,4 +1,4 @@
-"""What was measured, put into the folder `results`: numbers, counts per document and plots, no texts.
+"""What was measured, put into the folder `results`: numbers, plots and cells, no texts.
 
 ::
 
@@ -12,24 +12,23 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import seq2set
 from seq2set.errors import InputError, Seq2SetError
 from seq2set.experiments.answers import Answers
 from seq2set.experiments.cells import ANSWERS
+from seq2set.experiments.published_cells import publish_cell
 from seq2set.experiments.results_readme import results_readme
-from seq2set.files import write_json, write_text, written_aside
+from seq2set.files import sha256_of, write_json, write_text
 
 README = "README.md"
 
 
 def publish(folder: Path, into: Path) -> list[Path]:
-    """Copy the numbers and plots of a folder's finished experiments, and write the page that tells them."""
+    """Copy the numbers, plots and cells of a folder's finished experiments, and write the page over them."""
     found = sorted(folder.glob("*/results.json"))
     if not found:
         raise InputError(f"{folder} holds no finished experiment; name the --out of `seq2set experiment`")
@@ -48,32 +47,24 @@ def _published(path: Path, into: Path) -> Path:
     asked = values.get("asked")
     if not asked:
         raise InputError(f"{path} does not say what was asked for; run the experiment again to renew it")
+    folder = into / f"{asked['corpus']}-{asked['preset']}"
+    _publish_cells(values["cells"], path.parent.parent / "cells", folder / "cells")
     values["cells"] = [_bare(cell) for cell in values["cells"]]
     values["published"] = {"seq2set": seq2set.__version__, "commit": commit_of(Path(seq2set.__file__).parent)}
-    target = into / f"{asked['corpus']}-{asked['preset']}" / f"{values['experiment']}.json"
+    target = folder / f"{values['experiment']}.json"
     write_json(target, values)
-    _publish_counts(
-        values["cells"], path.parent.parent / "cells", target.with_name(f"{target.stem}-counts.npz")
-    )
     _publish_plots(path.parent / "figures", target.with_suffix(""))
     return target
 
 
-def _publish_counts(cells: Sequence[Mapping[str, Any]], folder: Path, target: Path) -> None:
-    """Store each cell's counts per document and the places of the groups, so that tests can be made anew.
-
-    Documents keep their order, and neither their ids nor their labels.
-    """
-    arrays: dict[str, Any] = {}
+def _publish_cells(cells: Sequence[dict[str, Any]], folder: Path, into: Path) -> None:
+    """Store each cell without its model, so that experiments elsewhere can take it up."""
     for cell in cells:
         path = folder / cell["name"] / ANSWERS
-        if path.is_file():
-            answers = Answers.load(path)
-            arrays[cell["name"]] = np.stack(answers.counts(), axis=1).astype(np.int32)
-            if answers.groups is not None:
-                arrays[f"{cell['name']} groups"] = np.unique(answers.groups, return_inverse=True)[1]
-    with written_aside(target) as aside, aside.open("wb") as stream:
-        np.savez_compressed(stream, **arrays)
+        if not path.is_file() or sha256_of(path) != cell["answers"]["sha256"]:
+            raise InputError(f"{path} is not what the results were made of; run the experiment again")
+        facts = {name: value for name, value in _bare(cell).items() if name != "name"}
+        publish_cell(cell["name"], facts, Answers.load(path), into)
 
 
 def _publish_plots(folder: Path, target: Path) -> None:

@@ -10,6 +10,7 @@ from seq2set.errors import StoppedError, WorkError
 from seq2set.experiments.cells import Cell, CellResult, run_cell
 from seq2set.experiments.planning import Schedule, span
 from seq2set.experiments.processes import Crew
+from seq2set.experiments.taking_up import Shelf
 from seq2set.models.prior_sharing import priors_shared
 from seq2set.progress import Progress
 
@@ -37,13 +38,23 @@ class Outcome(NamedTuple):
 
 def run_cells(schedule: Schedule, progress: Progress) -> Outcome:
     """Do what is left; a cell that fails does not keep the others from being done."""
-    if schedule.results:
-        progress.note(f"{len(schedule.results)} of {len(schedule.cells)} cells are done already")
+    if done_here := len(schedule.results) - len(schedule.published):
+        progress.note(f"{done_here} of {len(schedule.cells)} cells are done already")
+    if schedule.shelf is not None:
+        _take_up(schedule, schedule.shelf, progress)
     with _stopping(schedule), priors_shared():
         run = _in_processes if schedule.jobs > 1 else _one_after_another
         failures = run(schedule, progress)
     done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
     return Outcome(done, failures)
+
+
+def _take_up(schedule: Schedule, shelf: Shelf, progress: Progress) -> None:
+    for sentence in shelf.notes():
+        progress.note(sentence)
+    for cell in schedule.cells:
+        if cell.name in shelf.chosen:
+            schedule.add(cell, shelf.take_up(cell))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from seq2set.baselines.cc_training import chain_orders, train_cc
 from seq2set.baselines.linear import LinearScorer
 from seq2set.baselines.linear_fitting import fit_linear
 from seq2set.bundle import load_model
-from seq2set.calibration import Sigmoid
+from seq2set.calibration import Sigmoid, fit_sigmoid
 from seq2set.config import Config, build_config
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.errors import ConfigError
@@ -21,6 +21,7 @@ from seq2set.predictor import Predictor
 from seq2set.progress import Silent
 from seq2set.runs import RunFolder
 from seq2set.tagger import Examples
+from seq2set.thresholds import best_threshold
 from seq2set.workflows import examples, train
 
 
@@ -172,3 +173,25 @@ def test_the_boundary_is_a_margin_of_zero(tmp_path: Path, small_corpus: Prepared
     config = settings('decision.threshold="boundary"', "linear.c=[1]")
     model = trained(tmp_path / "run", config, examples(small_corpus.split("train")))
     assert model.rule.thresholds == pytest.approx((1 / (1 + np.exp(-model.sigmoid.offset)),), abs=1e-6)
+
+
+def test_sigmoid_and_threshold_are_those_of_the_validation_documents(tmp_path: Path) -> None:
+    learn = Examples(
+        ["wheat harvest", "crude barrels", "wheat crude", "bank"] * 5, [("a",), ("b",), ("a", "b"), ()] * 5
+    )
+    tune = Examples(
+        ["wheat", "wheat bank", "crude", "harvest crude", "bank"], [("a",), (), ("b",), ("a",), ("b",)]
+    )
+    model = trained(tmp_path, settings("linear.c=[1.0]"), learn, tune)
+
+    def fitted_on(part: Examples) -> tuple[Sigmoid, float]:
+        margins = chain_margins(model.chains, model.features.transform(part.texts))
+        right = model.labels.indicator(part.label_sets)
+        sigmoid = fit_sigmoid(margins, np.broadcast_to(right.toarray(), margins.shape))
+        return sigmoid, best_threshold(chain_scores(sigmoid, margins), right, "micro_f1").value
+
+    (sigmoid, threshold), (by_heart, other) = fitted_on(tune), fitted_on(learn)
+    assert sigmoid != by_heart
+    assert threshold != pytest.approx(other)
+    assert model.sigmoid == sigmoid
+    assert model.rule.thresholds == pytest.approx((threshold,))

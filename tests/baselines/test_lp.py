@@ -7,6 +7,7 @@ import pytest
 
 from seq2set.baselines.lp import LabelPowerset
 from seq2set.baselines.lp_training import train_lp
+from seq2set.baselines.posterior_fitting import fit_posterior
 from seq2set.bundle import load_model, read_about
 from seq2set.config import Config, build_config
 from seq2set.corpora.prepared import PreparedCorpus
@@ -17,6 +18,7 @@ from seq2set.predictor import Predictor
 from seq2set.progress import Silent
 from seq2set.runs import RunFolder
 from seq2set.tagger import Examples
+from seq2set.thresholds import best_threshold
 from seq2set.workflows import examples, train
 
 
@@ -168,3 +170,25 @@ def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: 
     assert (run.checkpoints / "powerset-c-0.01.safetensors").stat().st_mtime_ns == stamp
     assert np.array_equal(resumed.scorer.weights, whole.scorer.weights)
     assert (resumed.rule, resumed.c, resumed.posterior.scale) == (whole.rule, whole.c, whole.posterior.scale)
+
+
+def test_sharpness_and_threshold_are_those_of_the_validation_documents(tmp_path: Path) -> None:
+    learn = Examples(
+        ["wheat harvest", "crude barrels", "wheat crude", "bank"] * 5, [("a",), ("b",), ("a", "b"), ()] * 5
+    )
+    tune = Examples(
+        ["wheat", "wheat bank", "crude", "harvest crude", "bank"], [("a",), (), ("b",), ("a",), ("b",)]
+    )
+    model = trained(tmp_path, settings("linear.c=[1.0]"), learn, tune)
+
+    def fitted_on(part: Examples) -> tuple[float, float]:
+        margins = model.scorer.margins(model.features.transform(part.texts))
+        right = model.labels.indicator(part.label_sets)
+        posterior = fit_posterior(model.posterior.holds, margins, right.toarray())
+        return posterior.scale, best_threshold(posterior.labels(margins), right, "micro_f1").value
+
+    (scale, threshold), (by_heart, other) = fitted_on(tune), fitted_on(learn)
+    assert scale != pytest.approx(by_heart, rel=0.1)
+    assert threshold != pytest.approx(other)
+    assert model.posterior.scale == pytest.approx(scale)
+    assert model.rule.thresholds == pytest.approx((threshold,))

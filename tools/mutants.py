@@ -6,7 +6,8 @@
 
 A mutant is a name, what would be wrong, a file under src/seq2set, the text that stands there once, the
 text in its place, and the tests that must fail. Verdicts: "noticed"; "not noticed"; "timed out"; "cannot
-apply" (the text is not there once, so the list is out of date); "cannot run" (pytest itself gave up).
+apply" (the text is not there once, so the list is out of date); "cannot run" (pytest itself gave up, or what
+broke was no test but a module or a fixture, which says nothing about the mistake).
 What was noticed is stored in runs/mutants.json and not run again until its file or its tests change.
 Exit code 0 only where all were noticed.
 """
@@ -126,6 +127,8 @@ def try_mutant(mutant: Mutant, tree: Path, limit: float) -> Outcome:
     finally:
         path.write_text(before, "utf-8")
     verdict = {0: "not noticed", 1: NOTICED, None: "timed out"}.get(code, "cannot run")
+    if by.startswith("ERROR "):
+        verdict = "cannot run"
     return Outcome(mutant.name, verdict, round(time.monotonic() - began, 1), by, mutant.digest())
 
 

@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from seq2set.config.settings import Metric
 from seq2set.errors import InputError, UnknownNameError
 from seq2set.metrics import Counts, is_better
+from seq2set.predictions import withhold_scores
 from seq2set.rules import Rule, global_rule, label_rule, top_rule
 from seq2set.thresholds import LEAST, best_rule
 from seq2set.thresholds.each import best_thresholds
@@ -203,6 +204,45 @@ def test_no_other_number_is_better(case: tuple[np.ndarray, np.ndarray], metric: 
     assert found.score == pytest.approx(everything[found.rule.k - 1], abs=1e-12)
     assert not any(is_better(value, found.score, metric) for value in everything)
     assert all(is_better(found.score, value, metric) for value in everything[: found.rule.k - 1])
+
+
+def test_the_number_is_that_of_the_texts_that_are_given_labels() -> None:
+    # Texts of one label each, which is the best; the others have two, and nothing is given to them.
+    scores = np.array([[0.9, 0.8, 0.1]] * 3 + [[-np.inf] * 3] * 3, np.float32)
+    right = np.array([[1, 0, 0]] * 3 + [[1, 1, 0]] * 3, bool)
+    found = best_rule("top-k", scores, right, "micro_f1")
+    # 3 right of 3 given, and 9 in all; with two labels each 3 of 6. Given to all: 6 of 6, and 9 of 12.
+    assert (found.rule, found.score) == (top_rule(1), 2 * 3 / (3 + 9))
+    assert found.held_out == {"top-k": 2 * 3 / (3 + 9)}
+    assert best_rule("top-k", np.nan_to_num(scores, neginf=0), right, "micro_f1").rule == top_rule(2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SMALL, st.sampled_from(METRICS), st.sampled_from(["global", "top-k", "per-label"]), st.data())
+def test_a_rule_is_the_best_where_some_texts_are_given_nothing(
+    case: tuple[np.ndarray, np.ndarray], metric: Metric, kind: str, data: st.DataObject
+) -> None:
+    scores, right = case
+    known = np.array(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
+    withheld = withhold_scores(scores, known)
+    found = best_rule(kind, withheld, right, metric, least=1)
+
+    def given_to_known(rule: Rule) -> float:
+        return Counts.of(rule.given(scores) & known[:, None], right).metrics()[metric]
+
+    assert found.score == pytest.approx(given_to_known(found.rule), abs=1e-12)
+    shared = best_rule("global", withheld, right, metric).rule.thresholds[0]
+    others = {
+        "global": [global_rule(one) for one in (*VALUES, NOTHING)],
+        "top-k": [top_rule(k) for k in range(1, right.shape[1] + 1)],
+        "per-label": [
+            label_rule(list(one)) for one in itertools.product(*choices(right & known[:, None], shared))
+        ],
+    }
+    if kind == "per-label" and metric in ("example_f1", "subset_accuracy"):  # climbed, not always the best
+        return
+    best = [round(given_to_known(one), 9) for one in others[kind]]
+    assert not any(is_better(one, round(found.score, 9), metric) for one in best)
 
 
 def test_what_cannot_be_tuned() -> None:

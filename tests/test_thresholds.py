@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
+from seq2set.config.settings import Metric
 from seq2set.errors import InputError, UnknownNameError
 from seq2set.metrics import Counts, is_better
 from seq2set.thresholds import GRID, best_threshold
@@ -120,8 +123,10 @@ def test_wrong_input_is_refused():
         best_threshold(SCORES, ACTUAL[:1], "micro_f1")
     with pytest.raises(InputError, match=r"scores have the shape \(0, 3\) and labels \(0, 3\)"):
         best_threshold(SCORES[:0], ACTUAL[:0], "micro_f1")
-    with pytest.raises(InputError, match="a score is infinite or nan; a threshold can be found among finite"):
+    with pytest.raises(InputError, match="a score is inf or nan; it must be a finite number, or -inf where"):
         best_threshold(np.array([[np.nan, 0.1, 0.2]]), ACTUAL[:1], "micro_f1")
+    with pytest.raises(InputError, match="a score is inf or nan"):
+        best_threshold(np.array([[np.inf, 0.1, 0.2]]), ACTUAL[:1], "micro_f1")
 
 
 def test_labels_that_nobody_can_give_count_as_missed():
@@ -136,3 +141,24 @@ def test_labels_that_nobody_can_give_count_as_missed():
     # One given, which is right, and five missed, of eight; all four given are two wrong and four missed.
     assert best_threshold(scores, actual, "hamming_loss").score == pytest.approx(5 / 8)
     assert best_threshold(scores, actual, "subset_accuracy").score == 0
+
+
+def test_labels_that_are_never_given_move_the_threshold():
+    # One right label at 0.9, then four wrong ones above the other right one at 0.2: giving only the first has
+    # 2 / (1 + 2) = 0.67, giving all 4 / (6 + 2) = 0.5; with 8 missed 2 / 11 = 0.18 and 4 / 16 = 0.25.
+    scores, right = np.array([[0.9, 0.5, 0.5, 0.5, 0.5, 0.2]]), np.array([[1, 0, 0, 0, 0, 1]])
+    assert best_threshold(scores, right, "micro_f1").value > 0.5
+    unknown_labels = best_threshold(scores, np.hstack([right, np.ones((1, 8))]), "micro_f1")
+    assert unknown_labels.value < 0.5
+    assert unknown_labels.score == 0.25
+    # The same where they are those of two more documents, of which no label can be given: 3 * 6 columns.
+    withheld = np.vstack([scores, np.full((2, 6), -np.inf)])
+    more = np.vstack([right, np.tile([1, 1, 1, 1, 0, 0], (2, 1))])
+    assert best_threshold(withheld, more, "micro_f1") == unknown_labels
+    # Two mistakes at best, the 4 of each other document always: (1 + 8) / 18.
+    assert best_threshold(withheld, more, "hamming_loss") == (pytest.approx(0.7), pytest.approx(9 / 18))
+
+
+@pytest.mark.parametrize("metric", get_args(Metric))
+def test_where_no_label_can_be_given_the_threshold_is_the_highest_probability(metric):
+    assert best_threshold(np.full((2, 3), -np.inf, np.float32), ACTUAL, metric).value == 1

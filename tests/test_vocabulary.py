@@ -247,13 +247,12 @@ def test_no_label_at_all_is_refused(label_sets):
         Labels.build(label_sets)
 
 
-def test_the_indicator_leaves_unknown_labels_out_and_they_are_counted():
+def test_the_indicator_leaves_unknown_labels_out():
     labels = Labels.build([("b",), ("a", "b"), ("c",)])
     given_sets = [("c", "b", "c"), (), ("zz", "a", "zz"), ("yy",)]
     matrix = labels.indicator(given_sets)
     assert matrix.toarray().astype(int).tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0], [0, 0, 0]]
     assert (matrix.format, matrix.dtype, matrix.has_canonical_format) == ("csr", np.bool_, True)
-    assert labels.unknown(given_sets) == 2
 
 
 def test_the_indicator_of_nothing_has_all_columns():

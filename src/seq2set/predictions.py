@@ -147,6 +147,14 @@ def withhold(
     return [row if one else row[:most] for row, one in zip(chosen, known.tolist(), strict=True)]
 
 
+def withhold_scores(scores: Scores, known: npt.NDArray[np.bool_] | None) -> Scores:
+    """Return scores (N, L) by which no rule gives a label to a text without a known word: all -inf.
+
+    Rules are tuned on these, so that they are the best for what prediction gives by default.
+    """
+    return scores if known is None else np.where(known[:, None], scores, np.float32(-np.inf))
+
+
 def _fill(given: npt.NDArray[np.bool_], scores: Scores, least: int) -> None:
     """Give the best of the other labels where fewer than `least` are given."""
     for row in np.flatnonzero(given.sum(axis=1) < least):

@@ -30,12 +30,12 @@ class Rule:
     """How many labels a text is given, the best ones, where that is the rule"""
 
     def given(self, scores: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
-        """Say which labels of scores (N, L) are given."""
+        """Say which labels of scores (N, L) are given; one that scores -inf never is."""
         if self.kind == "top-k":
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             chosen = np.zeros(scores.shape, bool)
             np.put_along_axis(chosen, best, True, axis=1)
-            return chosen
+            return np.asarray(chosen & (scores > -np.inf))
         # In the scores' own precision: a threshold that was one of the scores must stay equal to it.
         return np.asarray(scores >= np.array(self.thresholds, np.float32))
 

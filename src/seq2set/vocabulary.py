@@ -218,10 +218,6 @@ class Labels:
         unseen = sorted({name for labels in label_sets for name in labels} - self._numbers.keys())
         return Labels((*self.names, *unseen), (*self.frequencies, *(0 for _ in unseen)))
 
-    def unknown(self, label_sets: Iterable[Iterable[str]]) -> int:
-        """Count the labels given that training never saw, which `indicator` leaves out."""
-        return sum(name not in self._numbers for labels in label_sets for name in set(labels))
-
     def decode(self, numbers: Iterable[int]) -> tuple[str, ...]:
         """Return the names of label numbers, in the order given."""
         return tuple(self.names[number] for number in numbers)

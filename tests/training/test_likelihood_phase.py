@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from loops import encoded, new_loop, weights
+from loops import all_known, encoded, new_loop, weights
 
 from seq2set.config import build_config
 from seq2set.config.settings import SearchSettings
@@ -87,7 +87,7 @@ def test_validation_decodes_greedily() -> None:
         given = greedy(step.network(batch.ids, batch.lengths).final).masks(4).numpy()
     wanted = Counts.of(given, batch.gold.numpy()).metrics()["micro_f1"]
     assert 0.05 < wanted < 0.95
-    score = validation_micro_f1(step, examples, SearchSettings(), torch.device("cpu"))
+    score = validation_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
     assert score == pytest.approx(wanted, abs=1e-9)
     assert step.training
 
@@ -103,7 +103,7 @@ def test_validation_of_sigmoids_is_at_the_best_threshold(monkeypatch: pytest.Mon
         scores = torch.sigmoid(step.network(batch.ids, batch.lengths).logits).numpy()
     assert scores.max() < 0.5
     monkeypatch.setattr("seq2set.training.validation.VALIDATION_BATCH", 4)  # whatever the batches
-    score = validation_micro_f1(step, examples, SearchSettings(), torch.device("cpu"))
+    score = validation_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
     assert score == pytest.approx(best_threshold(scores, batch.gold.numpy(), "micro_f1").score, abs=1e-9)
     assert score > 0.4
 

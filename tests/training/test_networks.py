@@ -266,17 +266,3 @@ def test_validation_counts_labels_that_training_never_saw(tmp_path: Path, search
     assert seen[0] == pytest.approx(micro_f1(plain, valid, Request()), abs=1e-9)
     assert seen[1] == pytest.approx(micro_f1(other, strange, Request()), abs=1e-9)
     assert seen[1] < seen[0] - 0.1
-
-
-def test_a_threshold_counts_labels_that_no_score_stands_for() -> None:
-    scores, right = np.array([[0.9, 0.6], [0.8, 0.1]]), np.array([[1, 0], [1, 0]])
-    # Given from 0.8 on, 2 are right of 2: 2 * 2 / (2 + 2), and 2 * 2 / (2 + 2 + 4) with 4 labels missed.
-    assert best_threshold(scores, right, "micro_f1").score == 1
-    assert best_threshold(scores, right, "micro_f1", missed=4).score == 0.5
-    # One right label at 0.9, then four wrong ones above the other right one at 0.2: giving only the first has
-    # 2 / (1 + 2) = 0.67, giving all 4 / (6 + 2) = 0.5; with 8 missed 2 / 11 = 0.18 and 4 / 16 = 0.25.
-    scores, right = np.array([[0.9, 0.5, 0.5, 0.5, 0.5, 0.2]]), np.array([[1, 0, 0, 0, 0, 1]])
-    assert best_threshold(scores, right, "micro_f1").value > 0.5
-    found = best_threshold(scores, right, "micro_f1", missed=8)
-    assert found.value < 0.5
-    assert found.score == 0.25

@@ -95,6 +95,20 @@ def test_figures_count_documents_without_a_known_word_as_evaluate_does(
     assert tuned.after["micro_recall"] == 0.5
 
 
+def test_the_number_of_labels_is_the_best_for_what_prediction_gives(model: Path, tmp_path: Path) -> None:
+    rows = "wheat harvest,grain\n" * 6 + "zebra,money;grain;oil;trade\n" * 6
+    (tmp_path / "some.csv").write_text("text,labels\n" + rows, encoding="utf-8")
+    assert tune_rule(model, kind="top-k", data=str(tmp_path / "some.csv")).rule == top_rule(1)
+
+
+def test_documents_without_a_known_word_alone_are_refused(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_text("text,labels\n" + "zebra,grain\n" * 9, encoding="utf-8")
+    with pytest.raises(
+        CorpusError, match="knows no word of these 9 documents, so that there is nothing to tune"
+    ):
+        tune_rule(model, data=str(tmp_path / "some.csv"))
+
+
 def test_all_else_in_the_folder_stays(br_run: RunFolder, model: Path) -> None:
     tune_rule(model, kind="top-k")
     for name in ("model.safetensors", "tokenizer.json", "labels.json"):

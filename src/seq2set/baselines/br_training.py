@@ -44,5 +44,5 @@ def train_br(
         sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
         return Scored(_Machine(scorer, sigmoid), sigmoid(margins), undecided(sigmoid))
 
-    best = best_candidate(config, data.valid_actual, run, fit)
+    best = best_candidate(config, data, run, fit)
     return BinaryRelevance(config, data.features, data.labels, best.rule, best.c, *best.machine)

@@ -47,7 +47,7 @@ def train_cc(
         sigmoid = fit_sigmoid(margins, np.broadcast_to(actual, margins.shape))
         return Scored(_Machine(chains, sigmoid), chain_scores(sigmoid, margins), undecided(sigmoid))
 
-    best = best_candidate(config, data.valid_actual, run, fit)
+    best = best_candidate(config, data, run, fit)
     return ClassifierChains(config, data.features, data.labels, best.rule, best.c, *best.machine)
 
 

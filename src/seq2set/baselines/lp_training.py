@@ -52,7 +52,7 @@ def train_lp(
         posterior = _posterior(found.holds, scorer, data)
         return Scored(_Machine(scorer, posterior), powerset_scores(scorer, posterior, data.valid), 0.5)
 
-    best = best_candidate(config, data.valid_actual, run, fit)
+    best = best_candidate(config, data, run, fit)
     return LabelPowerset(config, data.features, data.labels, best.rule, best.c, *best.machine, found.counts())
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from seq2set.config import Config
@@ -26,6 +27,8 @@ class Prepared(NamedTuple):
     valid_targets: csr_matrix
     valid_actual: csr_matrix
     """The same, with the labels that `train` does not have behind the others"""
+    valid_known: npt.NDArray[np.bool_]
+    """Whether a word of each is known"""
 
 
 def prepare(
@@ -57,6 +60,7 @@ def prepare(
         valid_matrix,
         labels.indicator(valid.label_sets),
         labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
+        features.has_words(valid_matrix),
     )
 
 

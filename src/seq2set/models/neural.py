@@ -98,7 +98,7 @@ class NeuralTagger:
         """
         limit, vectors = self.config.encoder.max_words, self.config.encoder.words
         encoded = [limited(one, limit, vectors) for one in self.words.encode(texts)]
-        known = np.array([self.words.is_word[one].any() for one in encoded], bool)
+        known = has_words(encoded, self.words)
         margins = None
         if self.prior is not None:  # which reads the whole text, and words that have no vector
             margins, also_known = self.prior.read(texts)
@@ -190,6 +190,11 @@ def limited(ids: npt.NDArray[np.int32], most: int, known: int) -> npt.NDArray[np
     """Keep the first words of a text, and make those that the encoder has no vector for unknown."""
     ids = ids[:most]
     return np.where(ids < known + 2, ids, np.int32(UNK))
+
+
+def has_words(encoded: Sequence[npt.NDArray[np.int32]], words: Words) -> npt.NDArray[np.bool_]:
+    """Say of each text, as the encoder reads it, whether a word of it is known (N,)."""
+    return np.array([words.is_word[one].any() for one in encoded], bool)
 
 
 def _by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Iterator[npt.NDArray[np.int64]]:

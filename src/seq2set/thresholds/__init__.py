@@ -8,6 +8,9 @@ where there is none, and right above the highest where nothing is to be given.
 
 What is right may have more columns than there are scores: the last ones are labels that the model does not
 know. Nobody can give them, and they count as missed, as they do wherever a model is measured.
+
+A score of -inf is below every threshold: the labels of a text without a known word have it, as they are
+withheld whatever the rule.
 """
 
 from __future__ import annotations

@@ -110,7 +110,8 @@ def _tuned(
     shared = best_threshold(scores, right, metric).value
     if kind == "global":
         return _measured(global_rule(shared), scores, right, metric)
-    free = np.flatnonzero(right[:, : scores.shape[1]].sum(axis=0) >= max(least, 1))
+    reachable = right[:, : scores.shape[1]] & (scores > -np.inf)
+    free = np.flatnonzero(reachable.sum(axis=0) >= max(least, 1))
     rule = label_rule(best_thresholds(scores, right, metric, shared, free))
     return _measured(rule, scores, right, metric)._replace(rare=scores.shape[1] - len(free))
 

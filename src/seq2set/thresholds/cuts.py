@@ -21,8 +21,11 @@ class Cuts(NamedTuple):
 
 def cuts_of(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
     """Return the cuts through all `scores`, those at the scores of labels that are `right`."""
-    ordered = np.sort(scores, axis=None)
-    winners, times = np.unique(right, return_counts=True)
+    ordered = np.sort(scores[scores > -np.inf])
+    if not ordered.size:  # nothing to go by: the highest probability
+        ordered = np.ones(1, scores.dtype)
+        return Cuts(ordered, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    winners, times = np.unique(right[right > -np.inf], return_counts=True)
     below = np.searchsorted(ordered, winners)
     values = np.where(below > 0, _midway(winners, ordered[below - 1]), winners)
     nothing = np.nextafter(ordered[-1:], np.inf, dtype=ordered.dtype)
@@ -45,5 +48,5 @@ def refuse_unfit(scores: NDArray[Any], right: sparse.csr_matrix[Any]) -> None:
         raise InputError(
             f"scores have the shape {scores.shape} and labels {right.shape}; both must be equal, not empty"
         )
-    if not np.isfinite(scores).all():
-        raise InputError("a score is infinite or nan; a threshold can be found among finite scores only")
+    if not (scores < np.inf).all():
+        raise InputError("a score is inf or nan; it must be a finite number, or -inf where it is never given")

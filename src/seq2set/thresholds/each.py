@@ -41,14 +41,15 @@ def best_thresholds(
     others = np.setdiff1d(np.arange(len(thresholds)), free)
     given = scores[:, others] >= thresholds[others]
     settled = _Settled(int(given.sum()), int((given & right[:, others]).sum()), int(right.sum()))
-    places = _places(cuts, metric, settled)
+    places = _places(cuts, metric, settled, right[:, free].sum(axis=0))
     thresholds[free] = [one.values[place] for one, place in zip(cuts, places, strict=True)]
     return thresholds
 
 
-def _places(cuts: Sequence[Cuts], metric: Metric, settled: _Settled) -> list[int]:
-    if metric == "macro_f1":  # a label's last cut gives all that are right
-        return [int((2 * one.right / (one.given + one.right[-1])).argmax()) for one in cuts]
+def _places(cuts: Sequence[Cuts], metric: Metric, settled: _Settled, actual: NDArray[np.int64]) -> list[int]:
+    if metric == "macro_f1":
+        pairs = zip(cuts, actual, strict=True)
+        return [int((2 * one.right / np.maximum(one.given + have, 1)).argmax()) for one, have in pairs]
     if metric == "hamming_loss":
         return _worth(cuts, 1.0)
     return _micro(cuts, settled)

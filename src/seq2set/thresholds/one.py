@@ -24,10 +24,8 @@ class Threshold(NamedTuple):
     score: float
 
 
-def best_threshold(scores: NDArray[Any], actual: Indicators, metric: Metric, *, missed: int = 0) -> Threshold:
+def best_threshold(scores: NDArray[Any], actual: Indicators, metric: Metric) -> Threshold:
     """Find the threshold that is best for `metric` on (documents, labels) scores.
-
-    Micro-F1 counts `missed` labels more, which are right but have no scores, so that no threshold gives them.
 
     Micro-F1 and hamming loss are searched exactly; the others on at most `GRID` thresholds, spread evenly
     over the scores of the labels that are right, which is exact where there are no more of those.
@@ -39,8 +37,7 @@ def best_threshold(scores: NDArray[Any], actual: Indicators, metric: Metric, *, 
     rows, columns = right[:, : scores.shape[1]].nonzero()
     cuts = cuts_of(scores, scores[rows, columns])
     if metric in ("micro_f1", "hamming_loss"):
-        missed = missed if metric == "micro_f1" else 0
-        return _from_totals(cuts, right.nnz + missed, right.shape[0] * right.shape[1], metric)
+        return _from_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
     return _from_grid(_thinned(cuts.values), scores, right, metric)
 
 

@@ -30,16 +30,14 @@ def _by_number(scores: NDArray[Any], right: NDArray[np.bool_]) -> Iterator[Count
     documents, known = scores.shape
     labels = right.shape[1]
     order = np.argsort(-scores, axis=1, kind="stable")
-    found = np.take_along_axis(
-        right[:, :known], order, axis=1
-    )  # (N, L) whether the best, second best ... is right
-    sizes, actual = right.sum(axis=1), right.sum(axis=0)
-    hits, both, given = (np.zeros(size, np.int64) for size in (documents, labels, labels))
-    for number in range(1, known + 1):
-        label, hit = order[:, number - 1], found[:, number - 1]
-        hits += hit
+    can = np.take_along_axis(scores > -np.inf, order, axis=1)  # (N, L) whether the best, second ... is given
+    found = can & np.take_along_axis(right[:, :known], order, axis=1)  # and is right
+    actual, of_label = right.sum(axis=1), right.sum(axis=0)
+    hits, sizes, both, given = (np.zeros(size, np.int64) for size in (documents, documents, labels, labels))
+    for label, some, hit in zip(order.T, can.T, found.T, strict=True):
+        hits, sizes = hits + hit, sizes + some
         both += np.bincount(label[hit], minlength=labels)
-        given += np.bincount(label, minlength=labels)
-        exact = int(((hits == number) & (sizes == number)).sum())
-        example_f1 = float(f1(hits, number, sizes).sum())
-        yield Counts(both.copy(), given - both, actual - both, documents, exact, example_f1)
+        given += np.bincount(label[some], minlength=labels)
+        exact = int(((hits == sizes) & (hits == actual)).sum())
+        example_f1 = float(f1(hits, sizes, actual).sum())
+        yield Counts(both.copy(), given - both, of_label - both, documents, exact, example_f1)

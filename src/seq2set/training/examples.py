@@ -49,8 +49,6 @@ class EncodedExamples:
     labels: int
     ids: list[str]
     margins: npt.NDArray[np.float32] | None
-    unseen: int = 0
-    """How many labels the documents have that are not among those known: none of them can be given"""
     cut: int = 0
     """How many of them have more words than are read"""
 
@@ -94,6 +92,5 @@ def encode_examples(
         len(labels),
         examples.ids,
         margins,
-        labels.unknown(examples.label_sets),
         count_longer(encoded, most),
     )

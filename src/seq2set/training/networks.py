@@ -16,7 +16,7 @@ from seq2set.models.network import SetNetwork
 from seq2set.models.neural import NeuralTagger, cut_sentence
 from seq2set.models.prior_fitting import FittedPrior, fit_prior
 from seq2set.nn.encoder import Encoder, has_bf16_lstm
-from seq2set.predictions import Request
+from seq2set.predictions import Request, withhold_scores
 from seq2set.progress import Progress
 from seq2set.rules import global_rule
 from seq2set.runs import RunFolder
@@ -25,7 +25,7 @@ from seq2set.thresholds import best_threshold
 from seq2set.training.examples import encode_examples
 from seq2set.training.step import Objective, Step
 from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
-from seq2set.training.validation import validation_micro_f1, validation_search
+from seq2set.training.validation import encode_validation, validation_micro_f1, validation_search
 from seq2set.vocabulary import Labels, Words
 
 ROOM = 2
@@ -49,10 +49,9 @@ def train_network(
     if fabric.device.type == "cpu" and isinstance(step.network.encoder, Encoder):
         _tell_precision(config, progress)
     learn = encode_examples(train, config, words, labels, prior and prior.margins)
-    tune_margins = prior.model.margins(valid.texts) if prior else None
-    tune = encode_examples(valid, config, words, labels, tune_margins)
-    if cut := learn.cut + tune.cut:
-        progress.note(cut_sentence(cut, len(learn) + len(tune), config.encoder.max_words))
+    tune = encode_validation(valid, config, words, labels, prior and prior.model)
+    if cut := learn.cut + tune.examples.cut:
+        progress.note(cut_sentence(cut, len(train) + len(valid), config.encoder.max_words))
     trainer = Trainer(
         step,
         learn,
@@ -140,7 +139,8 @@ def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     if wanted == "boundary":
         value = 0.5
     elif wanted == "tuned":
-        scores = tagger.infer(valid.texts, Request(search="marginal")).scores
+        answer = tagger.infer(valid.texts, Request(search="marginal"))
+        scores = withhold_scores(answer.scores, answer.known)
         actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
         value = best_threshold(scores, actual, tagger.config.decision.metric).value
     else:

@@ -1,6 +1,6 @@
 """The score that training looks at to keep the best weights: micro-F1 on the validation split.
 
-Letters: B documents, L labels.
+Letters: N documents, B of them at a time, L labels, U labels that training never saw.
 """
 
 from __future__ import annotations
@@ -11,26 +11,45 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import csr_matrix
 
+from seq2set.config import Config
 from seq2set.config.settings import SearchSettings
-from seq2set.models.neural import CELLS_AT_A_TIME
+from seq2set.metrics import Counts
+from seq2set.models.neural import CELLS_AT_A_TIME, has_words
+from seq2set.models.prior import PriorModel
 from seq2set.models.reading import Network, Reading
 from seq2set.models.searching import Found, hypotheses
+from seq2set.predictions import Request, withhold, withhold_scores
+from seq2set.tagger import Examples
 from seq2set.thresholds import best_threshold
-from seq2set.training.examples import EncodedExamples
+from seq2set.training.examples import EncodedExamples, encode_examples
 from seq2set.training.step import Step
+from seq2set.vocabulary import Labels, Words
 
 VALIDATION_BATCH = 128
 """How many documents are searched together, at most."""
 
 
-class _Answer(NamedTuple):
-    scores: npt.NDArray[np.float32]
-    """(B, L)"""
-    given: npt.NDArray[np.bool_] | None
-    """(B, L) the labels that the search chose; none where a threshold is to decide"""
-    gold: npt.NDArray[np.bool_]
-    """(B, L)"""
+class Validation(NamedTuple):
+    """The validation split as numbers."""
+
+    examples: EncodedExamples
+    actual: csr_matrix
+    """(N, L + U) what is right"""
+    known: npt.NDArray[np.bool_]
+    """(N,) whether a word of each document is known"""
+
+
+def encode_validation(
+    valid: Examples, config: Config, words: Words, labels: Labels, prior: PriorModel | None
+) -> Validation:
+    """Turn the validation split into numbers; a word is known that the encoder or the prior knows."""
+    read = prior.read(valid.texts) if prior else None
+    examples = encode_examples(valid, config, words, labels, read and read.margins)
+    known = has_words(examples.words, words)
+    actual = labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
+    return Validation(examples, actual, known if read is None else known | read.known)
 
 
 def validation_search(network: Network, search: SearchSettings) -> str:
@@ -39,45 +58,38 @@ def validation_search(network: Network, search: SearchSettings) -> str:
 
 
 @torch.no_grad()
-def validation_micro_f1(
-    step: Step, examples: EncodedExamples, search: SearchSettings, device: torch.device
-) -> float:
+def validation_micro_f1(step: Step, valid: Validation, search: SearchSettings, device: torch.device) -> float:
     """Measure the micro-F1 of the search that prediction uses, so that the weights kept are the best for it.
 
     Where a threshold decides, it is the best one: the trained model's is chosen on the same documents. At a
     fixed threshold a network of sigmoids would for long look as if it had learnt nothing, as it begins far
-    below 0.5. Labels that training never saw count as misses.
+    below 0.5. Labels that training never saw count as misses, and a document without a known word gets none.
     """
     step.eval()
-    answers = list(_answers(step, examples, search, device))
+    order = np.argsort(valid.examples.lengths, kind="stable")
+    found = list(_found(step, valid.examples, order, search, device))
     step.train()
-    gold = np.concatenate([one.gold for one in answers])
-    chosen = [one.given for one in answers if one.given is not None]
-    if not chosen:
-        scores = np.concatenate([one.scores for one in answers])
-        return best_threshold(scores, gold, "micro_f1", missed=examples.unseen).score
-    given = np.concatenate(chosen)
-    return 2 * int((given & gold).sum()) / max(1, int(given.sum() + gold.sum()) + examples.unseen)
+    scores, actual = np.concatenate([one.scores for one in found]), valid.actual[order]
+    sequences = [row for one in found for row in one.sequences or ()]
+    if not sequences:
+        return best_threshold(withhold_scores(scores, valid.known[order]), actual, "micro_f1").score
+    given = np.zeros(scores.shape, bool)
+    for row, labels in zip(given, withhold(sequences, valid.known[order], Request()), strict=True):
+        row[labels] = True
+    return Counts.of_known(given, actual).metrics()["micro_f1"]
 
 
-def _answers(
-    step: Step, examples: EncodedExamples, search: SearchSettings, device: torch.device
-) -> Iterator[_Answer]:
+def _found(
+    step: Step,
+    examples: EncodedExamples,
+    order: npt.NDArray[np.intp],
+    search: SearchSettings,
+    device: torch.device,
+) -> Iterator[Found]:
     name = validation_search(step.network, search)
     cells = hypotheses(name, search) * (examples.labels + 1)  # of one document
     size = max(1, min(VALIDATION_BATCH, CELLS_AT_A_TIME // cells))
-    order = np.argsort(examples.lengths, kind="stable")
     for start in range(0, len(order), size):
         batch = examples.batch(order[start : start + size]).to(device)
         reading: Reading = step.network(batch.ids, batch.lengths, batch.margins)
-        found = reading.found(name, search)
-        yield _Answer(found.scores, _masks(found), batch.gold.cpu().numpy())
-
-
-def _masks(found: Found) -> npt.NDArray[np.bool_] | None:
-    if found.sequences is None:
-        return None
-    given = np.zeros(found.scores.shape, bool)
-    for row, labels in zip(given, found.sequences, strict=True):
-        row[labels] = True
-    return given
+        yield reading.found(name, search)

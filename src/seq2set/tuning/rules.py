@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from seq2set.bundle import read_seen, renew_model
 from seq2set.cards import model_card
 from seq2set.config.settings import Metric
@@ -62,6 +64,7 @@ def tune_rule(
         progress.note(sentence)
     _refuse_unknown_labels(tagger, documents)
     judged = scored(tagger, documents.part, search or "marginal", progress)
+    _refuse_unknown_words(judged, documents)
     found = best_rule(kind, judged.scores, judged.right, cast("Metric", metric))
     _tell(found, tagger, progress)
     before, after = (judged.counts(rule).metrics() for rule in (tagger.rule, found.rule))
@@ -95,6 +98,16 @@ def _refuse_unknown_labels(tagger: Tagger, documents: Material) -> None:
         raise CorpusError(
             f"the model knows none of the labels of these {len(documents.part):,} documents, so that there "
             "is nothing to tune on",
+            documents.data,
+        )
+
+
+def _refuse_unknown_words(judged: Scored, documents: Material) -> None:
+    """Refuse documents to which every rule gives the same, nothing."""
+    if np.isneginf(judged.scores).all():
+        raise CorpusError(
+            f"the model knows no word of these {len(documents.part):,} documents, so that there is nothing "
+            "to tune on",
             documents.data,
         )
 

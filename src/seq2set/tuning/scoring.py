@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from seq2set.errors import CorpusError, InputError
 from seq2set.evaluation import BATCH
 from seq2set.metrics import Counts
-from seq2set.predictions import Request, Scores
+from seq2set.predictions import Request, Scores, withhold_scores
 from seq2set.predictor import Predictor
 from seq2set.progress import Progress
 from seq2set.rules import Rule
@@ -40,16 +39,14 @@ class Material(NamedTuple):
 class Scored(NamedTuple):
     """What a model thinks of documents, and what is right."""
 
-    scores: Scores  # (N, L)
+    scores: Scores  # (N, L), -inf in documents of which the model knows no word
     right: csr_matrix  # (N, L + U)
     names: tuple[str, ...]
     """Of the L + U labels"""
-    readable: npt.NDArray[np.bool_]
-    """Whether the model knows a word of each document, (N,); the others get no label."""
 
     def counts(self, rule: Rule) -> Counts:
         """Count what a rule gives; labels that the model does not know are misses, as for `evaluate`."""
-        return Counts.of_known(rule.given(self.scores) & self.readable[:, None], self.right)
+        return Counts.of_known(rule.given(self.scores), self.right)
 
 
 def material(
@@ -115,15 +112,13 @@ def _opened(predictor: Predictor, data: str | None, split: str | None, progress:
 
 def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> Scored:
     """Score every document once."""
-    labels, scores, sets, readable = tagger.labels.with_unseen(part.labels()), [], [], []
+    labels, scores, sets = tagger.labels.with_unseen(part.labels()), [], []
     with progress.stage("score", len(part)) as advance:
         for documents in part.iter_batches(BATCH):
             answer = tagger.infer([document.text for document in documents], Request(search=search))
             if answer.rule is None:
                 raise InputError(f"search is '{search}', which needs no rule; only 'marginal' can have one")
-            readable.append(np.array([note is None for note in answer.notes()], bool))
-            # Whatever they score, no threshold gives the others a label.
-            scores.append(np.where(readable[-1][:, None], answer.scores, 0))
+            scores.append(withhold_scores(answer.scores, answer.known))
             sets += [document.labels for document in documents]
             advance(len(documents))
-    return Scored(np.concatenate(scores), labels.indicator(sets), labels.names, np.concatenate(readable))
+    return Scored(np.concatenate(scores), labels.indicator(sets), labels.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import sys
@@ -62,17 +63,30 @@ def _without_rights(place: Place) -> Sequence[str]:
     for path in (place.tree, place.scratch):
         _give_away(path)
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
-    closed = _closed_folder(Path(sys.base_prefix))
-    if closed is None:
+    folders = [one for one in _interpreter_folders() if _closed_folder(one)]
+    if not folders:
         return drop
-    # In a view of the file system of its own, the closed folder is open and holds the interpreter alone.
-    kept, inside = place.scratch / "interpreter", Path(sys.base_prefix)
-    kept.mkdir()
-    script = (
-        f"mount --bind '{inside}' '{kept}' && mount -t tmpfs -o mode=755 none '{closed}' && "
-        f"mkdir -p '{inside}' && mount --bind '{kept}' '{inside}' && exec \"$@\""
-    )
+    script = f'{_open_folders(folders, place.scratch / "interpreter")} && exec "$@"'
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *drop]
+
+
+def _interpreter_folders() -> list[Path]:
+    """Return the folders that this Python and its packages lie in, without those inside of another."""
+    every = {Path(one) for one in (sys.base_prefix, sys.prefix, *sys.path) if one and Path(one).is_dir()}
+    return sorted(one for one in every if not every & set(one.parents))
+
+
+def _open_folders(folders: Sequence[Path], kept: Path) -> str:
+    """Return the commands for a view of the file system in which closed folders hold these alone, and are open."""
+    before, after = [], []
+    for number, folder in enumerate(folders):
+        aside, inside = kept / str(number), shlex.quote(str(folder))
+        aside.mkdir(parents=True)
+        before.append(f"mount --bind {inside} '{aside}'")
+        after.append(f"mkdir -p {inside} && mount --bind '{aside}' {inside}")
+    closed = sorted({str(_closed_folder(one)) for one in folders})
+    over = [f"mount -t tmpfs -o mode=755 none {shlex.quote(one)}" for one in closed]
+    return " && ".join([*before, *over, *after])
 
 
 def _give_away(path: Path) -> None:
@@ -97,17 +111,34 @@ def _needs(*commands: str) -> None:
             raise CannotBeHadError(f"the command {command} is missing")
 
 
-CONDITIONS = (
-    Condition("plain", f"nothing special, Python {THIS}"),
+def combine(name: str, what: str, *parts: Condition) -> Condition:
+    """Return the condition under which all parts hold: what they are started by stands one before the other."""
+    environment = {key: value for one in parts for key, value in one.environment.items()}
+
+    def before(place: Place) -> Sequence[str]:
+        return [word for one in parts for word in one.before(place)]
+
+    return Condition(name, what, environment, before, busy=sum(one.busy for one in parts))
+
+
+PLAIN = Condition("plain", f"nothing special, Python {THIS}")
+BUSY = Condition("busy", "8 busy processes beside the tests", busy=8)
+OTHER_MACHINES = (
     Condition("avx2", "a processor without AVX-512", {"ONEDNN_MAX_CPU_ISA": "AVX2"}),
     Condition("default-kernels", "a processor without AVX", {"ATEN_CPU_CAPABILITY": "default"}),
-    Condition("busy", "8 busy processes beside the tests", busy=8),
+    # Rights go last: whoever has none cannot leave the network.
+    Condition("no-network", "no network but the machine itself", before=_without_network),
     Condition("not-root", "a user without rights", before=_without_rights),
     # LC_ALL=C alone turns Python's UTF-8 mode on, as PYTHONUTF8=0 prevents.
     Condition(
         "ascii", "LC_ALL=C and no UTF-8 mode", {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     ),
     Condition("kathmandu", "a time zone of 5:45 hours", {"TZ": "Asia/Kathmandu"}),
-    Condition("no-network", "no network but the machine itself", before=_without_network),
+)
+CONDITIONS = (
+    PLAIN,
+    combine("all-at-once", "the six rows below at the same time", *OTHER_MACHINES),
+    *OTHER_MACHINES,
+    BUSY,
     *(Condition(f"python{one}", f"Python {one}", python=one) for one in PYTHONS if one != THIS),
 )

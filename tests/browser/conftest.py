@@ -42,7 +42,7 @@ OpenPage = Callable[..., Page]
 
 
 @contextmanager
-def serving(run: Path, *options: object, **environment: str) -> Iterator[str]:
+def serving(run: Path, *options: object, **environment: bytes) -> Iterator[str]:
     """Start `seq2set serve` on a free port, and end it afterwards."""
     command = [sys.executable, "-m", "seq2set", "serve", run, "--port", 0, "--no-access-log", *options]
     bare = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
@@ -68,7 +68,7 @@ def site(br_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture(scope="module")
 def locked_site(br_run: RunFolder) -> Iterator[str]:
     """A server that asks for a key and keeps no feedback."""
-    with serving(br_run.path, **{KEY_VARIABLE: KEY}) as url:
+    with serving(br_run.path, **{KEY_VARIABLE: KEY.encode()}) as url:
         yield url
 
 

@@ -56,6 +56,19 @@ def test_an_unknown_verb_is_a_wrong_call(seq2set) -> None:
     assert "trian" in outcome.err
 
 
+@pytest.mark.parametrize("verb", [["predict", "run"], ["train", "--model", "br", "--out", "run", "--data"]])
+def test_an_argument_that_the_locale_cannot_read_is_refused(verb: list[str], tmp_path: Path) -> None:
+    """As a text it would hold no known word, as a path it could not be written into the run."""
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "seq2set", *verb, "clé".encode()]
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | locale, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "seq2set: the argument 'cl\\udcc3\\udca9' cannot be read in the encoding of the locale, ascii; "
+        "set PYTHONUTF8=1 or a locale with UTF-8\n",
+    )
+
+
 def test_errors_are_sentences_without_traceback(seq2set, tmp_path: Path) -> None:
     outcome = seq2set("predict", tmp_path / "nowhere", "text")
     assert outcome.code == 2

@@ -187,9 +187,39 @@ def test_evaluate_counts_documents_without_a_known_word(seq2set, br_run: RunFold
 
 
 def test_predict_reads_standard_input(seq2set, br_run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("wheat harvest\ncrude barrels\n"))
+    lines = io.TextIOWrapper(io.BytesIO(b"wheat harvest\ncrude barrels\n"), "ascii")
+    monkeypatch.setattr(sys, "stdin", lines)
     answers = [json.loads(line) for line in seq2set("predict", br_run.path, "--json").out.splitlines()]
     assert [answer["labels"][0]["label"] for answer in answers] == ["grain", "oil"]
+
+
+@pytest.mark.parametrize(("encoding", "told"), [("utf-8", []), ("latin-1", ["--encoding", "latin-1"])])
+def test_standard_input_is_read_alike_in_every_locale(
+    seq2set, br_run: RunFolder, monkeypatch: pytest.MonkeyPatch, encoding: str, told: list[str]
+) -> None:
+    # So Python opens it in the locale C: the soft hyphen, which is no part of a word, comes as surrogates.
+    lines = io.TextIOWrapper(io.BytesIO("whe\u00adat\n".encode(encoding)), "ascii", "surrogateescape")
+    monkeypatch.setattr(sys, "stdin", lines)
+    answer = json.loads(seq2set("predict", br_run.path, "--json", *told).out)
+    assert (answer["labels"][0]["label"], "note" in answer) == ("grain", False)
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ([], "standard input is not valid utf-8; pass --encoding to name another encoding"),
+        (
+            ["--encoding", "utf-9"],
+            "encoding 'utf-9' is not known; name one such as utf-8, latin-1 or cp1252",
+        ),
+    ],
+)
+def test_standard_input_in_another_encoding_is_one_sentence(
+    seq2set, br_run: RunFolder, monkeypatch: pytest.MonkeyPatch, told: list[str], sentence: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"wheat f\xfcr harvest\n"), "utf-8"))
+    outcome = seq2set("predict", br_run.path, *told)
+    assert (outcome.code, outcome.err) == (2, f"seq2set: {sentence}\n")
 
 
 def test_predict_streams_files_of_texts_alone(seq2set, br_run: RunFolder, tmp_path: Path) -> None:

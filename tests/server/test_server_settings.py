@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -40,6 +43,21 @@ def test_the_key_is_taken_from_the_environment_and_never_shown(monkeypatch: pyte
     assert "sesame" not in repr(ServeSettings(key="sesame"))
     monkeypatch.setenv("SEQ2SET_API_KEY", "")
     assert key_from_environment() is None
+
+
+@pytest.mark.parametrize("utf8", ["0", "1"])
+def test_the_key_is_the_same_in_every_locale(utf8: str) -> None:
+    ask = "from seq2set.server.settings import key_from_environment as key; print(ascii(key()))"
+    locale: dict[str, str | bytes] = {"LC_ALL": "C", "PYTHONUTF8": utf8, "PYTHONCOERCECLOCALE": "0"}
+    environment = {**os.environ, **locale, "SEQ2SET_API_KEY": "clé".encode()}
+    asked = subprocess.run([sys.executable, "-c", ask], env=environment, capture_output=True, check=True)
+    assert asked.stdout.decode().strip() == ascii("clé")
+
+
+def test_a_key_that_is_not_utf8_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQ2SET_API_KEY", os.fsdecode("clé".encode("latin-1")))
+    with pytest.raises(InputError, match="SEQ2SET_API_KEY is not UTF-8; it must be, as clients send it so$"):
+        key_from_environment()
 
 
 def test_a_port_that_cannot_be_had_is_one_sentence() -> None:

@@ -24,7 +24,7 @@ from seq2set.cli import (
 )
 from seq2set.cli.console import say_error
 from seq2set.cli.stopping import StoppableCommands
-from seq2set.errors import Seq2SetError
+from seq2set.errors import InputError, Seq2SetError
 
 app = typer.Typer(
     name="seq2set",
@@ -77,9 +77,20 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     try:
+        _check_arguments(sys.argv[1:])
         app()
     except Seq2SetError as error:
         if os.environ.get("SEQ2SET_DEBUG"):
             raise
         say_error(str(error))
         sys.exit(error.exit_code)
+
+
+def _check_arguments(arguments: list[str]) -> None:
+    """Refuse bytes that the locale has no characters for: no file can keep them, and no model knows them."""
+    for argument in arguments:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise InputError(
+                f"the argument {argument!a} cannot be read in the encoding of the locale, "
+                f"{sys.getfilesystemencoding()}; set PYTHONUTF8=1 or a locale with UTF-8"
+            )

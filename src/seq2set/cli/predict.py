@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,7 +31,9 @@ def predict(
     id_column: Annotated[
         str, typer.Option("--id", help="The column of --input that holds the identifiers.")
     ] = "id",
-    encoding: Annotated[str, typer.Option(help="The character encoding of --input.")] = "utf-8",
+    encoding: Annotated[
+        str, typer.Option(help="The character encoding of --input or standard input.")
+    ] = "utf-8",
     threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
     top_k: Annotated[
         int | None, typer.Option(help="Return the k highest-scoring labels, also without known words.")
@@ -103,9 +106,24 @@ def _items(
         for document in read_documents(source, options):
             yield TextItem(document.id, document.text)
         return
-    lines = texts if texts else (line.rstrip("\n") for line in sys.stdin)
-    for number, text in enumerate(lines, start=1):
+    for number, text in enumerate(texts or _standard_input(encoding), start=1):
         yield TextItem(str(number), text)
+
+
+def _standard_input(encoding: str) -> Iterator[str]:
+    """Give the lines of standard input in an encoding that does not depend on the locale."""
+    from seq2set.errors import InputError
+
+    assert isinstance(sys.stdin, TextIOWrapper)
+    try:
+        sys.stdin.reconfigure(encoding=encoding, errors="strict")
+        yield from (line.rstrip("\n") for line in sys.stdin)
+    except LookupError:
+        sentence = f"encoding '{encoding}' is not known; name one such as utf-8, latin-1 or cp1252"
+        raise InputError(sentence) from None
+    except UnicodeDecodeError:
+        sentence = f"standard input is not valid {encoding}; pass --encoding to name another encoding"
+        raise InputError(sentence) from None
 
 
 def _write(answers: Iterator[Prediction], out: Path, explain: bool) -> None:

@@ -74,5 +74,11 @@ class ServeSettings:
 
 
 def key_from_environment() -> str | None:
-    """Return the key that clients must send, or nothing where none is set."""
-    return os.environ.get(KEY_VARIABLE) or None
+    """Return the key that clients must send, or nothing where none is set.
+
+    Clients send UTF-8, so the variable's bytes are read as that, whatever the locale makes of them.
+    """
+    try:
+        return os.fsencode(os.environ.get(KEY_VARIABLE, "")).decode("utf-8") or None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{KEY_VARIABLE} is not UTF-8; it must be, as clients send it so") from error

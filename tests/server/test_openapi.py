@@ -14,13 +14,12 @@ LEFT_OUT = {
 }
 
 MAY_REFUSE = {
-    "/v1/predict": r"one of the two can decide|not below min_labels|there are 4 labels|valid integer",
+    "/v1/predict": r"one of the two can decide|not below min_labels|there are 4 labels",
     "/v1/feedback": r"is not known to the model|stands there twice|a label is empty",
     "/v1/batch": r".",
 }
 """Why a request that fits the description may be refused: fields that contradict each other, labels that this
-model does not have, and files that hold anything.
-JSON Schema takes 2.0 for a whole number, the server does not."""
+model does not have, and files that hold anything."""
 
 
 @pytest.fixture

@@ -73,6 +73,15 @@ def test_top_k_and_the_least_number_of_labels_are_kept(shared: Running) -> None:
         assert len(prediction["labels"]) == 3
 
 
+@pytest.mark.parametrize("name", ["top_k", "max_labels", "min_labels", "words_a_label", "candidates"])
+def test_a_whole_number_may_be_written_with_a_decimal_point(shared: Running, name: str) -> None:
+    # JSON Schema counts 2.0 among the integers, and so do clients whose only numbers are floats.
+    body = {"text": TEXT, "explain": True}
+    assert shared.predict(**body, **{name: 2.0}).json() == shared.predict(**body, **{name: 2}).json()
+    for wrong in (2.5, True, "2"):
+        assert shared.predict(**body, **{name: wrong}).status_code == 422
+
+
 def test_concurrent_requests_share_a_forward_pass(start: Start) -> None:
     server = start(window_ms=60_000, max_batch=8)  # the eighth ends the wait
     with ThreadPoolExecutor(8) as threads:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from seq2set.predictions import Request
 from seq2set.server.answering import Ask
@@ -21,7 +21,14 @@ def _whole(text: str) -> str:
     return text
 
 
+def _without_fraction(value: object) -> object:
+    """Take 2.0 for 2, as JSON Schema does, where a value must be of its exact type otherwise."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_WHOLE_NUMBER = BeforeValidator(_without_fraction)
 Text = Annotated[str, AfterValidator(_whole)]
+Count = Annotated[int, Field(ge=1, le=10**6), _WHOLE_NUMBER]
 Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_whole)]
 
 _TEXT_OR_TEXTS: list[JsonValue] = [
@@ -66,19 +73,17 @@ class PredictBody(Body):
         le=1,
         description="The score from which on a label is given, instead of the model's rule.",
     )
-    top_k: int | None = Field(
-        default=None, ge=1, le=10**6, description="So many labels, instead of the model's rule."
+    top_k: Count | None = Field(default=None, description="So many labels, instead of the model's rule.")
+    max_labels: Count | None = Field(default=None, description="At most so many labels, the best ones.")
+    min_labels: Annotated[int, Field(ge=0, le=10**6), _WHOLE_NUMBER] = Field(
+        default=0, description="At least so many labels."
     )
-    max_labels: int | None = Field(
-        default=None, ge=1, le=10**6, description="At most so many labels, the best ones."
-    )
-    min_labels: int = Field(default=0, ge=0, le=10**6, description="At least so many labels.")
     explain: bool = Field(default=False, description="Whether to name the words that each label rests on.")
-    words_a_label: int = Field(default=8, ge=1, le=100, description="How many words to name for each label.")
-    candidates: int | None = Field(
+    words_a_label: Annotated[int, Field(ge=1, le=100), _WHOLE_NUMBER] = Field(
+        default=8, description="How many words to name for each label."
+    )
+    candidates: Annotated[int, Field(ge=1, le=1000), _WHOLE_NUMBER] | None = Field(
         default=None,
-        ge=1,
-        le=1000,
         description="So many of the best labels, whether they are given or not, so that a threshold can be "
         "moved without a new request.",
     )

@@ -55,6 +55,8 @@ def test_a_run_records_its_documents_when_it_begins_and_takes_no_others(tmp_path
         "train": 2,
         "valid": 1,
         "labels": 2,
+        "path": "",
+        "digest": "",
     }
     RunFolder.start(tmp_path / "run", Config(), provenance=begun, resume=True)
     # The splits that a training does not read may change.

@@ -92,7 +92,8 @@ class Report:
 
     def remarks(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
-        seen = self.overlap.sentences(" (--include-seen keeps them)") if self.overlap else []
+        hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
+        seen = self.overlap.sentences(*hints) if self.overlap else []
         return [*seen, *_unseen_sentences(self.result)]
 
     def summary(self) -> dict[str, Any]:

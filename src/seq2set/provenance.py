@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,10 @@ class Provenance:
     train: int
     valid: int
     labels: int
+    path: str = ""
+    """Where the corpus lay, absolute; empty for a known corpus"""
+    digest: str = ""
+    """Of the plain files that the corpus was made of"""
 
 
 def write_provenance(folder: Path, provenance: Provenance) -> None:
@@ -78,4 +82,7 @@ def refuse_other_corpus(folder: Path, begun: str, corpus: str, now: str) -> None
 
 
 def _known(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: found[name] for name in Provenance.__dataclass_fields__}
+    """Return the fields; earlier versions did not record those that have a default."""
+    fields = Provenance.__dataclass_fields__.values()
+    wanted = [one.name for one in fields if one.default is MISSING or one.name in found]
+    return {name: found[name] for name in wanted}

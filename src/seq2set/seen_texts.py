@@ -108,8 +108,8 @@ class Overlap:
     changed: str | None = None
     """A sentence, where they come from the model's corpus and it is not what it was at the training"""
 
-    def sentences(self, hint: str = "") -> list[str]:
-        """Say what a reader of the figures must know; `hint` follows where documents are left out."""
+    def sentences(self, to_keep: str = "", to_leave_out: str = "") -> list[str]:
+        """Say what a reader of the figures must know, with hints how to keep or leave out what was seen."""
         said = [] if self.changed is None else [self.changed]
         if self.trained_on is None:
             if self.same_corpus:
@@ -125,7 +125,10 @@ class Overlap:
         )
         if not seen:
             return said
-        fate = f"{self.left_out:,} left out{hint}" if self.left_out else "figures on them are too good"
+        some = sum(count for count, _ in counts) < self.documents
+        fate = f"figures on them are too good{to_leave_out if some else ''}"
+        if self.left_out:
+            fate = f"{self.left_out:,} left out{to_keep}"
         return [*said, f"of these {self.documents:,} documents {seen}: {fate}"]
 
     def to_dict(self) -> dict[str, int | bool | None]:

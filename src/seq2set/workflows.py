@@ -12,12 +12,11 @@ import numpy as np
 
 from seq2set.bundle import read_about, read_seen, save_model
 from seq2set.cards import model_card
-from seq2set.config import Config, DataSettings
+from seq2set.config import Config
 from seq2set.corpora.carving import SHARE, carve_documents
 from seq2set.corpora.label_tree import LabelTree
 from seq2set.corpora.opening import open_corpus
 from seq2set.corpora.prepared import PreparedCorpus, Split
-from seq2set.corpora.reading import ReadOptions
 from seq2set.corpora.separators import overlooked_sign, shown_sign
 from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import CorpusError, InputError, WorkError
@@ -32,6 +31,7 @@ from seq2set.runs import RunFolder, Watch, kept_weights
 from seq2set.seen_texts import Documents, SeenTexts, Selected, select_unseen
 from seq2set.tagger import Examples, Tagger, fingerprint_of
 from seq2set.training.tracking import tracked
+from seq2set.training_corpus import TrainedOn, corpus_of, is_own, open_own, read_options, trained_on
 
 UNSPLIT = SplitPlan("random", valid=0, test=0)
 """A plain file to measure on is taken whole, unless a split of it is asked for."""
@@ -97,7 +97,15 @@ def provenance_of(corpus: PreparedCorpus, learn: Examples, tune: Examples) -> Pr
     """Say which documents of a corpus a training stands on."""
     labels = {label for labels in learn.label_sets for label in labels}
     documents = fingerprint_of(learn, tune)
-    return Provenance(corpus.name, corpus.fingerprint, documents, len(learn), len(tune), len(labels))
+    return Provenance(
+        corpus.name,
+        corpus.fingerprint,
+        documents,
+        len(learn),
+        len(tune),
+        len(labels),
+        *(corpus.location or ()),
+    )
 
 
 def training_provenance(corpus: PreparedCorpus) -> Provenance:
@@ -120,24 +128,24 @@ def evaluate(
     *,
     data: str | None = None,
     split: str | None = None,
-    include_seen: bool = False,
+    include_seen: bool | None = None,
     request: Request | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Open a model and measure it on a split of a corpus; by default the test split of its own.
 
     Another plain file is taken whole where no split of it is named. Documents that the model was trained or
-    tuned on are left out unless `include_seen` is set.
+    tuned on are counted. By default a split of the model's own corpus keeps them, so that figures on a
+    published split can be compared, and other documents do not; `include_seen` says otherwise.
     """
     predictor = Predictor.open(model)
-    settings = predictor.tagger.parts().config
-    measured = measurable(settings.data, data, split)
+    measured = measurable(trained_on(model, predictor), data, split)
     chosen = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen)
     for remark in (*measured.remarks, *_cut_texts(predictor.tagger, chosen.part)):
         (progress or Silent()).note(remark)
     result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
     return Report(
-        settings.model,
+        predictor.tagger.parts().config.model,
         measured.corpus,
         measured.split,
         result,
@@ -173,13 +181,13 @@ def sample_predictions(
     *,
     data: str | None = None,
     split: str | None = None,
-    include_seen: bool = False,
+    include_seen: bool | None = None,
     count: int = 3,
     seed: int = 1,
 ) -> list[Shown]:
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor = Predictor.open(model)
-    measured = measurable(predictor.tagger.parts().config.data, data, split)
+    measured = measurable(trained_on(model, predictor), data, split)
     part = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen).part
     places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
     everything = (document for batch in part.iter_batches(1024) for document in batch)
@@ -203,43 +211,38 @@ class Measured(NamedTuple):
     """What is to be known of that corpus"""
 
 
-def measurable(trained_on: DataSettings, named: str | None, split: str | None) -> Measured:
+def measurable(trained: TrainedOn, named: str | None, split: str | None) -> Measured:
     """Open what is to be measured: a split of a corpus, by default test, or all of another plain file."""
-    own = named is None or is_own(trained_on, named)
+    own = named is None or is_own(trained, named)
     # Another corpus need not have the columns of groups and splits that the training's had.
-    others = trained_on.model_copy(update={"corpus": named, "group": "", "split": "auto"})
+    others = trained.data.model_copy(update={"corpus": named, "group": "", "split": "auto"})
     if named and not own and split is None and Path(named).is_file():
-        whole = open_corpus(named, replace(_read_options(others), split=None), UNSPLIT, max_words=None)
+        whole = open_corpus(named, replace(read_options(others), split=None), UNSPLIT, max_words=None)
         return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks))
-    corpus = own_corpus(trained_on) if own else corpus_of(others)
+    corpus = open_own(trained, named) if own else corpus_of(others)
     part = corpus.split(split or "test")
     if not len(part):
         raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)
     return Measured(corpus.name, part.name, part, own, corpus.fingerprint, tuple(corpus.remarks))
 
 
-def is_own(trained_on: DataSettings, named: str) -> bool:
-    """Say whether a name stands for the corpus that a model was trained on, in whatever way it is spelt."""
-    if not trained_on.corpus or named == trained_on.corpus:
-        return named == trained_on.corpus
-    both = Path(named), Path(trained_on.corpus)
-    return all(path.exists() for path in both) and both[0].samefile(both[1])
-
-
 def unseen_part(
-    measured: Measured, seen: SeenTexts, about: Mapping[str, Any], *, include_seen: bool = False
+    measured: Measured, seen: SeenTexts, about: Mapping[str, Any], *, include_seen: bool | None = None
 ) -> Selected:
-    """Leave out the documents that a model was trained or tuned on.
+    """Count the documents that a model was trained or tuned on, and leave them out where that is due.
 
-    A split of the model's own corpus that is named as what it is (train, valid) keeps its documents.
+    The splits of the model's own corpus keep their documents as long as it is what it was: a test split is
+    measured whole, as the cells of experiments measure it. Where it has changed, or is another corpus, what
+    the model has seen is left out, but for documents that are asked for as what they are (train, valid).
     """
     changed = changed_since(about, measured.corpus, measured.fingerprint)
-    own = measured.own or changed is None
     leave_out = {"trained", "tuned"}
-    if include_seen or (own and measured.split == "train"):
+    if include_seen is not None:
+        leave_out = set() if include_seen else leave_out
+    elif changed is None or (measured.own and measured.split == "train"):
         leave_out = set()
-    elif own and measured.split == "valid":
-        leave_out = {"trained"} if changed else set()
+    elif measured.own and measured.split == "valid":
+        leave_out = {"trained"}
     chosen = select_unseen(
         measured.part,
         seen,
@@ -264,38 +267,6 @@ def changed_since(about: Mapping[str, Any], name: str, fingerprint: str) -> str 
     return (
         f"{name} is not what it was when the model was trained (its fingerprint was {then} and is "
         f"{fingerprint}): its texts, labels or splits are other ones"
-    )
-
-
-def own_corpus(data: DataSettings) -> PreparedCorpus:
-    """Open the corpus that a model was trained on."""
-    try:
-        return corpus_of(data)
-    except InputError as error:
-        raise InputError(
-            f"the corpus of the training cannot be opened, name one with --data: {error}"
-        ) from error
-
-
-def corpus_of(data: DataSettings) -> PreparedCorpus:
-    """Open the corpus that the settings name."""
-    if not data.corpus:
-        raise InputError(
-            "no corpus is named; pass --data with a folder, a file or the name of a known corpus"
-        )
-    return open_corpus(data.corpus, _read_options(data))
-
-
-def _read_options(data: DataSettings) -> ReadOptions:
-    return ReadOptions(
-        text=data.text,
-        labels=data.labels,
-        id=data.id,
-        group=data.group or None,
-        split=data.split or None,
-        separator=data.separator,
-        encoding=data.encoding,
-        keep_missing=data.keep_missing,
     )
 
 

@@ -47,6 +47,7 @@ LAYERS = {
     "bundle": 10,
     "cards": 10,
     "predictor": 11,
+    "training_corpus": 12,
     "evaluation": 12,
     "reporting": 13,
     "workflows": 13,

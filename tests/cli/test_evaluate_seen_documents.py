@@ -41,9 +41,10 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 def run(learnt: RunFolder, tmp_path: Path) -> Path:
     """A copy of the run, and of its file, that a test may change."""
     shutil.copytree(learnt.path.parent, tmp_path / "home")
-    for path in (tmp_path / "home" / "run" / "model" / "config.json",):
-        found = path.read_text(encoding="utf-8")
-        _rewrite(path, found.replace(str(learnt.path.parent), str(tmp_path / "home")))
+    path, record = (tmp_path / "home" / "run" / name for name in ("model/config.json", "run.json"))
+    here, now = str(learnt.path.parent), str(tmp_path / "home")
+    _rewrite(path, path.read_text(encoding="utf-8").replace(here, now))
+    record.write_text(record.read_text(encoding="utf-8").replace(here, now), encoding="utf-8")
     return tmp_path / "home" / "run"
 
 
@@ -178,7 +179,10 @@ def test_a_split_of_a_plain_file_is_never_ignored(seq2set, run: Path, tmp_path: 
     assert (outcome.code, "split 'tset' is not known" in outcome.err) == (2, True)
 
 
-def test_a_test_document_that_repeats_a_training_text_was_trained_on(seq2set, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", [True, False])
+def test_test_documents_that_repeat_a_training_text_are_counted_and_kept_unless_told_otherwise(
+    seq2set, tmp_path: Path, kept: bool
+) -> None:
     texts = [line.split(",") for line in rows(40)]
     lines = [f"{text},{label},{'train' if n < 30 else 'valid'}" for n, (text, label) in enumerate(texts)]
     lines += [f"{texts[3][0].upper()},a,test", f"{texts[35][0]},b,test", "wholly new words,c,test"]
@@ -189,10 +193,12 @@ def test_a_test_document_that_repeats_a_training_text_was_trained_on(seq2set, tm
     )  # fmt: skip
     call = ("train", "--data", tmp_path / "given", "--model", "br", "--out", tmp_path / "run")
     assert seq2set(*call, "--set", "features.min_documents=1").code == 0
-    outcome = seq2set("evaluate", tmp_path / "run", "--json")
+    outcome = seq2set("evaluate", tmp_path / "run", "--json", *(() if kept else ("--leave-out-seen",)))
     found = json.loads(outcome.out)
-    assert (found["trained_on"], found["used_for_tuning"], found["documents"]) == (1, 1, 1)
-    assert "of these 3 documents 1 was trained on and 1 was used for tuning: 2 left out" in outcome.err
+    assert (found["trained_on"], found["used_for_tuning"]) == (1, 1)
+    assert (found["documents"], found["left_out"]) == ((3, 0) if kept else (1, 2))
+    fate = "figures on them are too good (--leave-out-seen leaves them out)" if kept else "2 left out"
+    assert f"of these 3 documents 1 was trained on and 1 was used for tuning: {fate}" in outcome.err
 
 
 def test_a_model_without_hashes_says_that_it_cannot_know(seq2set, run: Path, tmp_path: Path) -> None:
@@ -229,7 +235,9 @@ def test_what_a_rule_was_tuned_on_is_seen_as_well(seq2set, run: Path, tmp_path: 
 
 
 def test_a_rule_is_not_tuned_on_training_documents(seq2set, run: Path, tmp_path: Path) -> None:
-    copy = shutil.copy(file_of(run), tmp_path / "copy.csv")
+    copy = tmp_path / "copy.csv"
+    lines = file_of(run).read_text(encoding="utf-8").splitlines()
+    copy.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n", encoding="utf-8")
     outcome = seq2set("tune", "--thresholds", run, "--data", copy)
     assert "of these 120 documents 96 were trained on" in outcome.err
     assert "on 24 documents" in outcome.out

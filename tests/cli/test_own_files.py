@@ -155,6 +155,52 @@ def test_missing_values_are_no_labels(seq2set, tmp_path: Path) -> None:
     assert kept.facts["counts"]["labels"] == 8
 
 
+def test_na_alone_in_a_cell_is_missing_and_beside_others_a_label(seq2set, tmp_path: Path) -> None:
+    rows = [row(n) for n in range(60)]
+    for n, cell in enumerate(["NA", " NA ", "NA;grain", "['NA', 'oil']", "#NA"]):
+        rows[n]["labels"] = cell
+    path = write(tmp_path / "countries.csv", rows)
+    said = (
+        "3 values stand for missing labels ('NA', '#NA') and are not read as labels; data.keep_missing=true "
+        "(--keep-missing) keeps them; 'NA' in 2 lists is kept as a label"
+    )
+    checked = seq2set("data", "check", path)
+    assert said in checked.err
+    prepared = seq2set("data", "prepare", "mine", "--from", path, "--out", tmp_path / "mine")
+    assert said in prepared.out
+    assert json.loads(seq2set("data", "stats", path, "--json").out)["labels"] == 4
+    kept = seq2set("data", "prepare", "mine", "--from", path, "--out", tmp_path / "kept", "--keep-missing")
+    assert "with 5 labels" in kept.out
+    assert "missing" not in kept.out
+    assert json.loads(seq2set("data", "stats", path, "--json", "--keep-missing").out)["labels"] == 5
+    assert "missing" not in seq2set("data", "check", path, "--keep-missing").err
+
+
+def test_cells_that_look_like_lists_are_told_of(seq2set, tmp_path: Path) -> None:
+    rows = [row(n) for n in range(60)]
+    for n, cell in enumerate(["[grain, oil]", "[grain]", "set()", "['grain', 'oil", "(grain, oil)"]):
+        rows[n]["labels"] = cell
+    path = write(tmp_path / "lists.csv", rows)
+    bare = "2 label cells are read as lists of words without quotation marks ('[grain, oil]', '[grain]')"
+    broken = "2 label cells look like lists and cannot be read as such (\"['grain', 'oil\", '(grain, oil)')"
+    out = tmp_path / "run"
+    trained = seq2set("train", "--data", path, "--model", "br", "--out", out)
+    said = [
+        trained.err,
+        seq2set("data", "check", path).err,
+        seq2set("evaluate", out).err,
+        seq2set("data", "prepare", "mine", "--from", path, "--out", tmp_path / "mine").out,
+    ]
+    for text in said:
+        assert bare in text
+        assert broken in text
+    other = write(tmp_path / "other.csv", rows[:59])
+    for verb in (("evaluate", out), ("tune", "--thresholds", out)):
+        told = seq2set(*verb, "--data", other).err
+        assert bare in told
+        assert broken in told
+
+
 def test_lists_written_out_are_lists(tmp_path: Path) -> None:
     cells = [
         "['Adult', 'Child']",
@@ -186,7 +232,7 @@ def test_lists_written_out_are_lists(tmp_path: Path) -> None:
         ("Adult",),
         ("Smith; John",),
         ("[x for x in 'ab']",),
-        ("[Adult]",),
+        ("Adult",),
         ("__import__('os')",),
     ]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seq2set.corpora import known
+from seq2set.corpora import known, own
 from seq2set.corpora.cache import cached_corpus
 from seq2set.corpora.document import Document
 from seq2set.corpora.opening import cache_folder, open_corpus
@@ -60,6 +60,19 @@ def test_a_split_column_that_is_named_is_taken_as_given(table: Path) -> None:
     assert corpus.split("test").ids() == ["0", "5", "10", "15"]
     # 0.1 of 16 training documents is 2 after rounding.
     assert len(corpus.split("valid")) == 2
+
+
+def test_a_cached_file_with_a_split_column_is_not_read_again(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.write_text(table.read_text().replace("part", "split", 1))
+    first = open_corpus(str(table), ReadOptions(split="auto"))
+    assert len(first.split("test")) == 4
+    monkeypatch.setattr(own, "read_documents", None)
+    monkeypatch.setattr(own, "column_names", None)
+    again = open_corpus(str(table), ReadOptions(split="auto"))
+    assert (again.folder, again.remarks) == (first.folder, first.remarks)
+    assert again.remarks == ["the column 'split' says which split each document belongs to"]
 
 
 def test_a_folder_in_the_aapd_layout_is_taken_as_given(tmp_path: Path) -> None:

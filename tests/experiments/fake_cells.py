@@ -10,8 +10,8 @@ from seq2set.experiments.cells import ANSWERS, FACTS, Cell
 from seq2set.experiments.machine import machine_facts
 from seq2set.files import sha256_of, write_json
 from seq2set.runs import RunFolder
+from seq2set.training_corpus import corpus_of
 from seq2set.vocabulary import Labels
-from seq2set.workflows import corpus_of
 
 Skill = Callable[[Cell], float]
 

@@ -20,8 +20,8 @@ from seq2set.corpora.splits import SplitPlan
 from seq2set.experiments.answers import Answers, Sets
 from seq2set.experiments.cells import Cell, CellResult, finished
 from seq2set.experiments.options import Options
+from seq2set.training_corpus import corpus_of
 from seq2set.vocabulary import Labels
-from seq2set.workflows import corpus_of
 
 TEST = ("ab", "ab", "ac", "ac", "ad", "bc", "be", "a", "cd", "de")
 

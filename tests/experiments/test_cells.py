@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from small_experiments import Interrupting, small_options
 
+from seq2set.config import build_config
+from seq2set.corpora.document import Document
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.preparing import prepare
+from seq2set.corpora.splits import SplitPlan
 from seq2set.errors import ConfigError, OutputError, StoppedError, WorkError
 from seq2set.experiments.cells import ANSWERS, FACTS, SPENT, Cell, CellResult, finished, run_cell
 from seq2set.experiments.compare import cells
@@ -40,6 +44,33 @@ def test_a_cell_is_measured_on_the_test_documents(results: list[CellResult], com
     corpus = PreparedCorpus.open(Path(compared.data))
     wanted = [document.id for batch in corpus.split("test").iter_batches(100) for document in batch]
     assert sorted(results[0].answers.ids) == sorted(wanted)
+
+
+def test_a_cell_and_evaluate_measure_the_same_documents_where_train_and_test_share_texts(
+    tmp_path: Path,
+) -> None:
+    words = {"grain": "wheat harvest", "oil": "crude barrels", "trade": "tariff exports"}
+    names = sorted(words)
+    documents = [
+        Document(str(n), f"{words[names[n % 3]]} w{n}", (names[n % 3],), "train" if n < 40 else "valid")
+        for n in range(50)
+    ]
+    repeated = [documents[n]._replace(id=f"again {n}", split="test") for n in (0, 1, 2, 45)]
+    new = [Document("new", "wheat and tariff", ("grain", "trade"), "test")]
+    plan = SplitPlan("given")
+    prepare([*documents, *repeated, *new], tmp_path / "c", name="c", source="", licence="", plan=plan)
+    config = build_config(model="br", assignments=[f'data.corpus="{tmp_path / "c"}"'])
+    result = run_cell(Cell("br", config, tmp_path / "cells" / "br"), Silent())
+    found = evaluate(result.folder).summary()
+    assert (result.facts["documents"], found["documents"]) == (5, 5)
+    assert {name: found[name] for name in result.metrics} == result.metrics
+    assert result.facts["seen"] == {"trained_on": 3, "used_for_tuning": 1}
+    assert every_training([result]).found[1] == (
+        "Of the 5 test documents of c, the texts of 3 stand in train as well and those of 1 in validation. "
+        "They are counted, so that figures on a published split can be compared."
+    )
+    earlier = {name: value for name, value in result.facts.items() if name != "seen"}
+    assert len(every_training([replace(result, facts=earlier)]).found) == 1
 
 
 def test_a_cell_says_which_phase_gave_its_weights(results: list[CellResult], compared: Options) -> None:

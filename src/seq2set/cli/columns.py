@@ -13,3 +13,7 @@ Separator = Annotated[
     typer.Option("--separator", help="What stands between labels that are one text; ';' by default."),
 ]
 Encoding = Annotated[str, typer.Option("--encoding", help="The character encoding of a plain file.")]
+KeepMissing = Annotated[
+    bool,
+    typer.Option("--keep-missing", help="Take `NaN`, `None`, `NA` and the like in a plain file for labels."),
+]

@@ -22,6 +22,7 @@ def check(
     labels: columns.Labels = "labels",
     separator: columns.Separator = None,
     encoding: columns.Encoding = "utf-8",
+    keep_missing: columns.KeepMissing = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Find what would spoil a training run, before it starts; exit code 1 where there is an error."""
@@ -33,7 +34,14 @@ def check(
     from seq2set.corpora.readers.options import AUTO
     from seq2set.corpora.reading import ReadOptions
 
-    options = ReadOptions(text=text, labels=labels, split=AUTO, separator=separator, encoding=encoding)
+    options = ReadOptions(
+        text=text,
+        labels=labels,
+        split=AUTO,
+        separator=separator,
+        encoding=encoding,
+        keep_missing=keep_missing,
+    )
     corpus = open_corpus(data, options)
     for remark in corpus.remarks:
         typer.echo(remark, err=True)

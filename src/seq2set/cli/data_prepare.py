@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seq2set.cli import columns
+
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus
 
@@ -34,6 +36,7 @@ def prepare(
     encoding: Annotated[
         str | None, typer.Option(help="The character encoding of text files; UTF-8, or the source's own.")
     ] = None,
+    keep_missing: columns.KeepMissing = False,
     split: Annotated[
         str | None,
         typer.Option(help="How to split: given, random, grouped or stratified; for rcv1 lyrl2004 or sgm."),
@@ -93,6 +96,7 @@ def prepare(
                 split=split_column or (AUTO if split in (None, "given") else None),
                 separator=separator,
                 encoding=encoding or "utf-8",
+                keep_missing=keep_missing,
             )
             options, remarks = find_split_column(source, options)
             corpus = prepare_own(

@@ -19,6 +19,7 @@ def stats(
     labels: columns.Labels = "labels",
     separator: columns.Separator = None,
     encoding: columns.Encoding = "utf-8",
+    keep_missing: columns.KeepMissing = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Describe a corpus: its size, its labels, and how they go together."""
@@ -29,7 +30,14 @@ def stats(
     from seq2set.corpora.reading import ReadOptions
     from seq2set.corpora.statistics import corpus_statistics
 
-    options = ReadOptions(text=text, labels=labels, split=AUTO, separator=separator, encoding=encoding)
+    options = ReadOptions(
+        text=text,
+        labels=labels,
+        split=AUTO,
+        separator=separator,
+        encoding=encoding,
+        keep_missing=keep_missing,
+    )
     corpus = open_corpus(data, options)
     for remark in corpus.remarks:
         typer.echo(remark, err=True)

@@ -26,9 +26,13 @@ def evaluate(
         ),
     ] = None,
     include_seen: Annotated[
-        bool,
-        typer.Option("--include-seen", help="Keep the documents that a model was trained or tuned on."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--include-seen/--leave-out-seen",
+            help="Keep or leave out documents that a model was trained or tuned on; by default the splits of "
+            "its own corpus keep them, and other documents do not.",
+        ),
+    ] = None,
     threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
     top_k: Annotated[int | None, typer.Option(help="Give so many labels, the best ones.")] = None,
     search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
@@ -71,7 +75,7 @@ def evaluate(
         typer.echo(f"the report is in {report / 'index.html'}", err=True)
 
 
-def _show(model: Path, data: str | None, split: str | None, include_seen: bool, count: int) -> None:
+def _show(model: Path, data: str | None, split: str | None, include_seen: bool | None, count: int) -> None:
     from seq2set.cli.tables import print_prediction
     from seq2set.workflows import sample_predictions
 

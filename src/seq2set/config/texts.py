@@ -28,7 +28,7 @@ class DataSettings(Settings):
     """The column that names each document's split; `auto` takes one called `split` or `subset` whose values
     all name a split, and nothing (`""`) splits anew."""
     keep_missing: bool = False
-    """Take `NaN`, `None`, `N/A` and the like for labels, not for missing ones."""
+    """Take `NaN`, `None`, `N/A` and the like, and cells of `NA` alone, for labels, not for missing ones."""
     encoding: str = "utf-8"
     """The character encoding of text files."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from seq2set.corpora.cache import cache_folder, cached_corpus
 from seq2set.corpora.known import prepare_source
 from seq2set.corpora.own import find_split_column, natural_method, prepare_own
-from seq2set.corpora.prepared import FORMAT, PreparedCorpus, is_prepared
+from seq2set.corpora.prepared import FORMAT, Location, PreparedCorpus, is_prepared
 from seq2set.corpora.readers.aapd import aapd_files, is_aapd
 from seq2set.corpora.reading import DEFAULT_OPTIONS, ReadOptions
 from seq2set.corpora.sources.registry import SOURCES
@@ -27,7 +27,7 @@ from seq2set.files import sha256_of
 
 __all__ = ["cache_folder", "open_corpus"]
 
-READING_VERSION = 2
+READING_VERSION = 3
 """Counts up whenever the same file is read otherwise than before, so that no old cache is taken for it."""
 
 
@@ -46,7 +46,7 @@ def open_corpus(
     """
     path = Path(spec)
     if is_prepared(path):
-        return PreparedCorpus.open(path)
+        return _located(PreparedCorpus.open(path), path)
     if path.is_file() or is_aapd(path):
         return _open_plain(path, options, plan, max_words, progress)
     if spec in SOURCES:
@@ -73,20 +73,28 @@ def _open_plain(
 ) -> PreparedCorpus:
     if plan is not None and plan.method != "given":
         options = replace(options, split=None)
-    options, remarks = find_split_column(path, options)
-    plan = plan or SplitPlan(natural_method(path, options))
-    out = cached_corpus(_cache_name(path, options, plan, max_words, remarks))
-    return _opened(out) or prepare_own(
-        _stem(path),
-        path,
-        out,
-        options=options,
-        plan=plan,
-        max_words=max_words,
-        force=True,
-        progress=progress,
-        remarks=remarks,
-    )
+    digest = content_digest(path)
+    # Which column names the splits follows from the content, so the cache need not look for it.
+    out = cached_corpus(_cache_name(path, digest, options, plan, max_words))
+    if (corpus := _opened(out)) is None:
+        options, remarks = find_split_column(path, options)
+        corpus = prepare_own(
+            _stem(path),
+            path,
+            out,
+            options=options,
+            plan=plan,
+            max_words=max_words,
+            force=True,
+            progress=progress,
+            remarks=remarks,
+        )
+    return _located(corpus, path, digest)
+
+
+def _located(corpus: PreparedCorpus, path: Path, digest: str = "") -> PreparedCorpus:
+    corpus.location = Location(str(path.absolute()), digest)
+    return corpus
 
 
 def _opened(folder: Path) -> PreparedCorpus | None:
@@ -97,11 +105,17 @@ def _opened(folder: Path) -> PreparedCorpus | None:
         return None
 
 
+def content_digest(path: Path) -> str:
+    """Return a digest of a plain file, or of the files of an AAPD folder; the same for any copy."""
+    sums = [_content_sum(file) for file in _content_files(path)]
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
+
+
 def _cache_name(
-    path: Path, options: ReadOptions, plan: SplitPlan, max_words: int | None, remarks: tuple[str, ...]
+    path: Path, digest: str, options: ReadOptions, plan: SplitPlan | None, max_words: int | None
 ) -> str:
-    sums = {file.name: _content_sum(file) for file in _content_files(path)}
-    key = [FORMAT, READING_VERSION, sums, asdict(options), asdict(plan), max_words, remarks]
+    split = asdict(plan or SplitPlan(natural_method(path, options)))
+    key = [FORMAT, READING_VERSION, path.name, digest, asdict(options), split, max_words]
     return f"{_stem(path)}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
 
 

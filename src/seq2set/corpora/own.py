@@ -11,7 +11,8 @@ from seq2set.corpora.cache import cached_corpus
 from seq2set.corpora.document import SPLITS, Document
 from seq2set.corpora.prepared import READING, PreparedCorpus
 from seq2set.corpora.preparing import prepare
-from seq2set.corpora.readers.options import AUTO, LabelTally
+from seq2set.corpora.readers.label_tally import LabelTally
+from seq2set.corpora.readers.options import AUTO
 from seq2set.corpora.reading import DEFAULT_OPTIONS, ReadOptions, column_names, read_documents
 from seq2set.corpora.splits import METHODS, Method, SplitPlan, split_index
 from seq2set.errors import CorpusError, UnknownNameError
@@ -60,13 +61,8 @@ def _read(path: Path, options: ReadOptions, notes: dict[str, list[str]]) -> Iter
     """Give the documents, and note in the end what stood in the place of labels."""
     tally = LabelTally()
     yield from read_documents(path, replace(options, tally=tally))
-    if tally.missing:
-        shown = ", ".join(f"'{example}'" for example in list(tally.examples)[:5])
-        values = "value stands" if tally.missing == 1 else "values stand"
-        notes.setdefault(READING, []).append(
-            f"{tally.missing:,} {values} for missing labels ({shown}) and are not read as labels; "
-            "data.keep_missing=true keeps them"
-        )
+    if said := tally.sentences():
+        notes.setdefault(READING, []).extend(said)
 
 
 class SplitColumn(NamedTuple):

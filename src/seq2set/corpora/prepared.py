@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -83,6 +83,15 @@ class Split:
         return values
 
 
+class Location(NamedTuple):
+    """The file or folder that a corpus was opened from."""
+
+    path: str
+    """Absolute"""
+    digest: str = ""
+    """Of the content, where it is no prepared corpus itself"""
+
+
 class PreparedCorpus:
     """A corpus that is ready to train and evaluate on."""
 
@@ -90,6 +99,8 @@ class PreparedCorpus:
         self.folder = folder
         self.facts = facts
         """What `corpus.json` holds."""
+        self.location: Location | None = None
+        """Where it was opened from, where that is a path and no known name."""
 
     @classmethod
     def open(cls, folder: Path) -> PreparedCorpus:

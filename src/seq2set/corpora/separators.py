@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from seq2set.corpora.readers.label_cells import looks_like_list
+from seq2set.corpora.readers.label_cells import looks_broken, looks_like_list
 
 SIGNS = ("|", ",", "\t")
 """What people put between labels, besides `;`. A `/` more often leads from a label to a finer one."""
@@ -25,7 +25,7 @@ def overlooked_sign(label_sets: Iterable[Collection[str]]) -> str | None:
         if len(label_set) > 1:
             return None
         labels.update(label_set)
-    if any(map(looks_like_list, labels)):
+    if any(looks_like_list(label) or looks_broken(label) for label in labels):
         return None
     pieces = {sign: {piece.strip() for label in labels for piece in label.split(sign)} for sign in SIGNS}
     sign = min(SIGNS, key=lambda one: len(pieces[one]))

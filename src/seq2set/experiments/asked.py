@@ -6,7 +6,7 @@ from typing import Any
 
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.options import Options
-from seq2set.workflows import corpus_of
+from seq2set.training_corpus import corpus_of
 
 
 def asked_corpus(options: Options) -> PreparedCorpus:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from seq2set.bundle import read_about
+from seq2set.bundle import read_about, read_seen
 from seq2set.config import Config, validated
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.evaluation import Evaluation
@@ -30,7 +30,9 @@ from seq2set.predictor import Predictor
 from seq2set.progress import Progress
 from seq2set.provenance import read_provenance, refuse_other_corpus
 from seq2set.runs import RunFolder
-from seq2set.workflows import corpus_of, examples, measurable, train
+from seq2set.seen_texts import Overlap
+from seq2set.training_corpus import TrainedOn, corpus_of
+from seq2set.workflows import examples, measurable, train, unseen_part
 
 FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
 
@@ -164,15 +166,16 @@ def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
         train(cell.config, cell.folder, resume=True, progress=progress)
     predictor = Predictor.open(cell.folder)
     refuse_stale(cell, corpus_of(cell.config.data))  # it may have changed while the model was trained
-    part = measurable(cell.config.data, None, cell.split).part
-    result, answers = measure(predictor.tagger, examples(part), Request(), progress)
+    measured = measurable(TrainedOn(cell.config.data), None, cell.split)
+    overlap = unseen_part(measured, read_seen(cell.folder), predictor.about, include_seen=True).overlap
+    result, answers = measure(predictor.tagger, examples(measured.part), Request(), progress)
     answers.save(cell.folder / ANSWERS)
-    facts = _facts(cell, predictor.about, result)
+    facts = _facts(cell, predictor.about, result, overlap)
     write_json(cell.folder / FACTS, facts)
     return CellResult(cell.row, cell.folder, facts)
 
 
-def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation) -> dict[str, Any]:
+def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation, overlap: Overlap) -> dict[str, Any]:
     trained = about["training"]["seconds"] + _spent(cell.folder)
     return {
         "row": cell.row,
@@ -181,6 +184,7 @@ def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation) -> dict[str
         "corpus": about["corpus"],
         "split": cell.split,
         "documents": result.documents,
+        "seen": {"trained_on": overlap.trained_on, "used_for_tuning": overlap.tuned_on},
         "labels": result.labels,
         "validation": about["validation"],
         "metrics": result.metrics | result.ranking,

@@ -22,7 +22,7 @@ from seq2set.experiments.taking_up import Shelf
 from seq2set.hardware import thread_count
 from seq2set.models.registry import find_entry
 from seq2set.runs import RunFolder
-from seq2set.workflows import corpus_of
+from seq2set.training_corpus import corpus_of
 
 LINEAR_WORDS = 1.2e6
 """Words of training documents that a linear classifier goes through in a second on one thread."""

@@ -82,11 +82,12 @@ def every_training(results: Sequence[CellResult]) -> Section:
     )
     rows = tuple(Row(result.folder.name, _numbers(result)) for result in results)
     machines = dict.fromkeys(_machine(result) for result in results)
+    seen = dict.fromkeys(sentence for result in results if (sentence := _seen(result)))
     table = Table("every-training", "Each training by itself", columns, rows, rows_are="Cells")
     return Section(
         "Every training",
         "The trainings behind the tables, each with the seed and the settings that repeat it.",
-        (f"Measured on {'; and on '.join(machines)}.",),
+        (f"Measured on {'; and on '.join(machines)}.", *seen),
         (table,),
     )
 
@@ -102,6 +103,20 @@ def _numbers(result: CellResult) -> tuple[str | Quantity, ...]:
         result.phase,
         Quantity(result.seconds / 60, 1),
         Quantity(result.facts["documents_a_second"], 0),
+    )
+
+
+def _seen(result: CellResult) -> str:
+    """Say how many test documents a training has seen; cells of earlier versions do not tell."""
+    facts = result.facts
+    counts = facts.get("seen", {})
+    trained, tuned = counts.get("trained_on") or 0, counts.get("used_for_tuning") or 0
+    if not trained + tuned or facts["split"] != "test":
+        return ""
+    return (
+        f"Of the {facts['documents']:,} test documents of {facts['corpus']['name']}, the texts of "
+        f"{trained:,} stand in train as well and those of {tuned:,} in validation. They are counted, so that "
+        "figures on a published split can be compared."
     )
 
 

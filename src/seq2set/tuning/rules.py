@@ -19,6 +19,7 @@ from seq2set.rules import Rule, RuleKind
 from seq2set.seen_texts import SeenTexts
 from seq2set.tagger import Tagger
 from seq2set.thresholds import LEAST, TunedRule, best_rule, present_score, refuse_unknown
+from seq2set.training_corpus import trained_on
 from seq2set.tuning.scoring import Material, Scored, material, scored
 
 
@@ -59,7 +60,7 @@ def tune_rule(
     predictor = Predictor.open(model)
     tagger = predictor.tagger
     seen = read_seen(model)
-    documents = material(predictor, seen, data, split, progress)
+    documents = material(predictor, trained_on(model, predictor), seen, data, split, progress)
     for sentence in documents.remarks:
         progress.note(sentence)
     _refuse_unknown_labels(tagger, documents)

@@ -5,6 +5,7 @@ Shapes: N documents, L labels that the model knows, U labels of the split that i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,8 @@ from seq2set.progress import Progress
 from seq2set.rules import Rule
 from seq2set.seen_texts import Digests, Documents, SeenTexts, select_unseen
 from seq2set.tagger import Tagger
-from seq2set.workflows import changed_since, corpus_of, is_own, measurable, own_corpus, training_examples
+from seq2set.training_corpus import TrainedOn, corpus_of, is_own, open_own
+from seq2set.workflows import changed_since, measurable, training_examples
 
 
 class Material(NamedTuple):
@@ -50,14 +52,19 @@ class Scored(NamedTuple):
 
 
 def material(
-    predictor: Predictor, seen: SeenTexts, data: str | None, split: str | None, progress: Progress
+    predictor: Predictor,
+    trained: TrainedOn,
+    seen: SeenTexts,
+    data: str | None,
+    split: str | None,
+    progress: Progress,
 ) -> Material:
     """Open what to tune on: a split, by default valid, of the model's own corpus or another one, or a file.
 
     Another plain file is taken whole where no split of it is named. Documents that the model was trained
     on are left out: what it knows by heart does not show where a threshold should lie.
     """
-    named, split, part, fingerprint, own = _opened(predictor, data, split, progress)
+    named, split, part, fingerprint, own, remarks = _opened(trained, data, split, progress)
     changed = changed_since(predictor.about, named, fingerprint)
     if own and changed is not None and data is None:
         raise CorpusError(
@@ -77,7 +84,8 @@ def material(
             "with --data",
             named,
         )
-    return Material(named, split, chosen.part, chosen.digests, chosen.overlap.sentences(), validated_on)
+    said = [*remarks, *chosen.overlap.sentences()]
+    return Material(named, split, chosen.part, chosen.digests, said, validated_on)
 
 
 class _Opened(NamedTuple):
@@ -86,16 +94,17 @@ class _Opened(NamedTuple):
     part: Documents
     fingerprint: str
     own: bool
+    remarks: Sequence[str] = ()
+    """What is to be known of the corpus and was not said yet"""
 
 
-def _opened(predictor: Predictor, data: str | None, split: str | None, progress: Progress) -> _Opened:
-    config = predictor.tagger.parts().config
-    own = data is None or is_own(config.data, data)
+def _opened(trained: TrainedOn, data: str | None, split: str | None, progress: Progress) -> _Opened:
+    own = data is None or is_own(trained, data)
     if data and not own and split is None and Path(data).is_file():
-        whole = measurable(config.data, data, None)
-        return _Opened(whole.corpus, whole.split, whole.part, whole.fingerprint, own)
-    another = config.data.model_copy(update={"corpus": data})
-    corpus = own_corpus(config.data) if own else corpus_of(another)
+        whole = measurable(trained, data, None)
+        return _Opened(whole.corpus, whole.split, whole.part, whole.fingerprint, own, whole.remarks)
+    another = trained.data.model_copy(update={"corpus": data})
+    corpus = open_own(trained, data) if own else corpus_of(another)
     if own and split in (None, "valid"):
         # Without a validation split, these are the documents that the training set aside, the same again.
         aside = training_examples(corpus, progress)[1]
@@ -107,7 +116,7 @@ def _opened(predictor: Predictor, data: str | None, split: str | None, progress:
             "(seq2set data prepare --valid 0.1), or name a file with --data, which is taken whole",
             corpus.folder,
         )
-    return _Opened(corpus.name, part.name, part, corpus.fingerprint, own)
+    return _Opened(corpus.name, part.name, part, corpus.fingerprint, own, corpus.remarks)
 
 
 def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> Scored:

@@ -9,6 +9,7 @@ from seq2set.corpora.prepared import is_prepared
 from seq2set.errors import InputError, StoppedError
 from seq2set.locking import held
 from seq2set.progress import Progress, Silent
+from seq2set.training_corpus import corpus_of
 from seq2set.tuning.carving import carve_validation, tunable
 from seq2set.tuning.study import Source, StudyFolder, begin_study, open_study, stale_trials
 from seq2set.tuning.summary import Tuned, summarise
@@ -16,7 +17,6 @@ from seq2set.tuning.telling import Told
 from seq2set.tuning.trial import Bench
 from seq2set.tuning.worker import Plan, work
 from seq2set.tuning.workers import await_workers, run_workers
-from seq2set.workflows import corpus_of
 
 
 def tune(

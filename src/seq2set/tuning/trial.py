@@ -15,9 +15,10 @@ from seq2set.config import Config, load_config
 from seq2set.errors import StoppedError, WorkError
 from seq2set.locking import held
 from seq2set.runs import RunFolder, Watch
+from seq2set.training_corpus import corpus_of
 from seq2set.tuning.space import Space, with_settings
 from seq2set.tuning.study import DATABASE_SECONDS, StudyFolder, direction, refuse_other_trials, sampler
-from seq2set.workflows import corpus_of, train
+from seq2set.workflows import train
 
 
 class Drawn(NamedTuple):

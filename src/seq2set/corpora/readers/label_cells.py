@@ -5,16 +5,26 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import tokenize
 import warnings
 
 MISSING = frozenset(
-    ("NaN", "nan", "NAN", "None", "null", "Null", "NULL", "N/A", "n/a", "#N/A", "<NA>", "<na>", "NaT")
+    (
+        *("NaN", "nan", "NAN", "-NaN", "-nan", "NaT", "None", "null", "Null", "NULL", "N/A", "n/a"),
+        *("#N/A", "#N/A N/A", "#NA", "<NA>", "<na>", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    )
 )
 """What programs write where a value is missing; no label, unless the options say so."""
 
+MISSING_CELL = "NA"
+"""Stands for a missing value where it fills a cell, as pandas and R have it; in a list it may be Namibia."""
+
 _BRACKETS = {"[": "]", "(": ")", "{": "}"}
 _LONGEST = 1 << 16
+_CALL = re.compile(r"(set|frozenset|list|tuple|array)\((.*?)(, dtype=[^()\[\]]*)?\)", re.DOTALL)
+_CALLED = ("set(", "frozenset(", "list(", "tuple(", "array(")
+_QUOTES = ("'", '"')
 
 
 def is_missing(value: object) -> bool:
@@ -30,11 +40,45 @@ def looks_like_list(text: str) -> bool:
     return len(text) > 1 and _BRACKETS.get(text[0]) == text[-1]
 
 
+def looks_broken(text: str) -> bool:
+    """Say whether a text that is no list looks like one: cut off, nested, or with quotation marks missing.
+
+    Labels may have brackets too: `(misc)`, `[R] Research` and `f(x)` do not count.
+    """
+    text = text.strip()
+    if text.startswith("["):
+        return text.endswith("]") or "]" not in text
+    if text.endswith("]"):
+        return "[" not in text or text.startswith(_CALLED)
+    if text.startswith(("(", "{")):
+        several = any(sign in text for sign in (",", *_QUOTES))
+        return text[1:].startswith(_QUOTES) or (several and looks_like_list(text))
+    return text.startswith(_CALLED)
+
+
+def bare_list(text: str) -> list[str] | None:
+    """Read `[a, b]`, whose texts have no quotation marks; None where it could be anything else."""
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")) or not 2 < len(text) <= _LONGEST:
+        return None
+    items = [item.strip() for item in text[1:-1].split(",")]
+    return items if all(map(_is_bare, items)) else None
+
+
+def _is_bare(item: str) -> bool:
+    quoted = item.startswith(_QUOTES) or item.endswith(_QUOTES)
+    return bool(item) and not quoted and not any(sign in item for sign in '[](){};"')
+
+
 def written_list(text: str) -> list[object] | None:
     """Read `['a', 'b']`, `["a", "b"]`, `('a',)` or `{'a'}`, of texts and numbers; None where it is no list.
 
-    The text is parsed and never run. An array without commas, as numpy prints it, is read as well.
+    The text is parsed and never run. An array without commas, as numpy prints it, is read as well, and so
+    is what Python prints of other containers: `set()`, `frozenset({'a'})`, `array(['a'], dtype=object)`.
     """
+    text = text.strip()
+    if (call := _CALL.fullmatch(text)) is not None:
+        text = call[2].strip() or "[]"
     if not looks_like_list(text) or len(text) > _LONGEST:
         return None
     if (items := _json_list(text)) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from seq2set.corpora.readers.label_tally import LabelTally
 from seq2set.errors import InputError
 
 DEFAULT_ID = "id"
@@ -13,19 +14,6 @@ AUTO = "auto"
 """Stands for a split column that is looked for: named `split` or `subset`, with names of splits only."""
 
 
-class LabelTally:
-    """Counts what was met in the place of labels."""
-
-    def __init__(self) -> None:
-        self.missing = 0
-        self.examples: dict[str, None] = {}
-
-    def miss(self, value: object) -> None:
-        """Count a value that stands for a missing one."""
-        self.missing += 1
-        self.examples.setdefault("null" if value is None else str(value).strip())
-
-
 @dataclass(frozen=True)
 class ReadOptions:
     """The names of the columns, what separates labels written as one text, and the encoding.
@@ -33,7 +21,7 @@ class ReadOptions:
     A column named `id` may be absent: documents are then numbered from 1. `separator` stands for `;`
     when it is not given. `group` and `split` are read only where they are named, and no labels are read
     where `labels` is None: texts to predict have none. Words such as `NaN` and `None` in the place of labels
-    are no labels unless `keep_missing` is set; `tally` is told of them.
+    are no labels unless `keep_missing` is set; `tally` is told of them, and of lists that are hard to read.
     """
 
     text: str = "text"

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seq2set.corpora.document import Document
-from seq2set.corpora.readers.label_cells import is_missing, written_list
+from seq2set.corpora.readers.label_cells import (
+    MISSING_CELL,
+    bare_list,
+    is_missing,
+    looks_broken,
+    written_list,
+)
+from seq2set.corpora.readers.label_tally import LabelTally
 from seq2set.corpora.readers.options import DEFAULT_ID, DEFAULT_SEPARATOR, ReadOptions
 from seq2set.errors import CorpusError, nearest
 
@@ -75,9 +82,7 @@ def _labels(record: Record, options: ReadOptions, path: Path) -> tuple[str, ...]
     allowed = "a list of texts, or one text with a separator"
     items: Sequence[object] = ()
     if isinstance(value, str):
-        written = written_list(value)
-        # Numbers are labels where a list was written out: nothing else could be meant.
-        items = value.split(options.separator or DEFAULT_SEPARATOR) if written is None else _as_texts(written)
+        items = _items(value, options)
     elif isinstance(value, list):
         items = value
     elif not is_missing(value):
@@ -91,6 +96,23 @@ def _labels(record: Record, options: ReadOptions, path: Path) -> tuple[str, ...]
     return folded(map(str, present))
 
 
+def _items(cell: str, options: ReadOptions) -> Sequence[object]:
+    """Take a cell apart, and count what was hard to read."""
+    tally = options.tally or LabelTally()
+    if cell.strip() == MISSING_CELL and not options.keep_missing:
+        tally.missing.add(cell)
+        return []
+    if (written := written_list(cell)) is not None:
+        # Numbers are labels where a list was written out: nothing else could be meant.
+        return _as_texts(written)
+    if (bare := bare_list(cell)) is not None:
+        tally.bare.add(cell)
+        return bare
+    if looks_broken(cell):
+        tally.broken.add(cell)
+    return cell.split(options.separator or DEFAULT_SEPARATOR)
+
+
 def _as_texts(items: Sequence[object]) -> list[object]:
     return [item if is_missing(item) else str(item) for item in items]
 
@@ -102,7 +124,9 @@ def _present(items: Sequence[object], options: ReadOptions) -> list[object]:
         if not is_missing(item) or (options.keep_missing and isinstance(item, str)):
             kept.append(item)
         elif options.tally is not None:
-            options.tally.miss(item)
+            options.tally.missing.add(item)
+    if options.tally is not None and not options.keep_missing:
+        options.tally.listed += any(isinstance(item, str) and item.strip() == MISSING_CELL for item in kept)
     return kept
 
 

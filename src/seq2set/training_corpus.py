@@ -14,6 +14,7 @@ from seq2set.bundle import model_folder
 from seq2set.config import DataSettings
 from seq2set.corpora.opening import content_digest, open_corpus
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
+from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.corpora.reading import ReadOptions
 from seq2set.errors import InputError
 from seq2set.predictor import Predictor
@@ -55,12 +56,14 @@ def is_own(trained: TrainedOn, named: str) -> bool:
     """Say whether a name stands for the corpus that a model was trained on, in whatever way it is spelt."""
     path = Path(named)
     if not trained.path:
-        return named == trained.data.corpus or _is_same_file(path, Path(trained.data.corpus or "."))
+        typed = trained.data.corpus
+        return bool(typed) and (named == typed or _is_same_file(path, Path(typed)))
     if _is_same_file(path, Path(trained.path)):
         return True
     if is_prepared(path):
         return PreparedCorpus.open(path).fingerprint == trained.fingerprint
-    return path.is_file() and bool(trained.digest) and content_digest(path) == trained.digest
+    plain = path.is_file() or is_aapd(path)
+    return plain and bool(trained.digest) and content_digest(path) == trained.digest
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
@@ -87,9 +90,10 @@ def _open_moved(trained: TrainedOn) -> PreparedCorpus:
     except InputError:
         corpus = None
     if corpus is None or corpus.fingerprint != trained.fingerprint:
+        namesake = "" if corpus is None else f", and '{trained.data.corpus}' here is another one"
         raise InputError(
-            f"the corpus of the training is no longer at {trained.path}, and '{trained.data.corpus}' is "
-            f"{'not to be found' if corpus is None else 'another one'} here; name one with --data"
+            "the corpus of the training cannot be opened, name one with --data: it is no longer at "
+            f"{trained.path}{namesake}"
         )
     return corpus
 

@@ -83,8 +83,8 @@ def test_a_namesake_is_not_the_runs_own_corpus(seq2set, run: Path, home: Path, e
     refused = seq2set("evaluate", run)
     assert refused.code == 2
     assert refused.err.splitlines()[-1] == (
-        f"seq2set: the corpus of the training is no longer at {home / 'mine.csv'}, and 'mine.csv' is another "
-        "one here; name one with --data"
+        "seq2set: the corpus of the training cannot be opened, name one with --data: it is no longer at "
+        f"{home / 'mine.csv'}, and 'mine.csv' here is another one"
     )
 
 
@@ -118,6 +118,23 @@ def test_a_prepared_copy_is_recognised_by_its_fingerprint(seq2set, home: Path, t
     assert seq2set("data", "prepare", "mine", "--from", "mine.csv", "--out", "other", "--seed", 2).code == 0
     found = seq2set("evaluate", home / "run", "--data", "other", "--json")
     assert json.loads(found.out)["left_out"] > 0
+
+
+def test_a_copy_of_a_folder_in_the_aapd_layout_is_recognised(seq2set, home: Path, tmp_path: Path) -> None:
+    (home / "aapd").mkdir()
+    for split, count in (("train", 12), ("val", 6), ("test", 3)):
+        (home / "aapd" / f"text_{split}").write_text("wheat harvest\ncrude barrels\ntariff\n" * (count // 3))
+        (home / "aapd" / f"label_{split}").write_text("grain\noil\ntrade\n" * (count // 3))
+    call = ("train", "--data", "aapd", "--model", "br", "--out", "run")
+    assert seq2set(*call, "--set", "features.min_documents=1").code == 0
+    shutil.move(home / "aapd", tmp_path / "moved")
+    assert measure(seq2set, home / "run", "--data", tmp_path / "moved") == {
+        "data": "moved",
+        "split": "test",
+        "documents": 3,
+        "micro_f1": 1.0,
+        "corpus_changed": False,
+    }
 
 
 def test_runs_that_recorded_no_path_still_open(seq2set, run: Path) -> None:

@@ -178,12 +178,16 @@ def test_what_the_training_set_aside_is_tuned_on(tmp_path: Path) -> None:
     tuned = tune_rule(run.path, kind="global")
     assert tuned.documents == 4
     assert tuned.before == Predictor.open(run.path).about["validation"]
+    copy = shutil.copytree(folder, tmp_path / "elsewhere" / "copy")
+    assert tune_rule(run.path, kind="global", data=str(copy)).documents == 4  # recognised as its own
+    other = tmp_path / "elsewhere" / "corpus"
+    prepare(documents[1:], other, name="own", source="", licence="", plan=SplitPlan("given", valid=0))
     with pytest.raises(
         CorpusError,
         match=r"corpus: the split 'valid' is empty, so there is nothing to tune on; prepare the corpus with "
         r"one \(seq2set data prepare --valid 0.1\), or name a file with --data, which is taken whole",
     ):
-        tune_rule(run.path, data=str(shutil.copytree(folder, tmp_path / "elsewhere" / "corpus")))
+        tune_rule(run.path, data=str(other))
 
 
 def test_a_decoder_is_decided_in_one_search_only(small_corpus: PreparedCorpus, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from seq2set.experiments.cells import ANSWERS, FACTS, Cell, CellResult, finished
 from seq2set.experiments.published_cells import PublishedCell, read_cells
 from seq2set.files import folder_written_aside, sha256_of, write_json
 from seq2set.runs import RunFolder
-from seq2set.workflows import corpus_of
+from seq2set.training_corpus import corpus_of
 
 
 class Shelf:

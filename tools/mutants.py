@@ -6,8 +6,8 @@
 
 A mutant is a name, what would be wrong, a file under src/seq2set, the text that stands there once, the
 text in its place, and the tests that must fail. Verdicts: "noticed"; "not noticed"; "timed out"; "cannot
-apply" (the text is not there once, so the list is out of date); "cannot run" (pytest itself gave up, or what
-broke was no test but a module or a fixture, which says nothing about the mistake).
+apply" (the text is not there once, so the list is out of date); "cannot run" (pytest itself gave up, or the
+mutant is no program: a module, a fixture or a name broke, which says nothing about the mistake).
 What was noticed is stored in runs/mutants.json and not run again until its file or its tests change.
 Exit code 0 only where all were noticed.
 """
@@ -18,6 +18,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,8 @@ from copies import ROOT, copy_project, end_group
 LIST = ROOT / "tools/mutants.json"
 STORE = ROOT / "runs/mutants.json"
 NOTICED = "noticed"
+BROKEN = re.compile(r"E +(Attribute|Import|ModuleNotFound|Name|Syntax|Type|UnboundLocal)Error: ")
+"""What a change gives that does not fit the code around it, whatever the tests ask"""
 RUNNING: set[subprocess.Popen[bytes]] = set()
 """The tests that run now"""
 
@@ -111,6 +114,8 @@ def run_tests(tree: Path, tests: Iterable[str], limit: float) -> tuple[int | Non
         said.seek(0)
         lines = said.read().decode("utf-8", "replace").splitlines()
     found = next((line for line in lines if line.startswith(("FAILED ", "ERROR "))), "")
+    if code == 1 and (broken := next(filter(BROKEN.match, lines), "")):
+        return code, f"ERROR {broken[1:].strip()}"
     return code, found.partition(" - ")[0] or (lines[-1] if lines and code else "")
 
 

@@ -20,6 +20,7 @@ from seq2set.benchmarks.texts import zipf_texts
 from seq2set.cli.bench import BENCHMARKS
 from seq2set.errors import WorkError
 from seq2set.nn.encoder import Encoder
+from seq2set.predictions import SEARCHES
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Phase
 
@@ -58,6 +59,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "reward": {"samples": 2, "batches": 1, "rounds": 1},
     "serve": {"clients": 4, "seconds": 0.5, "rounds": 1, "settings": TINY_NETWORK},
     "rl-step": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
+    "search": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
 }
 """What makes each benchmark quick."""
 
@@ -136,6 +138,20 @@ def test_the_ratio_is_of_the_model_that_costs_more(name: str) -> None:
     assert checks["cost"][checks["ratio_is_of"]] == pytest.approx(1 / result.ratio, abs=1e-3)
     assert {"greedy_labels"} < shapes["seq2set"].keys() == shapes["seq2set-simp"].keys()
     assert (shapes["words"], shapes["labels"], shapes["labels_a_document"]) == ("3-12", 6, 2.4)
+
+
+def test_the_baselines_share_is_a_part_of_the_update() -> None:
+    shares = [small("rl-step").shapes[model]["baseline_share"] for model in ("seq2set", "seq2set-simp")]
+    assert all(0 < share < 1 for share in shares)
+
+
+def test_every_search_has_its_cost_beside_greedy_decoding() -> None:
+    result = small("search")
+    checks = result.checks or {}
+    assert checks["cost"].keys() == checks["documents_a_second"].keys() == set(SEARCHES)
+    assert checks["cost"]["greedy"] == 1
+    assert checks["cost"]["set-beam"] == pytest.approx(result.cost, abs=0.01)
+    assert (checks["width"], checks["samples"]) == (5, 8)
 
 
 def test_the_encoders_two_sides_agree() -> None:

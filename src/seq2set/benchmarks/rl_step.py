@@ -2,7 +2,8 @@
 
 A self-critical update reads the documents, decodes them greedily for the baseline, samples, goes backward,
 clips and applies Adam. The ratio is below 1 where it takes longer than likelihood; `checks.cost` is its
-inverse, for both models. The ratio itself is that of the model whose self-critical update costs more.
+inverse, for both models. The ratio itself is that of the model whose self-critical update costs more. A
+model's `baseline_share` is the share of its self-critical update that the greedy baseline takes.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from seq2set.benchmarks.costs import costliest
 from seq2set.benchmarks.documents import AAPD, Shape
 from seq2set.benchmarks.learner import Learner
-from seq2set.benchmarks.ratio import Ratio, measure
-from seq2set.training.examples import EncodedExamples
+from seq2set.benchmarks.ratio import Ratio, measure, seconds
+from seq2set.training.examples import EncodedExamples, TrainingBatch
 
 LIMIT = 1.6
 """What a self-critical update may cost, as a multiple of a likelihood update."""
@@ -50,4 +52,13 @@ def _measured(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio
         {},
         rounds,
     )
-    return result._replace(shapes=learner.set_sizes(batch))
+    share = round(_baseline_seconds(learner, batch, rounds) / result.ours, 3)
+    return result._replace(shapes=learner.set_sizes(batch) | {"baseline_share": share})
+
+
+@torch.no_grad()
+def _baseline_seconds(learner: Learner, batch: TrainingBatch, rounds: int) -> float:
+    """Time the greedy baseline alone: without dropout the documents are read a second time for it."""
+    step = learner.step.train()
+    policy = step.network(batch.ids, batch.lengths, batch.margins).final
+    return min(seconds(lambda: step.test_time_greedy(policy, batch)) for _ in range(rounds))

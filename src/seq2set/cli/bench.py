@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-BENCHMARKS = ("decode", "encoder", "features", "metrics", "reward", "rl-step", "serve")
+BENCHMARKS = ("decode", "encoder", "features", "metrics", "reward", "rl-step", "search", "serve")
 """One module of `seq2set.benchmarks` each, with underscores there for dashes here."""
 
 SOAK = "soak"

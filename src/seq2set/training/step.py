@@ -126,14 +126,14 @@ class Step(nn.Module):
         if self.objective.baseline == "leave-one-out":
             baseline = leave_one_out(gained)
         else:
-            baseline = reward(self._test_time_greedy(policy, batch).masks(policy.labels), batch.gold)[:, None]
+            baseline = reward(self.test_time_greedy(policy, batch).masks(policy.labels), batch.gold)[:, None]
         differ = ((gained - baseline).abs() > SAME_REWARD).any(-1)  # (B,)
         sums = sums_of(sets, gold) if self.objective.reward == "micro_f1" else None
         loss = self_critical(drawn.log_prob, gained, baseline)
         return Losses(loss, gained.mean(), differ.float().mean(), sums)
 
     @torch.no_grad()
-    def _test_time_greedy(self, policy: DecoderPolicy, batch: TrainingBatch) -> Rollout:
+    def test_time_greedy(self, policy: DecoderPolicy, batch: TrainingBatch) -> Rollout:
         """Decode as prediction does, without dropout: the baseline of eq. 10 is what the model does in use.
 
         Only where there is dropout do the documents have to be read a second time for that. Reading them

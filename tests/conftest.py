@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from seq2set.config import build_config
-from seq2set.corpora.document import Document
+from seq2set.config.run_folder import RunFolder
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.runs import RunFolder
-from seq2set.workflows import train
+from seq2set.workflows.train import train
 
 # Numbers depend on how many threads add them up, and tests compare them to the last bit; it is the tests that
 # run side by side. This must be said before torch is loaded.

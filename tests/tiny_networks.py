@@ -9,13 +9,12 @@ from typing import Any
 import torch
 
 from seq2set.config import Config, merged, nested, parse_assignment, validated
-from seq2set.models.building import build_network
-from seq2set.models.network import SetNetwork
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.progress import Silent
 from seq2set.models.neural import NeuralTagger
-from seq2set.progress import Silent
-from seq2set.runs import RunFolder
-from seq2set.tagger import Examples
-from seq2set.training.networks import train_network
+from seq2set.models.seq2set import SetNetwork, build_network
+from seq2set.models.tagger import Examples
+from seq2set.training.train_network import train_network
 
 TINY = (
     "threads=1",

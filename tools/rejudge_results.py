@@ -24,30 +24,29 @@ from typing import Any
 import numpy as np
 
 from seq2set.config import validated
-from seq2set.experiments import label_order, lambda_, reward, shuffled, uncorrelated
-from seq2set.experiments.cells import CellResult
-from seq2set.experiments.claim import Claim
-from seq2set.experiments.claims import above_all_baselines, judged
-from seq2set.experiments.comparison import Comparison
-from seq2set.experiments.comparison_tables import f1_plot, paper_table
-from seq2set.experiments.forms import markdown
-from seq2set.experiments.lineup import BASELINES, TITLES, is_deterministic
-from seq2set.experiments.margins import Margin, Pair, contrasts, in_short, margin_table, margins
-from seq2set.experiments.publishing import write_readme
-from seq2set.experiments.removal_verdicts import _CLAIMED
-from seq2set.experiments.reward_verdicts import beside_the_papers
-from seq2set.experiments.statistics import (
-    FEWEST_SEEDS,
-    Estimate,
-    Floats,
-    Measured,
-    Variance,
-    spread,
+from seq2set.core.files import write_json, write_text
+from seq2set.experiments.analysis.comparison import Compared, Comparison, Summary, against, best_on_validation
+from seq2set.experiments.analysis.margins import (
+    Claim,
+    Margin,
+    Pair,
+    above_all_baselines,
+    contrasts,
+    in_short,
+    judged,
+    margin_table,
+    margins,
 )
-from seq2set.experiments.summaries import Compared, Summary, against, best_on_validation
-from seq2set.experiments.tables import Range, Table
-from seq2set.experiments.verdicts import verdicts
-from seq2set.files import write_json, write_text
+from seq2set.experiments.analysis.statistics import FEWEST_SEEDS, Estimate, Floats, Measured, Variance, spread
+from seq2set.experiments.cells.cell import CellResult
+from seq2set.experiments.model_names import BASELINES, TITLES, is_deterministic
+from seq2set.experiments.publishing import write_readme
+from seq2set.experiments.render.comparison_tables import f1_plot, paper_table, verdicts
+from seq2set.experiments.render.tables import Range, Table, markdown
+from seq2set.experiments.studies import label_order, reward, shuffled, uncorrelated
+from seq2set.experiments.studies import trade_off as lambda_
+from seq2set.experiments.studies.removal_tables import _CLAIMED
+from seq2set.experiments.studies.reward import beside_the_papers
 
 GROUPED = {"debtags": 4.4}
 """By how much errors grow where documents come in groups that the files do not tell: the largest of the
@@ -425,7 +424,7 @@ def _changed(first: Estimate, last: Estimate) -> Estimate:
 def _lead_markdown(
     leads: Mapping[str, Any], found: Mapping[str, Mapping[str, Estimate]], steps: Sequence[str]
 ) -> str:
-    from seq2set.experiments.tables import Column, Quantity, Row
+    from seq2set.experiments.render.tables import Column, Quantity, Row
 
     rows = []
     for title, parts in found.items():

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.experiments.statistics import SIGNIFICANT, Measured, combine, f1_parts
+from seq2set.experiments.analysis.statistics import SIGNIFICANT, Measured, combine, f1_parts
 
 LABELS, WRONG, EASE, GROUP = 4, 1.1, 0.58, 3
 UNEQUAL = np.repeat(np.arange(20), 1 + 167 // np.arange(1, 21))

@@ -14,7 +14,7 @@ import pytest
 from doing import KEY, MOST_CHARACTERS
 from playwright.sync_api import Browser, Page, expect
 
-from seq2set.runs import RunFolder
+from seq2set.config.run_folder import RunFolder
 from seq2set.server.settings import KEY_VARIABLE
 
 PATIENCE = 60_000  # milliseconds, for machines that are busy with other things

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from seq2set.server.page_files import PAGE
+from seq2set.server.app import PAGE
 
 SCRIPTS = sorted(PAGE.glob("*.js"))
 INDEX = (PAGE / "index.html").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ import typer
 from typer.testing import CliRunner
 
 from seq2set.cli.data_stats import stats
-from seq2set.corpora.document import Document
-from seq2set.corpora.preparing import prepare
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan
 
 LONG = "a label with [red]markup[/red] and a name that is much too long for one line of a table"

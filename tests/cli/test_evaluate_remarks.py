@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from seq2set.config import build_config
-from seq2set.runs import RunFolder
-from seq2set.workflows import train
+from seq2set.config.run_folder import RunFolder
+from seq2set.workflows.train import train
 
 HEAD = "text,labels\n"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.bundle import SEEN
 from seq2set.config import build_config
-from seq2set.corpora.opening import open_corpus
-from seq2set.runs import RunFolder
-from seq2set.seen_texts import text_digests
-from seq2set.workflows import train
+from seq2set.config.run_folder import RunFolder
+from seq2set.corpora.open_corpus import open_corpus
+from seq2set.corpora.seen_texts import text_digests
+from seq2set.inference.model_folder import SEEN
+from seq2set.workflows.train import train
 
 HEAD = "text,labels\n"
 
@@ -50,7 +50,7 @@ def run(learnt: RunFolder, tmp_path: Path) -> Path:
 
 def _rewrite(path: Path, text: str) -> None:
     """Change a file of a model folder, and what the manifest says of it."""
-    from seq2set.files import sha256_of
+    from seq2set.core.files import sha256_of
 
     path.write_text(text, encoding="utf-8")
     manifest = json.loads((path.parent / "manifest.json").read_text())

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments import everything
-from seq2set.experiments.registry import EXPERIMENTS
+from seq2set.experiments import EXPERIMENTS
+from seq2set.experiments import run as everything
 
 
 @pytest.fixture

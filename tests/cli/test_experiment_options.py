@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from seq2set.core.errors import InputError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError
 from seq2set.experiments.options import parse_extra
 
 

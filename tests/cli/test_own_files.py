@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.corpora.opening import open_corpus
-from seq2set.corpora.reading import ReadOptions
+from seq2set.corpora.open_corpus import open_corpus
+from seq2set.corpora.readers import ReadOptions
 
 WORDS = {"grain": "wheat harvest", "oil": "crude barrels", "trade": "tariff exports"}
 
@@ -219,7 +219,7 @@ def test_lists_written_out_are_lists(tmp_path: Path) -> None:
     path = write(
         tmp_path / "lists.csv", [{"text": f"text {n}", "labels": one} for n, one in enumerate(cells)]
     )
-    from seq2set.corpora.reading import read_documents
+    from seq2set.corpora.readers import read_documents
 
     assert [document.labels for document in read_documents(path)] == [
         ("Adult", "Child"),

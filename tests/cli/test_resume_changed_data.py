@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from changing_corpora import all_documents, contents, with_one_label_rare, write_jsonl
-from seq2set.corpora.document import Document
+from seq2set.config.run_folder import RunFolder
+from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.runs import RunFolder
 from tiny_networks import TINY
 
 BR = ("--model", "br", "--set", "linear.c=[1]", "--set", "features.min_documents=1")

@@ -10,7 +10,7 @@ import time
 import httpx
 import pytest
 
-from seq2set.runs import RunFolder
+from seq2set.config.run_folder import RunFolder
 
 
 def free_port() -> int:

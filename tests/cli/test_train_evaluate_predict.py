@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.runs import RunFolder
-from seq2set.workflows import examples
+from seq2set.workflows.examples import examples
 
 
 def test_train_writes_a_run_and_says_what_is_next(

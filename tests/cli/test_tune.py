@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seq2set.bundle import renew_model
 from seq2set.config import load_config
+from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.rules import global_rule
-from seq2set.runs import RunFolder
+from seq2set.inference.model_folder import renew_model
+from seq2set.labels.rules import global_rule
 
 
 def test_tune_prints_the_best_settings_and_the_command_that_trains_with_them(

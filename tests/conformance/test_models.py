@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 
 from seq2set.config import MODELS, Config
-from seq2set.corpora.document import Document
-from seq2set.corpora.preparing import prepare
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import InputError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import InputError
-from seq2set.evaluation import evaluate_tagger
+from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.inference.predictor import Predictor
+from seq2set.labels.rules import global_rule, top_rule
+from seq2set.models.predictions import Inference, Request
 from seq2set.models.registry import ENTRIES
-from seq2set.predictions import Inference, Request
-from seq2set.predictor import Predictor
-from seq2set.rules import global_rule, top_rule
-from seq2set.runs import RunFolder
-from seq2set.tagger import Tagger
-from seq2set.workflows import evaluate, train
+from seq2set.models.tagger import Tagger
+from seq2set.workflows.evaluate import evaluate
+from seq2set.workflows.train import train
 from tiny_networks import tiny_config
 
 DOCUMENTS = [

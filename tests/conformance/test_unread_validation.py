@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from seq2set.config import MODELS, Config
-from seq2set.evaluation import evaluate_tagger
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.progress import Silent
+from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.labels.rules import global_rule
+from seq2set.models.predictions import Request
 from seq2set.models.registry import training_of
-from seq2set.predictions import Request
-from seq2set.progress import Silent
-from seq2set.rules import global_rule
-from seq2set.runs import RunFolder
-from seq2set.tagger import Examples
+from seq2set.models.tagger import Examples
 from tiny_networks import tiny_config, tiny_examples
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seq2set.corpora.document import SPLITS, Document
+from seq2set.core.files import sha256_of
+from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepared import FACTS, FORMAT, SCHEMA, PreparedCorpus, split_file
-from seq2set.files import sha256_of
 
 
 def write_corpus(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.corpora.carving import carve_documents
+from seq2set.corpora.carve import carve_documents
 
 LABELS = st.lists(st.sampled_from("abcdefg"), max_size=3, unique=True)
 DOCUMENTS = st.lists(st.tuples(LABELS, st.integers(0, 8)), min_size=1, max_size=80)

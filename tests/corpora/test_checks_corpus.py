@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from small_corpora import healthy, healthy_corpus, write_corpus
 
-from seq2set.corpora.checks.checking import check_corpus
-from seq2set.corpora.checks.finding import Tally, share_of
-from seq2set.corpora.document import Document
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
+from seq2set.corpora.checks import check_corpus
+from seq2set.corpora.checks.check import Tally, share_of
+from seq2set.corpora.documents import Document
 
 
 def found(tmp_path, splits, **options):

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from small_corpora import healthy, write_corpus
 
-from seq2set.corpora.checks.checking import check_corpus
-from seq2set.corpora.document import Document
+from seq2set.corpora.checks import check_corpus
+from seq2set.corpora.documents import Document
 
 DAMAGE = {"replacement-characters", "mojibake", "control-characters", "markup"}
 

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_corpora import healthy, healthy_corpus, write_corpus
 
-from seq2set.corpora.checks import candidates as candidates_module
-from seq2set.corpora.checks.candidates import candidates
-from seq2set.corpora.checks.checking import check_corpus
-from seq2set.corpora.checks.shingles import Sketches, jaccard, shingle_hashes
-from seq2set.corpora.document import Document
+from seq2set.corpora.checks import check_corpus
+from seq2set.corpora.checks import near_duplicates as candidates_module
+from seq2set.corpora.checks.near_duplicates import Sketches, candidates, jaccard, shingle_hashes
+from seq2set.corpora.documents import Document
 
 CODES = {f"{kind}-in-{split}" for kind in ("duplicates", "near-duplicates") for split in ("test", "valid")}
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from small_corpora import healthy, healthy_corpus, write_corpus
 
-from seq2set.corpora.checks.checking import check_corpus
+from seq2set.corpora.checks import check_corpus
 
 
 def found(tmp_path, train_labels, test_labels=(), valid_labels=(), minimum=1):

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seq2set.core.errors import CorpusError
 from seq2set.corpora.label_tree import LabelTree, read_tree
-from seq2set.errors import CorpusError
 
 ONE_CHILD = """parent: None  child: Root  child-description: Root
 parent: Root  child: CCAT  child-description: CORPORATE/INDUSTRIAL

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from seq2set.corpora import known, own
-from seq2set.corpora.cache import cached_corpus
-from seq2set.corpora.document import Document
-from seq2set.corpora.opening import cache_folder, open_corpus
-from seq2set.corpora.preparing import prepare
-from seq2set.corpora.reading import ReadOptions
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.corpora.sources.registry import Reading, Source
+from seq2set.core.errors import CorpusError, InputError, UnknownNameError
+from seq2set.corpora import open_corpus as known
+from seq2set.corpora import open_corpus as own
+from seq2set.corpora.documents import Document
+from seq2set.corpora.open_corpus import cache_folder, cached_corpus, open_corpus
+from seq2set.corpora.prepare import prepare
+from seq2set.corpora.readers import ReadOptions
+from seq2set.corpora.sources import Reading, Source
+from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, InputError, UnknownNameError
 
 
 @pytest.fixture(autouse=True)

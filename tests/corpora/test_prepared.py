@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seq2set.corpora.document import SPLITS, Document
+from seq2set.core.errors import CorpusError, UnknownNameError
+from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, UnknownNameError
 
 DOCUMENTS = [
     Document("a", "one two", ("x", "y"), "train"),

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.corpora import gathering
-from seq2set.corpora.document import SPLITS, Document
+from seq2set.core.errors import CorpusError, InputError, OutputError
+from seq2set.corpora import first_pass as gathering
+from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, InputError, OutputError
 
 
 def prepared(documents: Any, out: Path, plan: SplitPlan | None = None, **more: Any) -> PreparedCorpus:

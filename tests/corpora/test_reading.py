@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.corpora.reading import read_documents
-from seq2set.errors import CorpusError
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.readers import read_documents
 
 
 def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:

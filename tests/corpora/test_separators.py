@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from seq2set.corpora.separators import overlooked_sign, shown_sign
+from seq2set.corpora.readers.label_cells import overlooked_sign, shown_sign
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from seq2set.corpora.showing import printable, shortened
+from seq2set.core.text_utils import printable, shortened
 
 
 def test_control_characters_are_written_out():

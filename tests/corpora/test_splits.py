@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.corpora.splits import METHODS, SplitPlan, assign, split_index
-from seq2set.errors import InputError, UnknownNameError
 
 
 def labels_for(documents: int, labels: int = 3) -> Any:

@@ -6,16 +6,10 @@ import math
 import pytest
 from small_corpora import healthy_corpus, write_corpus
 
-from seq2set.corpora.correlation import LabelPair
-from seq2set.corpora.document import Document
-from seq2set.corpora.statistics import (
-    Cardinality,
-    Imbalance,
-    LabelFrequency,
-    LabelSets,
-    corpus_statistics,
-)
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.stats import Cardinality, Imbalance, LabelFrequency, LabelSets, corpus_statistics
+from seq2set.labels.correlation import LabelPair
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import pytest
 from matplotlib.image import imread
 from small_corpora import healthy_corpus, write_corpus
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.statistics import corpus_statistics
-from seq2set.corpora.statistics_plots import draw
-from seq2set.errors import OutputError
+from seq2set.core.errors import OutputError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.stats import corpus_statistics
+from seq2set.corpora.stats_plots import draw
 
 NAMES = [
     "label-frequencies.png",

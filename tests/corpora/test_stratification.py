@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from seq2set.corpora.carve import stratify
 from seq2set.corpora.splits import SplitPlan, assign
-from seq2set.corpora.stratification import stratify
 
 
 def long_tailed(documents: int, labels: int) -> Any:

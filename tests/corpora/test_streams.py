@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.corpora.streams import NumberedLine, bare_name, numbered_lines, open_binary
-from seq2set.errors import CorpusError, InputError
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.readers.streams import NumberedLine, bare_name, numbered_lines, open_binary
 
 
 def zstd(data: bytes) -> bytes:

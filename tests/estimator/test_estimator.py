@@ -9,7 +9,7 @@ import pytest
 import seq2set
 from seq2set import Seq2SetClassifier
 from seq2set.estimator.fitting import carved
-from seq2set.tagger import Examples
+from seq2set.models.tagger import Examples
 
 
 def as_sets(label_sets):

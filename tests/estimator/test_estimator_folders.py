@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from seq2set import Seq2SetClassifier
-from seq2set.errors import ModelFolderError, OutputError
-from seq2set.predictor import Predictor
-from seq2set.workflows import evaluate
+from seq2set.core.errors import ModelFolderError, OutputError
+from seq2set.inference.predictor import Predictor
+from seq2set.workflows.evaluate import evaluate
 
 
 def test_saved_and_loaded_predict_the_same(make_quick, data, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_saving_does_not_replace_unasked(fitted, tmp_path: Path) -> None:
 def test_a_folder_with_a_spoilt_estimator(fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted.save(tmp_path / "model")
     about = fitted.about_ | {"estimator": {"form": {}, "parameters": {"colour": 1}}}
-    monkeypatch.setattr("seq2set.predictor.read_about", lambda folder: about)
+    monkeypatch.setattr("seq2set.inference.predictor.read_about", lambda folder: about)
     with pytest.raises(ModelFolderError, match="does not hold an estimator that can be opened: .*colour"):
         Seq2SetClassifier.load(tmp_path / "model")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_matrix
 
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
 from seq2set.estimator.inputs import EstimatorInputError, Form, targets_of, texts_of
 
 

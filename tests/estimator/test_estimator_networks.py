@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seq2set import Seq2SetClassifier
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
 
 TINY = {
     "encoder.embedding": 8,

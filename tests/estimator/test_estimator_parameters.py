@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MultiLabelBinarizer
 
 from seq2set import Seq2SetClassifier
-from seq2set.errors import ConfigError, InputError, UnknownNameError
+from seq2set.core.errors import ConfigError, InputError, UnknownNameError
 from seq2set.estimator import EstimatorInputError
 
 

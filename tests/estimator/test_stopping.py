@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from seq2set import Seq2SetClassifier
-from seq2set.errors import StoppedError
+from seq2set.core.errors import StoppedError
 from seq2set.estimator import fitting
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from small_experiments import small_options
 
+from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments.cells import CellResult
-from seq2set.experiments.compare import cells
+from seq2set.experiments.cells.cell import CellResult
+from seq2set.experiments.cells.plan import Schedule
+from seq2set.experiments.cells.run import run_cells
 from seq2set.experiments.options import Options
-from seq2set.experiments.planning import Schedule
-from seq2set.experiments.running import run_cells
-from seq2set.progress import Silent
+from seq2set.experiments.studies.compare import cells
 
 
 @pytest.fixture(scope="session")

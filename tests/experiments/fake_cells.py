@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.files import sha256_of, write_json
+from seq2set.core.hardware import machine_facts
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments.answers import Answers, Sets
-from seq2set.experiments.cells import ANSWERS, FACTS, Cell
-from seq2set.experiments.machine import machine_facts
-from seq2set.files import sha256_of, write_json
-from seq2set.runs import RunFolder
-from seq2set.training_corpus import corpus_of
-from seq2set.vocabulary import Labels
+from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell
+from seq2set.experiments.cells.predictions import Answers, Sets
+from seq2set.labels.labels import Labels
+from seq2set.workflows.open_data import corpus_of
 
 Skill = Callable[[Cell], float]
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from fake_cells import finish_cell
 from small_experiments import SETTINGS
 
-from seq2set.corpora.document import Document
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.experiments.answers import Answers, Sets
-from seq2set.experiments.cells import Cell, CellResult, finished
+from seq2set.experiments.cells.cell import Cell, CellResult, finished
+from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.options import Options
-from seq2set.training_corpus import corpus_of
-from seq2set.vocabulary import Labels
+from seq2set.labels.labels import Labels
+from seq2set.workflows.open_data import corpus_of
 
 TEST = ("ab", "ab", "ac", "ac", "ad", "bc", "be", "a", "cd", "de")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from seq2set.core.progress import Advance, Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.options import Options
-from seq2set.progress import Advance, Silent
 from tiny_networks import TINY
 
 SETTINGS = (*TINY, "prior.enabled=false", "search.name=greedy", "warm_start.epochs=2")

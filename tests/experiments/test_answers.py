@@ -5,17 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seq2set.corpora.document import Document
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.progress import Silent
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.experiments.answers import Answers, Sets, measure
-from seq2set.predictions import Request
-from seq2set.predictor import Predictor
-from seq2set.progress import Silent
-from seq2set.runs import RunFolder
-from seq2set.tagger import Examples
-from seq2set.workflows import evaluate, examples
+from seq2set.experiments.cells.predictions import Answers, Sets, measure
+from seq2set.inference.predictor import Predictor
+from seq2set.models.predictions import Request
+from seq2set.models.tagger import Examples
+from seq2set.workflows.evaluate import evaluate
+from seq2set.workflows.examples import examples
 
 ANSWERS = Answers(
     names=("a", "b", "c"),

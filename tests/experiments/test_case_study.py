@@ -9,13 +9,12 @@ from xml.etree import ElementTree
 import pytest
 from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
 
-from seq2set.errors import InputError
-from seq2set.experiments.case_page import case_html
-from seq2set.experiments.case_picture import _pieces, case_plot
-from seq2set.experiments.case_study import cells, sections
-from seq2set.experiments.cases import COLOURS, Case, Mark
-from seq2set.experiments.experiment import run_experiment
+from seq2set.core.errors import InputError
 from seq2set.experiments.options import Options
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies.case_picture import _pieces, case_plot
+from seq2set.experiments.studies.case_study import cells, sections
+from seq2set.experiments.studies.cases import COLOURS, Case, Mark, case_html
 
 CASE = Case(
     number=2,
@@ -149,7 +148,7 @@ def test_the_correlation_can_be_named(options: Options) -> None:
 
 
 def give_again(options: Options):
-    from seq2set.experiments.planning import Schedule
+    from seq2set.experiments.cells.plan import Schedule
 
     return list(Schedule(cells(options)).results.values())
 

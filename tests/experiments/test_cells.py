@@ -9,19 +9,19 @@ import pytest
 from small_experiments import Interrupting, small_options
 
 from seq2set.config import build_config
-from seq2set.corpora.document import Document
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import ConfigError, OutputError, StoppedError, WorkError
+from seq2set.core.progress import Advance, Silent
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import ConfigError, OutputError, StoppedError, WorkError
-from seq2set.experiments.cells import ANSWERS, FACTS, SPENT, Cell, CellResult, finished, run_cell
-from seq2set.experiments.compare import cells
+from seq2set.experiments.cells.cell import ANSWERS, FACTS, SPENT, Cell, CellResult, finished, run_cell
 from seq2set.experiments.options import Options
-from seq2set.experiments.sections import every_training
-from seq2set.predictor import Predictor
-from seq2set.progress import Advance, Silent
-from seq2set.runs import RunFolder
-from seq2set.workflows import evaluate
+from seq2set.experiments.render.report import every_training
+from seq2set.experiments.studies.compare import cells
+from seq2set.inference.predictor import Predictor
+from seq2set.workflows.evaluate import evaluate
 
 
 def test_a_cell_says_what_came_out(results: list[CellResult], compared: Options) -> None:
@@ -146,7 +146,7 @@ def test_a_cell_of_other_settings_is_refused(compared: Options, results: list[Ce
 def test_two_processes_do_not_work_on_one_cell(
     compared: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seq2set.experiments.cells.PATIENCE", 0.1)
+    monkeypatch.setattr("seq2set.experiments.cells.cell.PATIENCE", 0.1)
     cell = cells(replace(compared, out=tmp_path))[0]
     with pytest.raises(
         WorkError, match="br is being done by another process; wait until that ends, or stop it"

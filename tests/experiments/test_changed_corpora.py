@@ -12,14 +12,14 @@ from fake_cells import fake_cell
 from small_experiments import SETTINGS, Noting, small_options
 
 from changing_corpora import all_documents, contents, with_one_label_rare, write_prepared
-from seq2set.corpora.document import Document
+from seq2set.core.errors import InputError
+from seq2set.core.progress import Advance, Silent
+from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError
-from seq2set.experiments.cells import FACTS, Cell, finished, run_cell
-from seq2set.experiments.planning import Schedule
-from seq2set.experiments.reward import cells as reward_cells
-from seq2set.experiments.table_results import cells as table_cells
-from seq2set.progress import Advance, Silent
+from seq2set.experiments.cells.cell import FACTS, Cell, finished, run_cell
+from seq2set.experiments.cells.plan import Schedule
+from seq2set.experiments.studies.reward import cells as reward_cells
+from seq2set.experiments.studies.table_results import cells as table_cells
 
 REFUSED = "was begun on another corpus than small is now .* put the corpus back as it was, or name another"
 

@@ -7,18 +7,16 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from seq2set.errors import InputError
-from seq2set.experiments.cells import CellResult
-from seq2set.experiments.compare import cells, row_cells, sections
-from seq2set.experiments.comparison import compare_rows
-from seq2set.experiments.comparison_tables import f1_plot, paper_table
-from seq2set.experiments.experiment import run_experiment
+from seq2set.core.errors import InputError
+from seq2set.experiments.analysis.comparison import against, compare_rows, summarise
+from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.options import Options
-from seq2set.experiments.page import results_page
-from seq2set.experiments.sections import Findings, Section
-from seq2set.experiments.summaries import against, summarise
-from seq2set.experiments.tables import Column, Quantity, Row, Table
-from seq2set.experiments.verdicts import verdicts
+from seq2set.experiments.render.comparison_tables import f1_plot, paper_table, verdicts
+from seq2set.experiments.render.pages import results_page
+from seq2set.experiments.render.report import Findings, Section
+from seq2set.experiments.render.tables import Column, Quantity, Row, Table
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies.compare import cells, row_cells, sections
 
 
 def test_a_cell_for_each_seed_that_matters(compared: Options) -> None:

@@ -5,14 +5,22 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from seq2set.experiments.agreement import habits, habits_table, missed, pairs_kept
-from seq2set.experiments.answers import Answers, Sets
-from seq2set.experiments.case_verdicts import agreement_verdicts, habit_claims
-from seq2set.experiments.claim import Claim
-from seq2set.experiments.disagreement import ModelPair, choose, distances
-from seq2set.experiments.label_groups import Correlated
-from seq2set.experiments.statistics import Measured
-from seq2set.experiments.tables import Quantity
+from seq2set.experiments.analysis.margins import Claim
+from seq2set.experiments.analysis.statistics import Measured
+from seq2set.experiments.cells.predictions import Answers, Sets
+from seq2set.experiments.render.tables import Quantity
+from seq2set.experiments.studies.disagreement import (
+    ModelPair,
+    agreement_verdicts,
+    choose,
+    distances,
+    habit_claims,
+    habits,
+    habits_table,
+    missed,
+    pairs_kept,
+)
+from seq2set.labels.correlation import Correlated
 
 NAMES = ("a", "b", "c", "d")
 

@@ -9,14 +9,15 @@ import pytest
 from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
 from small_experiments import Noting
 
-from seq2set.errors import ConfigError, CorpusError, InputError, UnknownNameError, WorkError
-from seq2set.experiments import compare, everything
-from seq2set.experiments.cells import FACTS
-from seq2set.experiments.everything import Part, cells, plan_all, run_all
+from seq2set.core.errors import ConfigError, CorpusError, InputError, UnknownNameError, WorkError
+from seq2set.core.progress import Silent
+from seq2set.experiments import ALL, EXPERIMENTS, find_entry, load_experiment
+from seq2set.experiments import run as everything
+from seq2set.experiments.cells.cell import FACTS
+from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.options import Options, parse_extra
-from seq2set.experiments.planning import Schedule
-from seq2set.experiments.registry import ALL, EXPERIMENTS, find_entry, load_experiment
-from seq2set.progress import Silent
+from seq2set.experiments.run import Part, cells, plan_all, run_all
+from seq2set.experiments.studies import compare
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import pytest
 from fake_cells import fake_cells
 from small_experiments import small_options
 
+from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError, UnknownNameError
-from seq2set.experiments.experiment import run_experiment
-from seq2set.experiments.label_order import cells
+from seq2set.corpora.subset import reduced_corpus
 from seq2set.experiments.options import Options
-from seq2set.experiments.reducing import reduced_corpus
-from seq2set.experiments.tables import text_of
+from seq2set.experiments.render.tables import text_of
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies.label_order import cells
 
 TWO = ("seq2set-simp", "seq2set")
 

@@ -6,20 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seq2set.baselines.br_training import train_br
-from seq2set.baselines.cc_training import train_cc
-from seq2set.baselines.lp_training import train_lp
 from seq2set.config import build_config
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.core.hardware import cpu_name, machine_facts
+from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError, UnknownNameError
-from seq2set.experiments.lineup import all_models, is_deterministic, parse_models, title_of
-from seq2set.experiments.machine import cpu_name, machine_facts
+from seq2set.experiments import EXPERIMENTS, load_experiment
+from seq2set.experiments.model_names import all_models, is_deterministic, parse_models, title_of
 from seq2set.experiments.options import Options, parse_files, parse_seeds
-from seq2set.experiments.registry import EXPERIMENTS, load_experiment
-from seq2set.progress import Silent
-from seq2set.runs import RunFolder
-from seq2set.tagger import Tagger
-from seq2set.workflows import examples
+from seq2set.models.br import train_br
+from seq2set.models.cc import train_cc
+from seq2set.models.lp import train_lp
+from seq2set.models.tagger import Tagger
+from seq2set.workflows.examples import examples
 
 
 def test_models_stand_in_the_papers_order() -> None:
@@ -31,7 +31,7 @@ def test_models_stand_in_the_papers_order() -> None:
 
 
 def test_a_model_of_ones_own_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    from seq2set.experiments.lineup import ENTRIES
+    from seq2set.experiments.model_names import ENTRIES
 
     monkeypatch.setitem(ENTRIES, "alpha", ENTRIES["br"])
     assert parse_models("alpha,seq2set") == ("seq2set", "alpha")

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 from ranked_corpora import by_knowledge, give, ranked_options
 
-from seq2set.errors import InputError
-from seq2set.experiments.answers import Answers, Sets
-from seq2set.experiments.experiment import run_experiment
-from seq2set.experiments.frequency_bands import bands_of
-from seq2set.experiments.low_frequency import cells, sections
+from seq2set.core.errors import InputError
+from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.options import Options
-from seq2set.experiments.tables import Quantity
+from seq2set.experiments.render.tables import Quantity
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies.low_frequency import bands_of, cells, sections
 
 ANSWERS = Answers(
     names=("a", "b", "c", "d", "e", "new"),

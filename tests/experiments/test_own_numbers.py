@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.errors import InputError
-from seq2set.experiments.options import Options
-from seq2set.experiments.own_numbers import own_choice, own_number, own_numbers
+from seq2set.core.errors import InputError
+from seq2set.experiments.options import Options, own_choice, own_number, own_numbers
 
 
 def options(**extra: str) -> Options:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.experiments.cells import CellResult
-from seq2set.experiments.compare import cells
+from seq2set.config.run_folder import RunFolder
+from seq2set.experiments.cells.cell import CellResult
+from seq2set.experiments.cells.plan import Schedule, Shape, rule_of_thumb, span
 from seq2set.experiments.options import Options
-from seq2set.experiments.planning import Schedule, Shape, rule_of_thumb, span
-from seq2set.runs import RunFolder
+from seq2set.experiments.studies.compare import cells
 from tiny_networks import tiny_config
 
 

@@ -15,21 +15,20 @@ from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
 from small_experiments import SETTINGS, Noting, small_options
 
 from changing_corpora import all_documents, with_one_label_rare, write_prepared
-from seq2set.corpora.document import Document
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import InputError
+from seq2set.core.progress import Silent
+from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError
-from seq2set.experiments.answers import Answers
-from seq2set.experiments.cells import ANSWERS
-from seq2set.experiments.compare import cells
-from seq2set.experiments.everything import cells as all_cells
-from seq2set.experiments.everything import plan_all, run_all
-from seq2set.experiments.experiment import plan_experiment, run_experiment
+from seq2set.experiments import EXPERIMENTS
+from seq2set.experiments.cells.cell import ANSWERS
+from seq2set.experiments.cells.predictions import Answers
+from seq2set.experiments.cells.published import read_cell
 from seq2set.experiments.options import Options
-from seq2set.experiments.published_cells import read_cell
 from seq2set.experiments.publishing import publish
-from seq2set.experiments.registry import EXPERIMENTS
-from seq2set.progress import Silent
-from seq2set.runs import RunFolder
+from seq2set.experiments.run import cells as all_cells
+from seq2set.experiments.run import plan_all, plan_experiment, run_all, run_experiment
+from seq2set.experiments.studies.compare import cells
 
 
 @pytest.fixture
@@ -202,7 +201,7 @@ def test_settings_of_another_version_are_trained_anew(published: Options, tmp_pa
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Change a published cell and make its checksum fit, as another version would have written it."""
-    from seq2set.experiments import published_cells
+    from seq2set.experiments.cells import published as published_cells
 
     values = json.loads(path.read_text(encoding="utf-8"))
     del values["sha256"]

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from seq2set.experiments.published import AAPD, RCV1, SHUFFLED, UNCORRELATED, PublishedTable, published_for
+from seq2set.experiments.analysis.published import (
+    AAPD,
+    RCV1,
+    SHUFFLED,
+    UNCORRELATED,
+    PublishedTable,
+    published_for,
+)
 
 TABLES = (RCV1, AAPD, UNCORRELATED, SHUFFLED)
 

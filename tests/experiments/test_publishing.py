@@ -11,13 +11,13 @@ import pytest
 from ranked_corpora import by_knowledge, give, ranked_options
 
 import seq2set
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
 from seq2set.experiments import publishing
-from seq2set.experiments.experiment import run_experiment
-from seq2set.experiments.low_frequency import cells
 from seq2set.experiments.published_facts import published_facts
 from seq2set.experiments.publishing import commit_of, main, publish
 from seq2set.experiments.results_readme import results_readme
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies.low_frequency import cells
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 from small_experiments import small_options
 
-from seq2set.corpora.document import SPLITS, Document
+from seq2set.core.errors import InputError
+from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import InputError
-from seq2set.experiments.reducing import reduced_corpus
-from seq2set.experiments.uncorrelated_corpus import about_the_corpus, reduction
-from seq2set.experiments.uncorrelated_labels import largest_correlation
+from seq2set.corpora.subset import reduced_corpus
+from seq2set.experiments.studies.uncorrelated import about_the_corpus, largest_correlation, reduction
 
 PAIRS = [("a", "b"), ("a", "b"), ("a",), ("c",), ("c", "d"), ()]
 

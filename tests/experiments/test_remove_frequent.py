@@ -8,15 +8,14 @@ import pytest
 from ranked_corpora import by_knowledge, give, ranked_options
 from small_experiments import small_options
 
+from seq2set.core.errors import InputError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError
-from seq2set.experiments.experiment import run_experiment
-from seq2set.experiments.frequent_labels import removal_steps
 from seq2set.experiments.options import Options
-from seq2set.experiments.removal import Lead, Remainder, lead_of, measured
-from seq2set.experiments.remove_frequent import cells, sections
-from seq2set.experiments.sections import Section
-from seq2set.experiments.tables import Quantity, Table
+from seq2set.experiments.render.report import Section
+from seq2set.experiments.render.tables import Quantity, Table
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies.removal_tables import Lead, Remainder, lead_of, measured
+from seq2set.experiments.studies.remove_frequent import cells, removal_steps, sections
 
 FOUR = ("br", "seq2seq", "seq2set-simp", "seq2set")
 

@@ -4,9 +4,21 @@ import json
 
 import pytest
 
-from seq2set.experiments.forms import html, latex, latex_text, markdown
-from seq2set.experiments.statistics import Interval, Spread
-from seq2set.experiments.tables import Chance, Column, Quantity, Range, Row, Table, quantity, text_of
+from seq2set.experiments.analysis.statistics import Interval, Spread
+from seq2set.experiments.render.tables import (
+    Chance,
+    Column,
+    Quantity,
+    Range,
+    Row,
+    Table,
+    html,
+    latex,
+    latex_text,
+    markdown,
+    quantity,
+    text_of,
+)
 
 LESS, SAME = Quantity(-0.058, signed=True), Quantity(0.0, signed=True)
 

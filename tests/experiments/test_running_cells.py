@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from small_experiments import Interrupting, Noting, small_options
 
+from seq2set.core.errors import InputError, StoppedError, WorkError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError, StoppedError, WorkError
-from seq2set.experiments import worker
-from seq2set.experiments.cells import Cell, CellResult, finished
-from seq2set.experiments.compare import cells, row_cells
-from seq2set.experiments.experiment import run_experiment
+from seq2set.experiments.cells import run as worker
+from seq2set.experiments.cells.cell import Cell, CellResult, finished
+from seq2set.experiments.cells.plan import Schedule
+from seq2set.experiments.cells.processes import Crew, _message, _share
+from seq2set.experiments.cells.run import run_cells
 from seq2set.experiments.options import Options
-from seq2set.experiments.planning import Schedule
-from seq2set.experiments.processes import Crew, _message, _share
-from seq2set.experiments.running import run_cells
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies.compare import cells, row_cells
 
 
 def spoilt(cell: Cell) -> Cell:

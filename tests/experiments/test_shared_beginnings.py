@@ -11,16 +11,16 @@ import pytest
 from safetensors.numpy import load_file
 from small_experiments import SETTINGS, Interrupting, Noting, small_options
 
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import StoppedError
+from seq2set.core.progress import Advance, Silent
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import StoppedError
-from seq2set.experiments.cells import Cell, run_cell
-from seq2set.experiments.planning import Schedule
-from seq2set.experiments.reward import cells
-from seq2set.experiments.running import run_cells
-from seq2set.experiments.shuffled import cells as shuffled_cells
-from seq2set.experiments.table_results import cells as table_cells
-from seq2set.progress import Advance, Silent
-from seq2set.runs import RunFolder
+from seq2set.experiments.cells.cell import Cell, run_cell
+from seq2set.experiments.cells.plan import Schedule
+from seq2set.experiments.cells.run import run_cells
+from seq2set.experiments.studies.reward import cells
+from seq2set.experiments.studies.shuffled import cells as shuffled_cells
+from seq2set.experiments.studies.table_results import cells as table_cells
 
 REWARDS = (
     *SETTINGS,

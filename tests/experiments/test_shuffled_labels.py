@@ -7,14 +7,14 @@ import pytest
 from fake_cells import fake_cell, fake_cells
 from small_experiments import small_options
 
+from seq2set.core.errors import InputError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError
-from seq2set.experiments import compare
-from seq2set.experiments.experiment import run_experiment
 from seq2set.experiments.options import Options
-from seq2set.experiments.orders import never_reads_order
-from seq2set.experiments.shuffled import cells
-from seq2set.experiments.tables import text_of
+from seq2set.experiments.render.tables import text_of
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies import compare
+from seq2set.experiments.studies.label_order import never_reads_order
+from seq2set.experiments.studies.shuffled import cells
 from tiny_networks import tiny_config, tiny_examples, trained
 
 FOUR = ("br", "seq2seq", "seq2set-simp", "seq2set")
@@ -96,8 +96,8 @@ def test_br_really_does_not_move(small_corpus: PreparedCorpus, tmp_path: Path) -
 def test_what_is_done_is_told_even_where_the_rest_failed(
     small_corpus: PreparedCorpus, tmp_path: Path
 ) -> None:
-    from seq2set.experiments.planning import Schedule
-    from seq2set.experiments.shuffled import sections
+    from seq2set.experiments.cells.plan import Schedule
+    from seq2set.experiments.studies.shuffled import sections
 
     options = options_for(small_corpus, tmp_path)
     fake_cell(cells(options)[0], 0.5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from seq2set.experiments.statistics import (
+from seq2set.experiments.analysis.statistics import (
     MANY_SEEDS,
     Estimate,
     Interval,
@@ -15,7 +15,7 @@ from seq2set.experiments.statistics import (
     holm,
     spread,
 )
-from seq2set.experiments.tables import Range
+from seq2set.experiments.render.tables import Range
 
 RIGHT, WRONG = (1, 1, 1), (0, 1, 1)
 """A document with one label that was given, and one where another was."""

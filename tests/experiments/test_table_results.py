@@ -8,16 +8,16 @@ import pytest
 from fake_cells import fake_cells
 from small_experiments import small_options
 
+from seq2set.core.files import write_json
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments import compare
-from seq2set.experiments.cells import FACTS
-from seq2set.experiments.experiment import run_experiment
-from seq2set.experiments.lineup import all_models
+from seq2set.experiments.cells.cell import FACTS
+from seq2set.experiments.model_names import all_models
 from seq2set.experiments.options import Options
-from seq2set.experiments.sections import Section
-from seq2set.experiments.table_results import cells
-from seq2set.experiments.tables import Quantity, text_of
-from seq2set.files import write_json
+from seq2set.experiments.render.report import Section
+from seq2set.experiments.render.tables import Quantity, text_of
+from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies import compare
+from seq2set.experiments.studies.table_results import cells
 
 SKILL = {"br-boundary": 0.3, "br": 0.5, "seq2seq": 0.45, "seq2set-simp": 0.9, "seq2set": 0.95}
 

@@ -8,14 +8,14 @@ import pytest
 from fake_cells import fake_cells
 from small_experiments import small_options
 
+from seq2set.core.errors import InputError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError
-from seq2set.experiments.experiment import plan_experiment, run_experiment
 from seq2set.experiments.options import Options
 from seq2set.experiments.published_facts import published_facts
 from seq2set.experiments.publishing import publish
-from seq2set.experiments.tables import text_of
-from seq2set.experiments.uncorrelated import cells
+from seq2set.experiments.render.tables import text_of
+from seq2set.experiments.run import plan_experiment, run_experiment
+from seq2set.experiments.studies.uncorrelated import cells
 
 FOUR = ("br", "seq2seq", "seq2set-simp", "seq2set")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.experiments.uncorrelated_labels import Selection, largest_correlation, uncorrelated_labels
+from seq2set.experiments.studies.uncorrelated import Selection, largest_correlation, uncorrelated_labels
 
 
 def recomputed(label_sets: list[list[str]], labels: tuple[str, ...]) -> dict[tuple[str, str], float]:

@@ -6,17 +6,30 @@ import pytest
 from fake_cells import fake_cells
 from small_experiments import small_options
 
-from seq2set.corpora.document import Document
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.experiments.claims import ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, few_labels, judged, outlook
-from seq2set.experiments.margins import Contrast, Margin, Pair, in_short, margin_table, margins, signed
-from seq2set.experiments.planning import Schedule
-from seq2set.experiments.statistics import Estimate, Variance
-from seq2set.experiments.summaries import Compared, Summary, summarise
-from seq2set.experiments.tables import text_of
-from seq2set.experiments.variants import all_cells, plain, rows_of, variant
+from seq2set.experiments.analysis.comparison import Compared, Summary, summarise
+from seq2set.experiments.analysis.margins import (
+    ABOVE,
+    BELOW,
+    NOT_ABOVE,
+    NOT_BELOW,
+    Contrast,
+    Margin,
+    Pair,
+    few_labels,
+    in_short,
+    judged,
+    margin_table,
+    margins,
+    outlook,
+    signed,
+)
+from seq2set.experiments.analysis.statistics import Estimate, Variance
+from seq2set.experiments.cells.plan import Schedule, all_cells, plain, rows_of, variant
+from seq2set.experiments.render.tables import text_of
 
 
 def test_a_variant_that_changes_nothing_is_the_model_itself(

@@ -8,14 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seq2set.config.settings import SearchSettings
-from seq2set.models.building import build_network, has_prior
+from seq2set.config.schema import SearchSettings
+from seq2set.models.cnn import ConvolutionalNetwork, LabelLogits
 from seq2set.models.cnn_rnn import ConvolutionalRecurrentNetwork, WindowedReading
-from seq2set.models.convolutional import ConvolutionalNetwork, LabelLogits
-from seq2set.models.network import Policies, SetNetwork
-from seq2set.models.windows import Windows
-from seq2set.nn.convolution import ConvolutionalEncoder
-from seq2set.nn.decoding import score_sequences
+from seq2set.models.seq2set import Policies, SetNetwork, build_network, has_prior
+from seq2set.nn.decoding.teacher_forcing import score_sequences
+from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
 from tiny_networks import tiny_config, tiny_network
 
 IDS, LENGTHS = torch.tensor([[3, 8, 1, 4], [5, 2, 0, 0], [7, 0, 0, 0]]), torch.tensor([4, 2, 1])

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from seq2set.bundle import load_model, save_model
-from seq2set.config.settings import SearchSettings
-from seq2set.errors import CorpusError
-from seq2set.evaluation import evaluate_tagger
-from seq2set.models.building import build_network
+from seq2set.config.schema import SearchSettings
+from seq2set.core.errors import CorpusError
+from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.inference.model_folder import load_model, save_model
 from seq2set.models.neural import NeuralTagger
-from seq2set.models.searching import search
-from seq2set.predictions import SEARCHES, Request
-from seq2set.tagger import Examples, Tagger
+from seq2set.models.predictions import SEARCHES, Request
+from seq2set.models.seq2set import build_network
+from seq2set.models.tagger import Examples, Tagger
+from seq2set.nn.decoding.searches import search
 from tiny_networks import tiny_config, tiny_examples, trained
 
 BOTH_PHASES = ("self_critical.epochs=1", "warm_start.epochs=1")

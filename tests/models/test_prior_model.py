@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seq2set.calibration import fit_sigmoid
-from seq2set.models.prior_fitting import FittedPrior, fit_prior, fold_documents
-from seq2set.progress import Silent
-from seq2set.tagger import Examples
-from seq2set.vocabulary import Labels, Words
+from seq2set.core.progress import Silent
+from seq2set.labels.calibration import fit_sigmoid
+from seq2set.labels.labels import Labels
+from seq2set.models.prior import FittedPrior, fit_prior, fold_documents
+from seq2set.models.tagger import Examples
+from seq2set.text.vocabulary import Words
 from tiny_networks import tiny_config, tiny_examples
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from seq2set.models.building import build_network
-from seq2set.models.searching import search
+from seq2set.models.seq2set import build_network
 from seq2set.nn.attention import Source
-from seq2set.nn.decoding import greedy
+from seq2set.nn.decoding.searches import greedy, search
 from tiny_networks import tiny_config, tiny_network
 
 IDS, LENGTHS = torch.tensor([[3, 8, 1, 4], [5, 2, 0, 0]]), torch.tensor([4, 2])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from seq2set.nn.convolution import ConvolutionalEncoder
+from seq2set.nn.encoders.convolution import ConvolutionalEncoder
 
 
 def by_hand() -> ConvolutionalEncoder:

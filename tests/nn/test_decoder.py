@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
-from seq2set.nn.decoding import greedy, score_sequences
-from seq2set.nn.encoder import Encoder
+from seq2set.nn.decoding.searches import greedy
+from seq2set.nn.decoding.teacher_forcing import score_sequences
+from seq2set.nn.encoders.bilstm import Encoder
 
 World = Callable[..., DecoderPolicy]
 Array = NDArray[np.float64]
@@ -185,7 +186,7 @@ def test_dropout_lies_between_the_layers() -> None:
 def test_a_tempered_policy_is_sharper_with_the_same_greedy_answer() -> None:
     from seq2set.nn.attention import Source
     from seq2set.nn.decoder import AttentionDecoder
-    from seq2set.nn.decoding import greedy
+    from seq2set.nn.decoding.searches import greedy
 
     torch.manual_seed(3)
     decoder = AttentionDecoder(4, 5, 6, sources=[8], start=8).eval()

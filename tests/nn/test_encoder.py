@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from seq2set.errors import InputError
-from seq2set.nn.encoder import LEAVING, BiLSTM, Encoded, Encoder, Route, route_for, segments_of
+from seq2set.core.errors import InputError
+from seq2set.nn.encoders.bilstm import LEAVING, BiLSTM, Encoded, Encoder, Route, route_for, segments_of
 
 LENGTHS = [1, 63, 64, 131, 65, 5]
 

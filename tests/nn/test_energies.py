@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from seq2set.nn import energies
-from seq2set.nn.energies import additive_energies
+from seq2set.nn import attention as energies
+from seq2set.nn.attention import additive_energies
 
 
 def inputs(dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from seq2set.nn.attention import Source
-from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
-from seq2set.nn.decoding import beam_search, greedy, sample, score_sequences, set_beam_search
-from seq2set.nn.decoding.marginals import marginals
-from seq2set.nn.feedback import GlobalEmbedding
+from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy, GlobalEmbedding
+from seq2set.nn.decoding.beam import beam_search, set_beam_search
+from seq2set.nn.decoding.searches import greedy, marginals, sample
+from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 BOS, EOS = 6, 5
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from seq2set.objectives.likelihood import negative_log_likelihood
+from seq2set.objectives.losses import negative_log_likelihood
 
 
 def test_steps_are_added_and_documents_averaged() -> None:

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.errors import UnknownNameError
-from seq2set.nn.decoding import label_masks
+from seq2set.core.errors import UnknownNameError
+from seq2set.nn.decoding.rollout import label_masks
 from seq2set.objectives.rewards import (
     REWARDS,
     RunningF1,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from seq2set.errors import InputError
-from seq2set.objectives.self_critical import leave_one_out, self_critical
+from seq2set.core.errors import InputError
+from seq2set.objectives.losses import leave_one_out, self_critical
 
 
 def test_eq_10_worked_by_hand() -> None:

@@ -10,10 +10,12 @@ from torch import Tensor
 
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
-from seq2set.nn.decoding import greedy, label_masks, order_free, sample, score_sequences, set_beam_search
-from seq2set.objectives.likelihood import negative_log_likelihood
+from seq2set.nn.decoding.beam import set_beam_search
+from seq2set.nn.decoding.rollout import label_masks
+from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.teacher_forcing import order_free, score_sequences
+from seq2set.objectives.losses import leave_one_out, negative_log_likelihood, self_critical
 from seq2set.objectives.rewards import f1
-from seq2set.objectives.self_critical import leave_one_out, self_critical
 
 LABELS, PAD = 3, 5
 ORDERS = [order for size in range(4) for order in itertools.permutations(range(LABELS), size)]

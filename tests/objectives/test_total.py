@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from seq2set.errors import ConfigError
-from seq2set.objectives.total import mixed_loss, total_loss
+from seq2set.core.errors import ConfigError
+from seq2set.objectives.losses import mixed_loss, total_loss
 
 
 def test_lambda_weighs_the_set_loss() -> None:

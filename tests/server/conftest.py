@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from running_servers import Running, Start, run
 
-from seq2set.runs import RunFolder
-from seq2set.server.opening import ServedModel, open_served
+from seq2set.config.run_folder import RunFolder
+from seq2set.server.service import ServedModel, open_served
 from seq2set.server.settings import ServeSettings
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 
-from seq2set.predictions import Inference, Request
+from seq2set.models.predictions import Inference, Request
 from seq2set.server.app import create_app
-from seq2set.server.opening import ServedModel
-from seq2set.server.running import Server, address_of, make_server, open_socket
+from seq2set.server.listen import Server, address_of, make_server, open_socket
+from seq2set.server.service import ServedModel
 from seq2set.server.settings import ServeSettings
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from seq2set.labels.rules import label_rule
 from seq2set.models.neural import NeuralTagger
-from seq2set.predictions import Request
-from seq2set.rules import label_rule
-from seq2set.server.answering import Answerer, Ask
-from seq2set.server.opening import ServedModel
+from seq2set.models.predictions import Request
+from seq2set.server.answers import Answerer, Ask
+from seq2set.server.service import ServedModel
 from tiny_networks import tiny_config, tiny_examples, trained
 
 TEXTS = ["wheat harvest bushels of crude", "tariff exports surplus", ""]

@@ -11,9 +11,9 @@ import httpx
 import pytest
 from running_servers import Running, Start, refused
 
-from seq2set.predictor import TextItem
-from seq2set.server.opening import ServedModel
-from seq2set.server.routes_batch import StreamedResults
+from seq2set.inference.predictor import TextItem
+from seq2set.server.routes.batch import StreamedResults
+from seq2set.server.service import ServedModel
 
 CSV = "id,text\nx,wheat harvest bushels\ny,bank rates currency\n"
 TEXTS = {"x": "wheat harvest bushels", "y": "bank rates currency"}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from seq2set.errors import InputError
-from seq2set.predictions import Request, Suggestion
-from seq2set.server.answering import Answer, Ask
+from seq2set.core.errors import InputError
+from seq2set.models.predictions import Request, Suggestion
+from seq2set.server.answers import Answer, Ask
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError
 from seq2set.server.metrics import ServerMetrics

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from running_servers import Running, Start, refused
 
-from seq2set.errors import OutputError
-from seq2set.server.feedback import FeedbackStore
-from seq2set.server.opening import ServedModel
+from seq2set.core.errors import OutputError
+from seq2set.server.feedback_store import FeedbackStore
+from seq2set.server.service import ServedModel
 
 
 def rows(path: Path, query: str) -> list[tuple]:  # type: ignore[type-arg]

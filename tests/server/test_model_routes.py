@@ -6,13 +6,12 @@ import pytest
 from running_servers import Running, Start, refused
 
 import seq2set
-from seq2set.bundle import model_folder
-from seq2set.predictor import Predictor
-from seq2set.rules import label_rule, top_rule
-from seq2set.runs import RunFolder
-from seq2set.server.label_rows import label_rows, matching
-from seq2set.server.opening import ServedModel
+from seq2set.config.run_folder import RunFolder
+from seq2set.inference.model_folder import model_folder
+from seq2set.inference.predictor import Predictor
+from seq2set.labels.rules import label_rule, top_rule
 from seq2set.server.schemas import LabelRow
+from seq2set.server.service import ServedModel, label_rows, matching
 
 
 def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: ServedModel) -> None:

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from seq2set.server.page_files import add_page
+from seq2set.server.app import add_page
 
 
 @pytest.fixture

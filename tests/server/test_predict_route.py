@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from running_servers import Running, Start, refused
 
-from seq2set.predictions import Request
-from seq2set.server.opening import ServedModel
+from seq2set.models.predictions import Request
+from seq2set.server.service import ServedModel
 
 TEXT = "wheat harvest bushels of crude barrels the market"
 

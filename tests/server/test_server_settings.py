@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from seq2set.errors import InputError
-from seq2set.server.running import address_of, open_socket
+from seq2set.core.errors import InputError
+from seq2set.server.listen import address_of, open_socket
 from seq2set.server.settings import ServeSettings, key_from_environment
 
 

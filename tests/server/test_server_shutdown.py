@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 from running_servers import Start
 
-from seq2set.runs import RunFolder
+from seq2set.config.run_folder import RunFolder
 
 
 def test_a_server_that_stops_finishes_what_it_has_accepted(start: Start) -> None:

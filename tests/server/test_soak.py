@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.benchmarks import serve_soak
-from seq2set.benchmarks.serve_faults import ACTS, ANSWERS, Told, send_too_much
-from seq2set.benchmarks.serve_process import Client, ServerProcess, server_process
-from seq2set.benchmarks.serve_soak import Soak
+from seq2set.benchmarks import soak as serve_soak
+from seq2set.benchmarks.serve import Client, ServerProcess, server_process
+from seq2set.benchmarks.soak import ACTS, ANSWERS, Soak, Told, send_too_much
 from seq2set.cli.app import main
-from seq2set.errors import WorkError
-from seq2set.runs import RunFolder
-from seq2set.server import running
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import WorkError
+from seq2set.server import listen as running
 
 CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 

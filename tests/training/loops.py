@@ -13,16 +13,18 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from seq2set.config import Config
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.progress import Progress, Silent
+from seq2set.labels.labels import Labels
+from seq2set.models.tagger import Examples
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import Rollout, score_sequences
-from seq2set.progress import Progress, Silent
-from seq2set.runs import RunFolder
-from seq2set.tagger import Examples
+from seq2set.nn.decoding.rollout import Rollout
+from seq2set.nn.decoding.teacher_forcing import score_sequences
+from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
 from seq2set.training.step import Objective, Step
 from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
 from seq2set.training.validation import Validation
-from seq2set.vocabulary import Labels, Words
 from tiny_networks import tiny_config, tiny_examples, tiny_network
 
 WARM, CRITICAL = PhasePlan("warm-start", 1, 0.01, 0.5), PhasePlan("self-critical", 1, 0.001, 0.5)

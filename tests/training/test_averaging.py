@@ -9,7 +9,7 @@ import torch
 from loops import CRITICAL, WARM, Scripted, new_loop, weights
 from torch import nn
 
-from seq2set.training.averaging import AveragedWeights
+from seq2set.training.checkpoint import AveragedWeights
 
 
 class Number(nn.Module):

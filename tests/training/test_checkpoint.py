@@ -11,12 +11,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from seq2set.errors import InputError, OutputError
+from seq2set.core.errors import InputError, OutputError
 from seq2set.objectives.rewards import RunningF1
 from seq2set.training import checkpoint
-from seq2set.training.averaging import AveragedWeights
 from seq2set.training.checkpoint import (
     LAST,
+    AveragedWeights,
     Place,
     load_checkpoint,
     load_weights,

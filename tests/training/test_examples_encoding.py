@@ -7,8 +7,8 @@ import pytest
 import torch
 from loops import encoded
 
-from seq2set.errors import ConfigError
-from seq2set.tagger import Examples
+from seq2set.core.errors import ConfigError
+from seq2set.models.tagger import Examples
 from tiny_networks import tiny_config
 
 # Frequencies: b 4, a 3, c 1, so that the labels' numbers are b 0, a 1, c 2.

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from seq2set.training.interruption import Interruption
+from seq2set.core.processes import Interruption
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

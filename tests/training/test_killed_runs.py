@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from seq2set.core.errors import ConfigError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import ConfigError
-from seq2set.workflows import train
+from seq2set.workflows.train import train
 from tiny_networks import TINY, tiny_config
 
 SETTINGS = (

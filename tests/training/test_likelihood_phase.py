@@ -11,14 +11,14 @@ import torch
 from loops import all_known, encoded, new_loop, weights
 
 from seq2set.config import build_config
-from seq2set.config.settings import SearchSettings
-from seq2set.metrics import Counts
-from seq2set.nn.decoding import greedy
-from seq2set.runs import RunFolder
-from seq2set.thresholds import best_threshold
+from seq2set.config.run_folder import RunFolder
+from seq2set.config.schema import SearchSettings
+from seq2set.labels.metrics import Counts
+from seq2set.labels.thresholds import best_threshold
+from seq2set.nn.decoding.searches import greedy
 from seq2set.training import trainer
-from seq2set.training.networks import phases
 from seq2set.training.step import Objective, Step
+from seq2set.training.train_network import phases
 from seq2set.training.trainer import PhasePlan
 from seq2set.training.validation import validation_micro_f1
 from tiny_networks import tiny_config, tiny_examples, tiny_network, trained

@@ -8,28 +8,29 @@ import numpy as np
 import pytest
 import torch
 
-from seq2set.batching import length_buckets
 from seq2set.config import build_config
-from seq2set.corpora.document import Document
-from seq2set.corpora.preparing import prepare
+from seq2set.config.run_folder import RunFolder, kept_weights
+from seq2set.core.errors import ConfigError, InputError
+from seq2set.core.progress import Silent
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import ConfigError, InputError
-from seq2set.models.building import build_network
+from seq2set.labels.thresholds import best_threshold
 from seq2set.models.neural import NeuralTagger
-from seq2set.nn import encoder
-from seq2set.nn.decoding import greedy, sample, score_sequences
+from seq2set.models.predictions import Request
+from seq2set.models.seq2set import build_network
+from seq2set.models.tagger import Examples
+from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.teacher_forcing import score_sequences
+from seq2set.nn.encoders import bilstm as encoder
 from seq2set.objectives.rewards import f1
-from seq2set.predictions import Request
-from seq2set.progress import Silent
-from seq2set.runs import RunFolder, kept_weights
-from seq2set.tagger import Examples
-from seq2set.thresholds import best_threshold
-from seq2set.training import networks
+from seq2set.text.batching import length_buckets
+from seq2set.text.vocabulary import UNK, Words
+from seq2set.training import train_network as networks
 from seq2set.training.examples import encode_examples
-from seq2set.training.networks import new_fabric, train_network
-from seq2set.training.randomness import reseed
-from seq2set.vocabulary import UNK, Words
-from seq2set.workflows import training_examples
+from seq2set.training.train_network import new_fabric, train_network
+from seq2set.training.trainer import reseed
+from seq2set.workflows.examples import training_examples
 from tiny_networks import tiny_config, tiny_examples, trained
 
 

@@ -12,7 +12,7 @@ import torch
 from ddp_worker import BOTH_PHASES, REWARDED, gradients, rewarded_gradients
 from safetensors.torch import load_file
 
-from seq2set.runs import RunFolder
+from seq2set.config.run_folder import RunFolder
 from tiny_networks import tiny_config
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from seq2set.training.randomness import reseed
+from seq2set.training.trainer import reseed
 
 
 def drawn(seed: int, update: int, process: int) -> tuple[float, float]:

@@ -8,10 +8,11 @@ from loops import encoded
 from torch import Tensor
 
 from seq2set.config import Config
-from seq2set.errors import ConfigError
-from seq2set.nn.decoding import greedy, sample, score_sequences
+from seq2set.core.errors import ConfigError
+from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.teacher_forcing import score_sequences
+from seq2set.objectives.losses import self_critical
 from seq2set.objectives.rewards import RunningF1, f1, sums_of
-from seq2set.objectives.self_critical import self_critical
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Losses, Objective, Phase, Step
 from tiny_networks import tiny_config, tiny_examples, tiny_network

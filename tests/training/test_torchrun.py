@@ -12,9 +12,9 @@ import pytest
 
 from changing_corpora import all_documents, with_one_label_rare, write_prepared
 from seq2set.config import Config, build_config
+from seq2set.core.errors import InputError, WorkError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import InputError, WorkError
-from seq2set.workflows import train
+from seq2set.workflows.train import train
 
 
 def test_two_processes_make_one_run(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_run_that_nobody_begins(
     small_corpus: PreparedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANK", "1")
-    monkeypatch.setattr("seq2set.workflows.JOINING_SECONDS", 0)
+    monkeypatch.setattr("seq2set.workflows.train.JOINING_SECONDS", 0)
     config = Config.model_validate({"data": {"corpus": str(small_corpus.folder)}})
     with pytest.raises(WorkError, match="process 1 waited 0 s in vain for the run .* to begin"):
         train(config, tmp_path / "run")

@@ -12,11 +12,11 @@ from loops import WARM, new_loop
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from seq2set.config import Config, build_config
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import MissingExtraError, OutputError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import MissingExtraError, OutputError
-from seq2set.runs import RunFolder
-from seq2set.training.tracking import Tracker, tracked
-from seq2set.workflows import train
+from seq2set.training.history import Tracker, tracked
+from seq2set.workflows.train import train
 from tiny_networks import TINY
 
 LOOKS = [

@@ -16,9 +16,9 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from seq2set.errors import WorkError
-from seq2set.progress import Advance
-from seq2set.runs import RunFolder, kept_weights
+from seq2set.config.run_folder import RunFolder, kept_weights
+from seq2set.core.errors import WorkError
+from seq2set.core.progress import Advance
 from seq2set.training import trainer
 from seq2set.training.checkpoint import LAST, load_checkpoint
 from tiny_networks import tiny_config

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from seq2set.tuning import summary
+from seq2set.tuning import search as summary
 
 
 @pytest.fixture

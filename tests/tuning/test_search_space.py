@@ -7,9 +7,8 @@ import pytest
 from studies import space_file
 
 from seq2set.config import MODELS, PRESETS, Config, build_config
-from seq2set.errors import ConfigError, InputError
-from seq2set.tuning.parameters import Choice, Integers, Reals
-from seq2set.tuning.space import Space, read_space, shipped_space, with_settings
+from seq2set.core.errors import ConfigError, InputError
+from seq2set.tuning.space import Choice, Integers, Reals, Space, read_space, shipped_space, with_settings
 
 
 class FirstOrLow:

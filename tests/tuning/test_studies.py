@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from studies import BR_SPACE, NETWORK_SPACE, br_config, cells, network_config, space_file
 
-from seq2set.bundle import read_about
 from seq2set.config import build_config, load_config
+from seq2set.core.errors import ConfigError, CorpusError, InputError, StoppedError, WorkError
+from seq2set.core.files import held
+from seq2set.core.progress import Advance, Silent
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import ConfigError, CorpusError, InputError, StoppedError, WorkError
 from seq2set.estimator.fitting import carved
-from seq2set.locking import held
-from seq2set.progress import Advance, Silent
+from seq2set.inference.model_folder import read_about
 from seq2set.tuning.search import tune
 from seq2set.tuning.study import StudyFolder
-from seq2set.workflows import examples, training_examples
+from seq2set.workflows.examples import examples, training_examples
 
 
 class Listening:

@@ -8,10 +8,10 @@ import pytest
 from studies import BR_SPACE, br_config, cells, space_file
 
 from changing_corpora import all_documents, contents, with_one_label_rare, write_prepared
-from seq2set.corpora.document import Document
+from seq2set.core.errors import ConfigError, InputError
+from seq2set.core.progress import Silent
+from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import ConfigError, InputError
-from seq2set.progress import Silent
 from seq2set.tuning.search import tune
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -8,14 +8,14 @@ import pytest
 from studies import BR_SPACE, br_config, cells, space_file
 
 from seq2set.config import build_config, load_config
+from seq2set.core.errors import WorkError
+from seq2set.core.files import held
+from seq2set.core.hardware import core_count
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.errors import WorkError
-from seq2set.hardware import core_count
-from seq2set.locking import held
 from seq2set.tuning import workers
 from seq2set.tuning.search import tune
 from seq2set.tuning.study import Source, StudyFolder, begin_study, open_study
-from seq2set.tuning.worker import Plan, main
+from seq2set.tuning.trials import Plan, main
 from seq2set.tuning.workers import await_workers, run_workers
 
 

@@ -11,10 +11,9 @@ from studies import BR_SPACE, NETWORK_SPACE, br_config, network_config, space_fi
 
 from seq2set.config import Config, load_config
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.training_corpus import corpus_of
-from seq2set.tuning.rows import trial_rows
-from seq2set.tuning.study import Source, StudyFolder, begin_study, open_study, stale_trials
-from seq2set.tuning.trial import Bench, next_trial, run_trial, stopped_trial
+from seq2set.tuning.study import Source, StudyFolder, begin_study, open_study, stale_trials, trial_rows
+from seq2set.tuning.trials import Bench, next_trial, run_trial, stopped_trial
+from seq2set.workflows.open_data import corpus_of
 
 
 @contextmanager

@@ -10,23 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seq2set.bundle import load_model, renew_model
 from seq2set.config import build_config
-from seq2set.corpora.document import Document
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import CorpusError, InputError, UnknownNameError
+from seq2set.core.progress import Silent
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.preparing import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, InputError, UnknownNameError
-from seq2set.evaluation import evaluate_tagger
-from seq2set.metrics import Counts
-from seq2set.predictions import Request
-from seq2set.predictor import Predictor
-from seq2set.progress import Silent
-from seq2set.rules import Rule, global_rule, top_rule
-from seq2set.runs import RunFolder
-from seq2set.thresholds import best_rule, present_score
-from seq2set.tuning.rules import tune_rule
-from seq2set.workflows import evaluate, train
+from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.inference.model_folder import load_model, renew_model
+from seq2set.inference.predictor import Predictor
+from seq2set.labels.best_rule import best_rule, present_score
+from seq2set.labels.metrics import Counts
+from seq2set.labels.rules import Rule, global_rule, top_rule
+from seq2set.models.predictions import Request
+from seq2set.tuning.decision_rules import tune_rule
+from seq2set.workflows.evaluate import evaluate
+from seq2set.workflows.train import train
 from tiny_networks import tiny_config
 
 DRAW = random.Random(2)

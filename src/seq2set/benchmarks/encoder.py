@@ -21,12 +21,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from seq2set.batching import length_buckets
-from seq2set.benchmarks.apart import Timed, best_apart
-from seq2set.benchmarks.documents import AAPD, Shape, made_documents
-from seq2set.benchmarks.ratio import Ratio, seconds
-from seq2set.errors import WorkError
-from seq2set.nn.encoder import Encoder
+from seq2set.benchmarks.inputs import AAPD, Shape, made_documents
+from seq2set.benchmarks.ratio import Ratio, Timed, best_apart, seconds
+from seq2set.core.errors import WorkError
+from seq2set.nn.encoders.bilstm import Encoder
+from seq2set.text.batching import length_buckets
 from seq2set.training.examples import EncodedExamples, TrainingBatch
 
 OPPONENT = "nn.LSTM with pack_padded_sequence"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from seq2set.benchmarks.inputs import zipf_texts
 from seq2set.benchmarks.ratio import Ratio, measure
-from seq2set.benchmarks.texts import zipf_texts
 from seq2set.config import Config
-from seq2set.features import TfidfFeatures, encoded_blocks
-from seq2set.vocabulary import Words
+from seq2set.text.tfidf import TfidfFeatures, encoded_blocks
+from seq2set.text.vocabulary import Words
 
 
 def run(documents: int = 5_000) -> Ratio:

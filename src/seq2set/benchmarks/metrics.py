@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from sklearn.metrics import f1_score, hamming_loss, precision_recall_fscore_support
 
 from seq2set.benchmarks.ratio import Ratio, measure
-from seq2set.metrics import Counts
+from seq2set.labels.metrics import Counts
 
 
 def run(documents: int = 20_000, labels: int = 130) -> Ratio:

@@ -13,10 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from seq2set.benchmarks.costs import costliest
-from seq2set.benchmarks.documents import AAPD, Shape
-from seq2set.benchmarks.learner import Learner
-from seq2set.benchmarks.ratio import Ratio, measure, seconds
+from seq2set.benchmarks.inputs import AAPD, Learner, Shape
+from seq2set.benchmarks.ratio import Ratio, costliest, measure, seconds
 from seq2set.training.examples import EncodedExamples, TrainingBatch
 
 LIMIT = 1.6

@@ -1,12 +1,18 @@
-"""The command `seq2set`: puts the verbs together; nothing heavy is imported until a verb runs."""
+"""Ctrl-C and a polite kill end every command alike: what it started ends too, and one sentence says so.
+
+The command `seq2set`: puts the verbs together; nothing heavy is imported until a verb runs.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from typing import Annotated
+import threading
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import seq2set
 from seq2set.cli import (
@@ -23,8 +29,28 @@ from seq2set.cli import (
     tune,
 )
 from seq2set.cli.console import say_error
-from seq2set.cli.stopping import StoppableCommands
-from seq2set.errors import InputError, Seq2SetError
+from seq2set.core.errors import InputError, Seq2SetError, StoppedError
+from seq2set.core.processes import end_pool
+
+
+class StoppableCommands(TyperGroup):
+    """The command line's verbs, which both signals interrupt."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb."""
+        here = threading.current_thread() is threading.main_thread()  # only there may signals be handled
+        # By itself SIGTERM ends a process on the spot, and leaves the processes that fit classifiers behind.
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler) if here else None
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            end_pool()
+            message = "stopped; nothing is lost that was saved, and a training goes on with --resume"
+            raise StoppedError(message) from error
+        finally:
+            if here:
+                signal.signal(signal.SIGTERM, before)
+
 
 app = typer.Typer(
     name="seq2set",

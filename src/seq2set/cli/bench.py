@@ -20,7 +20,7 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure speed as a ratio, both sides in the same run."""
-    from seq2set.errors import UnknownNameError
+    from seq2set.core.errors import UnknownNameError
 
     if name == SOAK:
         _soak(as_json)
@@ -40,8 +40,8 @@ def bench(
 
 
 def _soak(as_json: bool) -> None:
-    from seq2set.benchmarks.serve_soak import run
-    from seq2set.errors import WorkError
+    from seq2set.benchmarks.soak import run
+    from seq2set.core.errors import WorkError
 
     result = run()
     typer.echo(json.dumps(result.to_dict()) if as_json else result.in_words())

@@ -1,12 +1,22 @@
-"""What the verbs share: consoles, progress bars, and errors as sentences."""
+"""What the verbs share: consoles, progress bars, and errors as sentences.
+
+Results as tables for a terminal.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from seq2set.progress import Advance
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from seq2set.core.progress import Advance
+from seq2set.evaluation.measure import Report, same_documents
+from seq2set.inference.predictor import Prediction
 
 
 class RichProgress:
@@ -51,3 +61,82 @@ def say_error(message: str) -> None:
     """Print an error on standard error, one sentence a line."""
     for line in message.splitlines():
         sys.stderr.write(f"seq2set: {line}\n")
+
+
+PAPER_COLUMNS = (
+    ("HL(-)", "hamming_loss", 4),
+    ("P(+)", "micro_precision", 3),
+    ("R(+)", "micro_recall", 3),
+    ("F1(+)", "micro_f1", 3),
+    ("macro-F1(+)", "macro_f1", 3),
+    ("subset(+)", "subset_accuracy", 3),
+)
+"""The columns of the paper's tables, and two more; (+) higher is better, (-) lower."""
+
+
+WORDS_SHOWN = 5
+"""A reader wants the strongest reasons; `--json` has them all."""
+
+
+def print_evaluation(*reports: Report) -> None:
+    """Print a row a report in the form of the paper's tables, and what is to be known of the figures."""
+    several, first = len(reports) > 1, reports[0]
+    title = None if several else f"{_measured_on(first)}, {first.result.labels:,} labels"
+    heads = ("Run", "Models", "Measured on") if several else ("Models",)
+    table = Table(*heads, title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    for head, _, _ in PAPER_COLUMNS:
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("docs/s", justify="right")
+    for report in reports:
+        values = [f"{report.result.metrics[key]:.{digits}f}" for _, key, digits in PAPER_COLUMNS]
+        names = (report.run, report.model, _measured_on(report)) if several else (report.model,)
+        table.add_row(*names, *values, f"{report.result.documents_a_second:,.0f}")
+    console = Console(highlight=False)
+    console.print(table)
+    for sentence in remarks(reports):
+        console.print(Text(sentence))
+
+
+def remarks(reports: Sequence[Report]) -> list[str]:
+    """Return what is to be known of the figures, by run where there are several."""
+    said = [
+        f"{report.run}: {sentence}" if len(reports) > 1 else sentence
+        for report in reports
+        for sentence in report.remarks()
+    ]
+    if not same_documents(reports):
+        said.append("the rows were not measured on the same documents: their figures cannot be compared")
+    return said
+
+
+def _measured_on(report: Report) -> str:
+    return f"{report.data}, {report.split}: {report.result.documents:,} documents"
+
+
+def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = None) -> None:
+    """Print a text, its labels and, where there is any, the evidence marked in the text."""
+    console = Console(highlight=False)
+    console.print(Text.assemble((f"{prediction.id} ", "dim"), _marked(prediction)))
+    if prediction.note:
+        console.print(Text(f"  {prediction.note}", style="yellow"))
+    if not prediction.suggestions:
+        console.print("  no label")
+    for suggestion in prediction.suggestions:
+        sign = "" if actual is None else "✓ " if suggestion.label in actual else "✗ "
+        words = ", ".join(word.word for word in suggestion.evidence[:WORDS_SHOWN])
+        reason = Text(f"  because of {words}", style="dim") if words else Text()
+        console.print(
+            Text(f"  {sign}{suggestion.label} ") + Text(f"{suggestion.score:.2f}", style="cyan") + reason
+        )
+    missed = [label for label in actual or () if label not in {one.label for one in prediction.suggestions}]
+    if missed:
+        console.print(Text(f"  missed: {'; '.join(missed)}", style="yellow"))
+
+
+def _marked(prediction: Prediction, most: int = 600) -> Text:
+    text = Text(prediction.text[:most].replace("\n", " ") + ("…" if len(prediction.text) > most else ""))
+    for suggestion in prediction.suggestions:
+        for word in suggestion.evidence:
+            if word.end <= most:
+                text.stylize("bold underline", word.start, word.end)
+    return text

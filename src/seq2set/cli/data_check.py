@@ -1,13 +1,23 @@
-"""`seq2set data check`."""
+"""`seq2set data check`.
+
+Findings as a list for a terminal of 80 columns.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
-from seq2set.cli import columns
+from seq2set.cli import options as columns
+from seq2set.core.text_utils import printable, shortened
+from seq2set.corpora.checks.check import LEVELS, Finding
 
 
 def check(
@@ -28,11 +38,11 @@ def check(
     """Find what would spoil a training run, before it starts; exit code 1 where there is an error."""
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
-    from seq2set.corpora.checks.checking import check_corpus
-    from seq2set.corpora.document import SPLITS
-    from seq2set.corpora.opening import open_corpus
-    from seq2set.corpora.readers.options import AUTO
-    from seq2set.corpora.reading import ReadOptions
+    from seq2set.corpora.checks import check_corpus
+    from seq2set.corpora.documents import SPLITS
+    from seq2set.corpora.open_corpus import open_corpus
+    from seq2set.corpora.readers import ReadOptions
+    from seq2set.corpora.readers.records import AUTO
 
     options = ReadOptions(
         text=text,
@@ -61,8 +71,38 @@ def check(
             json.dumps({"data": corpus.name, "documents": documents, "passed": not failed, "findings": found})
         )
     else:
-        from seq2set.cli.data_check_list import print_findings
-
         print_findings(findings, corpus.name, documents)
     if failed:
         raise typer.Exit(1)
+
+
+_STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+_WIDEST_EXAMPLE = 200
+
+
+def print_findings(findings: Sequence[Finding], name: str, documents: int) -> None:
+    """Print each finding with its reason and its cure, and how many there are of each level."""
+    console = Console(highlight=False)
+    for finding in findings:
+        _print_finding(console, finding)
+    counts: Counter[str] = Counter(finding.level for finding in findings)
+    summary = ", ".join(_counted(counts[level], level) for level in LEVELS)
+    console.print(Text(f"{printable(name)}, {documents:,} documents: {summary}."))
+
+
+def _print_finding(console: Console, finding: Finding) -> None:
+    head = Text(finding.level, style=_STYLES[finding.level]) + Text(f" {finding.code}", style="bold")
+    console.print(head + Text(f": {printable(finding.what)}."))
+    console.print(_indented("why", Text(f"{finding.why}.")))
+    console.print(_indented("do", Text(f"{finding.todo}.")))
+    shown = "; ".join(shortened(example, _WIDEST_EXAMPLE) for example in finding.examples)
+    console.print(_indented("such as", Text(shown, style="dim")))
+    console.print()
+
+
+def _indented(title: str, text: Text) -> Padding:
+    return Padding(Text(f"{title}: ", style="italic") + text, (0, 0, 0, 2))
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -12,9 +12,9 @@ def list_corpora(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """List the known corpora, how each is had, and what is cached."""
-    from seq2set.corpora.cache import cached_corpus
+    from seq2set.corpora.open_corpus import cached_corpus
     from seq2set.corpora.prepared import is_prepared
-    from seq2set.corpora.sources.registry import SOURCES, find_source
+    from seq2set.corpora.sources import SOURCES, find_source
 
     found = [(find_source(name), cached_corpus(name)) for name in SOURCES]
     rows = [(source, folder if is_prepared(folder) else None) for source, folder in found]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2set.cli import columns
+from seq2set.cli import options as columns
 
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus
@@ -62,14 +62,19 @@ def prepare(
 ) -> None:
     """Turn raw files into a prepared corpus."""
     from seq2set.cli.console import RichProgress
-    from seq2set.corpora.known import AS_SOURCE, prepare_source
-    from seq2set.corpora.own import find_split_column, natural_method, prepare_own
-    from seq2set.corpora.readers.options import AUTO
-    from seq2set.corpora.reading import ReadOptions
-    from seq2set.corpora.sources.options import SourceOptions
-    from seq2set.corpora.sources.registry import SOURCES
+    from seq2set.core.errors import InputError, UnknownNameError
+    from seq2set.corpora.open_corpus import (
+        AS_SOURCE,
+        find_split_column,
+        natural_method,
+        prepare_own,
+        prepare_source,
+    )
+    from seq2set.corpora.readers import ReadOptions
+    from seq2set.corpora.readers.records import AUTO
+    from seq2set.corpora.sources import SOURCES
+    from seq2set.corpora.sources.source import SourceOptions
     from seq2set.corpora.splits import SplitPlan
-    from seq2set.errors import InputError, UnknownNameError
 
     asked = SourceOptions(split, _size("valid", valid), _size("test", test), seed, encoding)
     with RichProgress().stage(f"prepare {name}") as advance:
@@ -116,7 +121,7 @@ def prepare(
 
 def _size(name: str, text: str | None) -> int | float | None:
     """Read a number of documents, or a share of them."""
-    from seq2set.errors import InputError
+    from seq2set.core.errors import InputError
 
     if text is None:
         return None

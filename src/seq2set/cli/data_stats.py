@@ -1,4 +1,7 @@
-"""`seq2set data stats`."""
+"""`seq2set data stats`.
+
+Corpus statistics as tables for a terminal of 80 columns.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from seq2set.cli import columns
+from seq2set.cli import options as columns
+from seq2set.core.text_utils import printable, shortened
+from seq2set.corpora.stats import CorpusStatistics
 
 
 def stats(
@@ -24,11 +33,11 @@ def stats(
 ) -> None:
     """Describe a corpus: its size, its labels, and how they go together."""
     from seq2set.cli.console import RichProgress
-    from seq2set.corpora.document import SPLITS
-    from seq2set.corpora.opening import open_corpus
-    from seq2set.corpora.readers.options import AUTO
-    from seq2set.corpora.reading import ReadOptions
-    from seq2set.corpora.statistics import corpus_statistics
+    from seq2set.corpora.documents import SPLITS
+    from seq2set.corpora.open_corpus import open_corpus
+    from seq2set.corpora.readers import ReadOptions
+    from seq2set.corpora.readers.records import AUTO
+    from seq2set.corpora.stats import corpus_statistics
 
     options = ReadOptions(
         text=text,
@@ -44,13 +53,108 @@ def stats(
     with RichProgress().stage("reading", sum(len(corpus.split(name)) for name in SPLITS)) as advance:
         statistics = corpus_statistics(corpus, top=top, progress=advance)
     if plot is not None:
-        from seq2set.corpora.statistics_plots import draw
+        from seq2set.corpora.stats_plots import draw
 
         for path in draw(statistics, plot):
             typer.echo(f"drawn: {path}", err=True)
     if as_json:
         typer.echo(json.dumps(statistics.to_dict()))
     else:
-        from seq2set.cli.data_stats_tables import print_statistics
-
         print_statistics(statistics, top)
+
+
+_BAR = 30
+
+
+def print_statistics(statistics: CorpusStatistics, top: int) -> None:
+    """Print the paper's Table 1 row and what else is worth knowing, `top` labels and pairs of labels."""
+    console = Console(highlight=False)
+    console.print(_size(statistics))
+    console.print(_lengths(statistics))
+    console.print(_cardinalities(statistics, top))
+    console.print(_frequencies(statistics, top))
+    if statistics.correlations:
+        console.print(_correlations(statistics))
+    console.print(Text(_label_sets(statistics)))
+    console.print(Text(_imbalance(statistics)))
+
+
+def _size(statistics: CorpusStatistics) -> Table:
+    table = _table(printable(statistics.name))
+    for head in ("documents", *statistics.splits, "labels", "words/doc", "labels/doc"):
+        table.add_column(head, justify="right")
+    counts = (statistics.documents, *statistics.splits.values(), statistics.labels)
+    means = (statistics.words_per_document, statistics.labels_per_document)
+    table.add_row(*(f"{count:,}" for count in counts), *(f"{mean:,.2f}" for mean in means))
+    return table
+
+
+def _lengths(statistics: CorpusStatistics) -> Table:
+    table = _table("Words a document")
+    for head in statistics.lengths.quantiles:
+        table.add_column(head, justify="right")
+    table.add_row(*(f"{value:,.0f}" for value in statistics.lengths.quantiles.values()))
+    return table
+
+
+def _cardinalities(statistics: CorpusStatistics, top: int) -> Table:
+    table = _table("Labels a document")
+    for head in ("labels", "documents", "share"):
+        table.add_column(head, justify="right")
+    table.add_column("")
+    rows = [(f"{row.labels:,}", row.documents) for row in statistics.cardinalities[:top]]
+    more = statistics.cardinalities[top:]
+    if more:
+        rows.append((f"{more[0].labels:,} or more", sum(row.documents for row in more)))
+    most = max((documents for _, documents in rows), default=1)
+    for labels, documents in rows:
+        bar = "█" * round(_BAR * documents / most)
+        table.add_row(
+            labels, f"{documents:,}", _share(documents, statistics.documents), Text(bar, style="cyan")
+        )
+    return table
+
+
+def _frequencies(statistics: CorpusStatistics, top: int) -> Table:
+    shown = statistics.label_frequencies[:top]
+    table = _table(f"Most frequent labels ({len(shown):,} of {statistics.labels:,})")
+    table.add_column("label")
+    for head in ("train", "all", "share"):
+        table.add_column(head, justify="right")
+    for row in shown:
+        share = _share(row.total, statistics.documents)
+        table.add_row(Text(shortened(row.label, 44)), f"{row.train:,}", f"{row.total:,}", share)
+    return table
+
+
+def _correlations(statistics: CorpusStatistics) -> Table:
+    table = _table("Strongest correlations (phi)")
+    for head in ("label", "label"):
+        table.add_column(head)
+    for head in ("phi", "both", "first", "second"):
+        table.add_column(head, justify="right")
+    for pair in statistics.correlations:
+        counts = (pair.together, pair.first_documents, pair.second_documents)
+        names = (Text(shortened(name, 22)) for name in (pair.first, pair.second))
+        table.add_row(*names, f"{pair.phi:+.2f}", *(f"{count:,}" for count in counts))
+    return table
+
+
+def _label_sets(statistics: CorpusStatistics) -> str:
+    sets = statistics.label_sets
+    unique = f"{sets.unique:,} documents ({100 * sets.unique_share:.1f} %)"
+    return f"{sets.distinct:,} different label sets; {unique} have a label set that no other document has."
+
+
+def _imbalance(statistics: CorpusStatistics) -> str:
+    mean, greatest = statistics.imbalance
+    most = f"{greatest:,.1f} times at most"
+    return f"Labels are {mean:,.1f} times rarer than the most frequent one on average, {most}."
+
+
+def _table(title: str) -> Table:
+    return Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / max(whole, 1):.1f} %"

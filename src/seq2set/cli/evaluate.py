@@ -44,11 +44,10 @@ def evaluate(
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the report folder.")] = False,
 ) -> None:
     """Measure models on a split of a corpus."""
-    from seq2set.cli.console import RichProgress
-    from seq2set.cli.tables import print_evaluation, remarks
-    from seq2set.files import refuse_occupied
-    from seq2set.predictions import Request
-    from seq2set.workflows import evaluate as measure
+    from seq2set.cli.console import RichProgress, print_evaluation, remarks
+    from seq2set.core.files import refuse_occupied
+    from seq2set.models.predictions import Request
+    from seq2set.workflows.evaluate import evaluate as measure
 
     if report is not None:
         refuse_occupied(report, force=force)
@@ -59,7 +58,7 @@ def evaluate(
         for model in models
     ]
     if report is not None:
-        from seq2set.reporting.page import write_report
+        from seq2set.evaluation.report import write_report
 
         write_report(found[-1], report, force=force)
     if as_json:
@@ -76,8 +75,8 @@ def evaluate(
 
 
 def _show(model: Path, data: str | None, split: str | None, include_seen: bool | None, count: int) -> None:
-    from seq2set.cli.tables import print_prediction
-    from seq2set.workflows import sample_predictions
+    from seq2set.cli.console import print_prediction
+    from seq2set.workflows.evaluate import sample_predictions
 
     shown = sample_predictions(model, data=data, split=split, include_seen=include_seen, count=count)
     for prediction, actual in shown:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2set.experiments.registry import ALL, EXPERIMENTS
+from seq2set.experiments import ALL, EXPERIMENTS
 
 if TYPE_CHECKING:
+    from seq2set.experiments.cells.plan import Estimate, Schedule
     from seq2set.experiments.options import Options
-    from seq2set.experiments.planning import Estimate, Schedule
-    from seq2set.experiments.tables import Table
+    from seq2set.experiments.render.tables import Table
 
 _PADDING = 3
 """What a terminal's table puts between two columns."""
@@ -70,10 +70,10 @@ def experiment(
 ) -> None:
     """Train models side by side and compare them, as the paper's tables and figures do."""
     from seq2set.cli.console import RichProgress
-    from seq2set.experiments.experiment import plan_experiment, run_experiment
-    from seq2set.experiments.lineup import parse_models
+    from seq2set.experiments import find_entry
+    from seq2set.experiments.model_names import parse_models
     from seq2set.experiments.options import Options, parse_extra, parse_files, parse_seeds
-    from seq2set.experiments.registry import find_entry
+    from seq2set.experiments.run import plan_experiment, run_experiment
 
     if resamples is not None:  # commands that were written down before still run
         typer.echo("--resamples has no effect: intervals are computed, not drawn", err=True)
@@ -106,8 +106,8 @@ def experiment(
 
 def _do_all(options: Options, *, dry_run: bool) -> None:
     from seq2set.cli.console import RichProgress
-    from seq2set.experiments.everything import plan_all, run_all
-    from seq2set.experiments.overview import gist
+    from seq2set.experiments.render.pages import gist
+    from seq2set.experiments.run import plan_all, run_all
 
     if dry_run:
         _print_plan(plan_all(options, RichProgress()))
@@ -123,7 +123,7 @@ def _print_plan(schedule: Schedule) -> None:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from seq2set.experiments.planning import span
+    from seq2set.experiments.cells.plan import span
 
     title = f"cells: {len(schedule.cells)}, to be done: {len(schedule.left)}"
     table = RichTable(title=title, box=box.SIMPLE_HEAD, title_justify="left")
@@ -172,7 +172,7 @@ def _print_table(shown: Table) -> None:
 
 def _column(shown: Table, place: int) -> list[str]:
     """Return the texts of a column, its head first, as narrow as they go."""
-    from seq2set.experiments.tables import text_of
+    from seq2set.experiments.render.tables import text_of
 
     texts = [text_of(row.entries[place]) for row in shown.rows]
     return [shown.columns[place].head, *(text.replace(" ± ", "±") for text in texts)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from seq2set.predictor import Prediction, Predictor, TextItem
+    from seq2set.inference.predictor import Prediction, Predictor, TextItem
 
 
 def predict(
@@ -49,9 +49,9 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """Assign labels to texts; one without a word that the model knows gets none, and a note."""
-    from seq2set.errors import InputError
-    from seq2set.predictions import Request
-    from seq2set.predictor import Predictor
+    from seq2set.core.errors import InputError
+    from seq2set.inference.predictor import Predictor
+    from seq2set.models.predictions import Request
 
     if texts and source:
         raise InputError("texts are given both as arguments and by --input; give one of the two")
@@ -66,7 +66,7 @@ def predict(
         for answer in answers:
             typer.echo(json.dumps(answer.to_dict(explain=explain), ensure_ascii=False))
     else:
-        from seq2set.cli.tables import print_prediction
+        from seq2set.cli.console import print_prediction
 
         for answer in answers:
             print_prediction(answer)
@@ -97,10 +97,10 @@ class _CutTexts:
 def _items(
     texts: list[str] | None, source: Path | None, text_column: str, id_column: str, encoding: str
 ) -> Iterator[TextItem]:
-    from seq2set.predictor import TextItem
+    from seq2set.inference.predictor import TextItem
 
     if source is not None:
-        from seq2set.corpora.reading import ReadOptions, read_documents
+        from seq2set.corpora.readers import ReadOptions, read_documents
 
         options = ReadOptions(text=text_column, id=id_column, labels=None, encoding=encoding)
         for document in read_documents(source, options):
@@ -112,7 +112,7 @@ def _items(
 
 def _standard_input(encoding: str) -> Iterator[str]:
     """Give the lines of standard input in an encoding that does not depend on the locale."""
-    from seq2set.errors import InputError
+    from seq2set.core.errors import InputError
 
     assert isinstance(sys.stdin, TextIOWrapper)
     try:
@@ -127,7 +127,7 @@ def _standard_input(encoding: str) -> Iterator[str]:
 
 
 def _write(answers: Iterator[Prediction], out: Path, explain: bool) -> None:
-    from seq2set.files import written_aside
+    from seq2set.core.files import written_aside
 
     with written_aside(out) as aside, aside.open("w", encoding="utf-8") as stream:
         for answer in answers:

@@ -67,7 +67,7 @@ def serve(
     ] = True,
 ) -> None:
     """Serve a model: an HTTP API and a web page. A key in SEQ2SET_API_KEY is asked of every client."""
-    from seq2set.errors import import_extra
+    from seq2set.core.errors import import_extra
 
     for needed in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
         import_extra(needed, "serve")
@@ -96,9 +96,9 @@ def serve(
 
 def _run(model: Path, settings: ServeSettings, access_log: bool) -> None:
     from seq2set.server.app import create_app
-    from seq2set.server.guards import ACCESS_LOG
-    from seq2set.server.opening import open_served
-    from seq2set.server.running import serve as listen
+    from seq2set.server.limits import ACCESS_LOG
+    from seq2set.server.listen import serve as listen
+    from seq2set.server.service import open_served
 
     # oneDNN keeps code for the last 1,024 shapes of batches that it met, about 100 MB over thousands of
     # requests, which looks like a leak and is hardly used again. It reads this when it makes its first code.

@@ -24,7 +24,7 @@ def train(
     """Train a model on a corpus."""
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
-    from seq2set.workflows import train as run_training
+    from seq2set.workflows.train import train as run_training
 
     assignments = list(settings or [])
     if data is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from seq2set.tuning.rules import TunedModel
-    from seq2set.tuning.summary import Tuned
+    from seq2set.tuning.decision_rules import TunedModel
+    from seq2set.tuning.search import Tuned
 
 
 def tune(
@@ -50,7 +50,7 @@ def tune(
         return
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
-    from seq2set.errors import InputError, import_extra
+    from seq2set.core.errors import InputError, import_extra
 
     if out is None:
         raise InputError("no folder is named; pass --out with the folder of the study")
@@ -76,7 +76,7 @@ def tune(
 
 
 def _print_study(found: Tuned) -> None:
-    from seq2set.tuning.rows import shown
+    from seq2set.tuning.study import shown
 
     best, path = found.best, found.folder.path
     typer.echo(f"best {found.metric} {best.score:.4f}: trial {best.number} of {len(found.rows)}, with")
@@ -89,7 +89,7 @@ def _print_study(found: Tuned) -> None:
 
 def _tune_rule(model: Path, kind: str, metric: str, data: str | None) -> None:
     from seq2set.cli.console import RichProgress
-    from seq2set.tuning.rules import tune_rule
+    from seq2set.tuning.decision_rules import tune_rule
 
     progress = RichProgress()
     _print_rule(tune_rule(model, kind=kind, metric=metric, data=data, progress=progress), metric)

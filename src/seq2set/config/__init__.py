@@ -1,6 +1,6 @@
 """Settings: frozen, documented and validated; TOML in and out; every fault reported at once."""
 
-from seq2set.config.assembling import (
+from seq2set.config.loading import (
     build_config,
     changes,
     differ_only_in,
@@ -9,11 +9,10 @@ from seq2set.config.assembling import (
     nested,
     parse_assignment,
     preset_values,
+    validated,
     write_toml,
 )
-from seq2set.config.faults import validated
-from seq2set.config.settings import MODELS, PRESETS, Config, Metric
-from seq2set.config.texts import DataSettings
+from seq2set.config.schema import MODELS, PRESETS, Config, DataSettings, Metric
 
 __all__ = [
     "MODELS",

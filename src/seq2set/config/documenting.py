@@ -7,10 +7,8 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from seq2set.config.assembling import preset_values
-from seq2set.config.base import Settings
-from seq2set.config.faults import leaves
-from seq2set.config.settings import PRESETS, Config
+from seq2set.config.loading import leaves, preset_values
+from seq2set.config.schema import PRESETS, Config, Settings
 
 _HEAD = """# Settings
 

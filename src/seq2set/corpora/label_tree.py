@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from seq2set.corpora.streams import NumberedLine, numbered_lines
-from seq2set.errors import CorpusError
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.readers.streams import NumberedLine, numbered_lines
 
 _ROOT = "Root"
 _ONE_CHILD = re.compile(r"\s*parent:\s*(\S+)\s+child:\s*(\S+)")

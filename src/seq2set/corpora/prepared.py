@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from seq2set.corpora.carving import SEED
-from seq2set.corpora.document import SPLITS, Document
+from seq2set.core.errors import CorpusError, UnknownNameError
+from seq2set.core.files import sha256_of
+from seq2set.corpora.carve import SEED
+from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.readers.parquet import open_parquet
-from seq2set.errors import CorpusError, UnknownNameError
-from seq2set.files import sha256_of
 
 FACTS = "corpus.json"
 """The file that says what a prepared corpus is."""

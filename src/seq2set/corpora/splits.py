@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from seq2set.corpora.carving import carve
-from seq2set.corpora.document import SPLITS
-from seq2set.corpora.stratification import stratify
-from seq2set.errors import InputError, UnknownNameError
+from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.corpora.carve import carve, stratify
+from seq2set.corpora.documents import SPLITS
 
 Method = Literal["given", "random", "grouped", "stratified"]
 METHODS: tuple[str, ...] = get_args(Method)

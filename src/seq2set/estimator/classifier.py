@@ -12,18 +12,17 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from seq2set.bundle import read_seen, save_model
-from seq2set.cards import model_card
-from seq2set.errors import ModelFolderError
+from seq2set.core.errors import ModelFolderError
+from seq2set.core.progress import Silent, Telling
 from seq2set.estimator.fitting import Trained, trained
 from seq2set.estimator.inputs import EstimatorInputError, Form, targets_of, texts_of
 from seq2set.estimator.settings import changed_settings, configured, plain
-from seq2set.estimator.telling import Telling
-from seq2set.evaluation import evaluate_tagger, indicator
-from seq2set.predictions import Request, Scores
-from seq2set.predictor import BATCH, Predictor
-from seq2set.progress import Silent
-from seq2set.tagger import Examples
+from seq2set.evaluation.measure import evaluate_tagger, indicator
+from seq2set.inference.model_card import model_card
+from seq2set.inference.model_folder import read_seen, save_model
+from seq2set.inference.predictor import BATCH, Predictor
+from seq2set.models.predictions import Request, Scores
+from seq2set.models.tagger import Examples
 
 Labelling = list[tuple[Any, ...]] | npt.NDArray[np.int64] | csr_matrix
 """Label sets, or a matrix of zeros and ones: the form that `fit` was given."""

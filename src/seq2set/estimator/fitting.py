@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seq2set.config import Config
-from seq2set.corpora.carving import SEED, carve_documents
-from seq2set.errors import StoppedError
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import StoppedError
+from seq2set.core.progress import Progress
+from seq2set.corpora.carve import SEED, carve_documents
+from seq2set.corpora.seen_texts import SeenTexts
 from seq2set.estimator.inputs import EstimatorInputError
 from seq2set.models.registry import training_of
-from seq2set.progress import Progress
-from seq2set.runs import RunFolder
-from seq2set.seen_texts import SeenTexts
-from seq2set.tagger import Examples, Tagger, fingerprint_of
-from seq2set.workflows import Origin, training_facts
+from seq2set.models.tagger import Examples, Tagger, fingerprint_of
+from seq2set.workflows.train import Origin, training_facts
 
 
 class Trained(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, issparse
 
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
 
 
 class EstimatorInputError(InputError, ValueError):

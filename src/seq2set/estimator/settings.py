@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from seq2set.config import Config, build_config, merged, nested, validated
-from seq2set.config.faults import leaves
+from seq2set.config.loading import leaves
 from seq2set.estimator.inputs import EstimatorInputError
 
 _OWN_PARAMETERS = {"model": "model", "preset": "preset", "seed": "random_state", "threads": "threads"}

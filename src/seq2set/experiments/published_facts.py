@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Any
 
 from seq2set.config import build_config
-from seq2set.config.reading import reads
-from seq2set.experiments.lineup import title_of
-from seq2set.experiments.uncorrelated import order_remark
+from seq2set.config.catalog import reads
+from seq2set.experiments.model_names import title_of
+from seq2set.experiments.studies.uncorrelated import order_remark
 
 
 def published_facts(values: dict[str, Any]) -> str:

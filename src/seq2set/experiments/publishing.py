@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import seq2set
-from seq2set.errors import InputError, Seq2SetError
-from seq2set.experiments.answers import Answers
-from seq2set.experiments.cells import ANSWERS
-from seq2set.experiments.published_cells import publish_cell
+from seq2set.core.errors import InputError, Seq2SetError
+from seq2set.core.files import sha256_of, write_json, write_text
+from seq2set.experiments.cells.cell import ANSWERS
+from seq2set.experiments.cells.predictions import Answers
+from seq2set.experiments.cells.published import publish_cell
 from seq2set.experiments.results_readme import results_readme
-from seq2set.files import sha256_of, write_json, write_text
 
 README = "README.md"
 

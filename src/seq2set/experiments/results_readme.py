@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seq2set.experiments import EXPERIMENTS
 from seq2set.experiments.published_facts import published_facts
-from seq2set.experiments.registry import EXPERIMENTS
 
 HEAD = """# Results
 

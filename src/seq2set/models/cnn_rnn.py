@@ -20,12 +20,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from seq2set.models.decoders import DecoderSizes, new_decoder
-from seq2set.models.reading import DecoderReading, Network
-from seq2set.models.windows import Windows
-from seq2set.nn.convolution import ConvolutionalEncoder
+from seq2set.models.network_output import DecoderReading, DecoderSizes, Network, new_decoder
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import score_sequences
+from seq2set.nn.decoding.teacher_forcing import score_sequences
+from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
 
 POINTS = 8
 """At how many points of the way a slope is taken, when a label is explained."""

@@ -13,21 +13,29 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seq2set.baselines.linear import LinearScorer
-from seq2set.batching import collate
 from seq2set.config import Config
-from seq2set.errors import InputError
-from seq2set.evidence import heaviest_words
-from seq2set.features import TfidfFeatures
-from seq2set.models.building import build_network, has_prior
+from seq2set.core.errors import InputError
+from seq2set.labels.labels import Labels
+from seq2set.labels.rules import Rule
+from seq2set.models.linear import LinearScorer
+from seq2set.models.network_output import Network, Reading
+from seq2set.models.predictions import (
+    Evidence,
+    Inference,
+    Request,
+    decide,
+    deciding_rule,
+    heaviest_words,
+    withhold,
+)
 from seq2set.models.prior import PriorModel
-from seq2set.models.reading import Network, Reading
-from seq2set.models.searching import Found, hypotheses
-from seq2set.nn.symbols import Symbols
-from seq2set.predictions import Evidence, Inference, Request, decide, deciding_rule, withhold
-from seq2set.rules import Rule
-from seq2set.tagger import Parts
-from seq2set.vocabulary import UNK, Labels, Words
+from seq2set.models.seq2set import build_network, has_prior
+from seq2set.models.tagger import Parts
+from seq2set.nn.decoding.policy import Symbols
+from seq2set.nn.decoding.searches import Found, hypotheses
+from seq2set.text.batching import collate
+from seq2set.text.tfidf import TfidfFeatures
+from seq2set.text.vocabulary import UNK, Words
 
 WORDS_AT_A_TIME = 16_384
 """Bounds the memory of a batch, however long its texts are."""

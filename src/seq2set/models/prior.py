@@ -1,17 +1,44 @@
-"""The linear model behind the prior, in use: TF-IDF features and one classifier a label."""
+"""The linear model behind the prior, in use: TF-IDF features and one classifier a label.
+
+Trainings that follow one another in a process, as those of an experiment do, share their linear prior.
+
+It depends on the training documents and on a few settings, and takes a minute or more to fit. Nothing is kept
+outside of a block that asks for it, and in it the last prior only: it is large.
+
+Fitting the linear model behind the prior.
+
+Training documents are scored out of fold: a margin from a model that had seen the document would be too
+good, and the decoder would learn to trust it more than it deserves. So would a margin from a model that had
+seen others of its group; where documents have groups, each is in one fold.
+
+A classifier costs the same time and memory however rare its label is, and of a rare label there is little to
+learn. So only the most frequent labels have one; every other label has one margin for all documents, the one
+at which the calibrated probability is the label's share of the training documents.
+
+Shapes: N documents, F terms, L labels, K of them with a classifier.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from scipy.special import logit
 
-from seq2set.baselines.evidence import linear_shares
-from seq2set.baselines.linear import LinearScorer, Reals
-from seq2set.features import TfidfFeatures
+from seq2set.config import Config
+from seq2set.core.hardware import thread_count
+from seq2set.core.progress import Progress
+from seq2set.labels.calibration import Sigmoid, fit_sigmoid
+from seq2set.models.linear import LinearScorer, Reals, linear_shares
+from seq2set.models.linear_fitting import fit_linear
+from seq2set.text.tfidf import TfidfFeatures, encoded_blocks
+from seq2set.text.vocabulary import Words
 
 
 class PriorReading(NamedTuple):
@@ -44,3 +71,148 @@ class PriorModel:
         terms, classifiers = self.scorer.weights.shape
         weights = self.scorer.weights[:, label] if label < classifiers else np.zeros(terms, np.float32)
         return linear_shares(text, self.features, weights)
+
+
+_Prior = TypeVar("_Prior")
+
+_blocks: list[dict[str, Any]] = []
+"""What is kept, by a key that says what it was fitted on; one for each block that is open."""
+
+
+@contextmanager
+def priors_shared() -> Iterator[None]:
+    """Let trainings in the block that would fit the same prior fit it once."""
+    _blocks.append({})
+    try:
+        yield
+    finally:
+        _blocks.pop()
+
+
+def fitted_once(key: str, fit: Callable[[], _Prior]) -> _Prior:
+    """Fit a prior, or return the one that was fitted last where it has the same key."""
+    if not _blocks:
+        return fit()
+    kept = _blocks[-1]
+    if key not in kept:
+        kept.clear()
+        kept[key] = fit()
+    found: _Prior = kept[key]
+    return found
+
+
+class FittedPrior(NamedTuple):
+    """A prior, the margins (N, L) of its own training documents, out of fold, and what they mean."""
+
+    model: PriorModel
+    margins: Reals
+    sigmoid: Sigmoid
+
+
+class _Scored(NamedTuple):
+    """The classifiers of K labels, and the margins (N, K) of their training documents, out of fold."""
+
+    scorer: LinearScorer
+    margins: Reals
+
+
+def fit_prior(
+    config: Config,
+    words: Words,
+    texts: Sequence[str],
+    targets: csr_matrix,
+    progress: Progress,
+    groups: Sequence[str] | None = None,
+) -> FittedPrior:
+    """Fit the prior on all documents, and once more for each fold without its documents.
+
+    The columns of `targets` (N, L) are in descending frequency, as labels always are.
+    """
+    fold = fold_documents(config.prior.folds, len(texts), config.seed, groups)
+    key = _key(config, texts, targets, fold)
+    return fitted_once(key, lambda: _fit(config, words, texts, targets, fold, progress))
+
+
+def fold_documents(
+    folds: int, documents: int, seed: int, groups: Sequence[str] | None = None
+) -> npt.NDArray[np.int64]:
+    """Return the fold of each document: all as large as can be, and none with a part of a group."""
+    generator = np.random.default_rng(seed)
+    if groups is None or len(set(groups)) < 2:
+        return generator.permutation(documents) % min(folds, documents)
+    _, of_document, sizes = np.unique(np.array(groups), return_inverse=True, return_counts=True)
+    order = generator.permutation(len(sizes))
+    # The largest first, each to the smallest fold: what comes last evens the folds out.
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    fold, filled = np.zeros(len(sizes), np.int64), np.zeros(min(folds, len(sizes)), np.int64)
+    for group in order:
+        fold[group] = filled.argmin()
+        filled[fold[group]] += sizes[group]
+    return fold[of_document]
+
+
+def _key(config: Config, texts: Sequence[str], targets: csr_matrix, fold: npt.NDArray[np.int64]) -> str:
+    """Say in a few letters what a prior depends on."""
+    settings = config.model_dump_json(include={"text", "features", "linear", "prior", "seed"})
+    seen = hashlib.sha256(settings.encode())
+    for part in (targets.indptr, targets.indices, fold):
+        seen.update(part.astype(np.int64).tobytes())
+    for text in texts:
+        seen.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return seen.hexdigest()
+
+
+def _fit(
+    config: Config,
+    words: Words,
+    texts: Sequence[str],
+    targets: csr_matrix,
+    fold: npt.NDArray[np.int64],
+    progress: Progress,
+) -> FittedPrior:
+    encoded = list(encoded_blocks(words, texts))
+    features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
+    frequent = targets[:, : config.prior.labels]  # (N, L) -> (N, K)
+    scored = _fit_in_folds(config, features.transform_blocks(encoded), frequent, fold, progress)
+    sigmoid = fit_sigmoid(scored.margins, frequent.toarray())
+    constant = _constant_margins(targets[:, config.prior.labels :], sigmoid)  # (L - K,)
+    scorer = LinearScorer(scored.scorer.weights, np.concatenate([scored.scorer.bias, constant]))
+    everywhere = np.broadcast_to(constant, (len(texts), len(constant)))
+    return FittedPrior(PriorModel(features, scorer), np.hstack([scored.margins, everywhere]), sigmoid)
+
+
+def _fit_in_folds(
+    config: Config,
+    matrix: csr_matrix,
+    targets: csr_matrix,
+    fold: npt.NDArray[np.int64],
+    progress: Progress,
+) -> _Scored:
+    documents, labels = targets.shape
+    folds = int(fold.max()) + 1
+    margins = np.zeros(targets.shape, np.float32)
+    with progress.stage("linear prior", (folds + 1) * labels) as advance:
+
+        def fit(rows: npt.NDArray[np.intp]) -> LinearScorer:
+            return fit_linear(
+                matrix[rows],
+                targets[rows],
+                c=config.prior.c,
+                tolerance=config.linear.tolerance,
+                threads=thread_count(config.threads),
+                advance=advance,
+            )
+
+        for number in range(folds):
+            held = np.flatnonzero(fold == number)
+            margins[held] = fit(np.flatnonzero(fold != number)).margins(matrix[held])
+        return _Scored(fit(np.arange(documents)), margins)
+
+
+def _constant_margins(targets: csr_matrix, sigmoid: Sigmoid) -> Reals:
+    """Return the margin (L - K,) of each label whose probability is its share of the documents."""
+    documents = targets.shape[0]
+    times = np.asarray(targets.sum(axis=0)).ravel()
+    # Half a document more or less keeps the odds of a label that none, or all, of them have finite.
+    share = np.clip(times, 0.5, documents - 0.5) / documents
+    return np.asarray((logit(share) - sigmoid.offset) / sigmoid.slope, np.float32)

@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from seq2set.errors import UnknownNameError
-from seq2set.tagger import Tagger
+from seq2set.core.errors import UnknownNameError
+from seq2set.models.tagger import Tagger
 
 
 class Entry(NamedTuple):
@@ -21,43 +21,43 @@ class Entry(NamedTuple):
 ENTRIES = {
     "br": Entry(
         "Binary relevance: one linear classifier a label on TF-IDF features",
-        "seq2set.baselines.br:BinaryRelevance",
-        "seq2set.baselines.br_training:train_br",
+        "seq2set.models.br:BinaryRelevance",
+        "seq2set.models.br:train_br",
     ),
     "cc": Entry(
         "Classifier chains: linear classifiers on TF-IDF features, each of which sees the labels before it",
-        "seq2set.baselines.cc:ClassifierChains",
-        "seq2set.baselines.cc_training:train_cc",
+        "seq2set.models.cc:ClassifierChains",
+        "seq2set.models.cc:train_cc",
     ),
     "lp": Entry(
         "Label powerset: one linear classifier a label combination on TF-IDF features",
-        "seq2set.baselines.lp:LabelPowerset",
-        "seq2set.baselines.lp_training:train_lp",
+        "seq2set.models.lp:LabelPowerset",
+        "seq2set.models.lp:train_lp",
     ),
     "cnn": Entry(
         "CNN: convolution of several widths over the words, and one sigmoid a label",
         "seq2set.models.neural:NeuralTagger",
-        "seq2set.training.networks:train_network",
+        "seq2set.training.train_network:train_network",
     ),
     "cnn-rnn": Entry(
         "CNN-RNN: convolution over the words starts a recurrent network that gives one label after another",
         "seq2set.models.neural:NeuralTagger",
-        "seq2set.training.networks:train_network",
+        "seq2set.training.train_network:train_network",
     ),
     "seq2seq": Entry(
         "Seq2Seq (SGM): an encoder and an attention decoder trained by likelihood on ordered labels",
         "seq2set.models.neural:NeuralTagger",
-        "seq2set.training.networks:train_network",
+        "seq2set.training.train_network:train_network",
     ),
     "seq2set": Entry(
         "Seq2Set: an encoder, a sequence decoder, and a set decoder trained by self-critical policy gradient",
         "seq2set.models.neural:NeuralTagger",
-        "seq2set.training.networks:train_network",
+        "seq2set.training.train_network:train_network",
     ),
     "seq2set-simp": Entry(
         "Seq2Set, simplified: an encoder and a set decoder trained by self-critical policy gradient",
         "seq2set.models.neural:NeuralTagger",
-        "seq2set.training.networks:train_network",
+        "seq2set.training.train_network:train_network",
     ),
 }
 

@@ -1,4 +1,16 @@
-"""The decoder: an LSTM that emits one label a step and attends to one source (D1) or to two (D2).
+"""The global embedding of the SGM model: a decoder's next input tells of all labels that were likely.
+
+    e = e(y_t)                           the embedding of the label that was emitted
+    a = sum_i p_i e_i                    the mean embedding under the distribution p that emitted it
+    H = sigmoid(W_1 e + W_2 a)           the transform gate
+    g = (1 - H) * e + H * a              what the LSTM reads in the place of e
+
+so that a label emitted wrongly does not mislead the steps after it that much. The gate is a sigmoid, as in
+the authors' program; their paper writes it without one.
+
+Letters: B documents, K hypotheses a document, E numbers a label vector.
+
+The decoder: an LSTM that emits one label a step and attends to one source (D1) or to two (D2).
 
 Time follows the paper's indices. `s_0` comes from the encoder's last states through a learned layer for each
 decoder layer, and `y_0` is `bos`. From then on
@@ -27,9 +39,21 @@ import torch
 from torch import Tensor, nn
 
 from seq2set.nn.attention import AdditiveAttention, Memory, Source
-from seq2set.nn.decoding.policy import masked_log_probs, with_emitted
-from seq2set.nn.feedback import GlobalEmbedding
-from seq2set.nn.symbols import Symbols
+from seq2set.nn.decoding.policy import Symbols, masked_log_probs, with_emitted
+
+
+class GlobalEmbedding(nn.Module):
+    """The gate between the emitted label's embedding and the mean of all."""
+
+    def __init__(self, size: int):
+        super().__init__()
+        self.W_1 = nn.Linear(size, size, bias=False)
+        self.W_2 = nn.Linear(size, size, bias=False)
+
+    def forward(self, label: Tensor, mean: Tensor) -> Tensor:
+        """Mix the emitted labels' embeddings and the mean ones, (B, K, E) both."""
+        gate = torch.sigmoid(self.W_1(label) + self.W_2(mean))  # (B, K, E)
+        return label + gate * (mean - label)
 
 
 class DecoderState(NamedTuple):

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from seq2set import metrics
-from seq2set.errors import UnknownNameError
+from seq2set.core.errors import UnknownNameError
+from seq2set.labels import metrics
 
 Reward = Callable[[Tensor, Tensor], Tensor]
 

@@ -1,31 +1,50 @@
-"""The app: routes, guards and a batcher around one model."""
+"""The page: the files in `page/`, each at an address of its own, so that nothing else can be read.
+
+The app: routes, guards and a batcher around one model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from fastapi import FastAPI
+from fastapi.responses import FileResponse
 
-from seq2set.server import (
-    routes_batch,
-    routes_feedback,
-    routes_health,
-    routes_model,
-    routes_predict,
-)
-from seq2set.server.answering import Answerer
+from seq2set.server.answers import Answerer
 from seq2set.server.batching import DynamicBatcher
-from seq2set.server.bodies import BodyGuard
 from seq2set.server.errors import handle_errors
-from seq2set.server.feedback import FeedbackStore
-from seq2set.server.guards import AccessGuard, KeyGuard
-from seq2set.server.label_rows import label_rows
+from seq2set.server.feedback_store import FeedbackStore
+from seq2set.server.limits import AccessGuard, BodyGuard, KeyGuard
 from seq2set.server.metrics import ServerMetrics
-from seq2set.server.opening import ServedModel
-from seq2set.server.page_files import add_page
-from seq2set.server.service import Service
+from seq2set.server.routes import batch as routes_batch
+from seq2set.server.routes import feedback as routes_feedback
+from seq2set.server.routes import health as routes_health
+from seq2set.server.routes import model as routes_model
+from seq2set.server.routes import predict as routes_predict
+from seq2set.server.service import ServedModel, Service, label_rows
 from seq2set.server.settings import ServeSettings
+
+PAGE = Path(__file__).parent / "page"
+INDEX = "index.html"
+
+
+def add_page(app: FastAPI, folder: Path = PAGE) -> None:
+    """Serve the files of a folder, if it is there, and its index at `/`."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            _add_file(app, f"/{path.relative_to(folder).as_posix()}", path)
+    if (folder / INDEX).is_file():
+        _add_file(app, "/", folder / INDEX)
+
+
+def _add_file(app: FastAPI, address: str, path: Path) -> None:
+    async def file() -> FileResponse:
+        return FileResponse(path)
+
+    app.api_route(address, methods=["GET", "HEAD"], include_in_schema=False)(file)
+
 
 API_VERSION = "1.0.0"
 """The version of the API; the first number stands in its addresses."""

@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from seq2set.errors import Seq2SetError
-from seq2set.server.answering import Answer, Ask
+from seq2set.core.errors import Seq2SetError
+from seq2set.server.answers import Answer, Ask
 from seq2set.server.errors import busy, unavailable
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.settings import ServeSettings

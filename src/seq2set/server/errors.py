@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as PlainHTTPException
 from starlette.requests import ClientDisconnect
 
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
 
 LEFT = 499
 """The status, seen in the log only, of a request whose client left before the answer."""

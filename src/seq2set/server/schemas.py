@@ -1,4 +1,7 @@
-"""What goes in and what comes out, as the OpenAPI description shows it."""
+"""What goes in and what comes out, as the OpenAPI description shows it.
+
+The model's answers in the form of the API.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from seq2set.predictions import Request
-from seq2set.server.answering import Ask
+from seq2set.models.predictions import Request, Suggestion
+from seq2set.server.answers import Answer, Ask
 
 Search = Literal["beam", "greedy", "marginal", "set-beam"]
 
@@ -257,3 +260,32 @@ class ErrorAnswer(BaseModel):
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the errors that a route may answer with."""
     return {status: {"model": ErrorAnswer} for status in statuses}
+
+
+_DIGITS = 6
+
+
+def text_answer(answer: Answer, *, explain: bool) -> TextAnswer:
+    """Spell an answer out."""
+    labels = [
+        LabelAnswer(label=one.label, score=round(one.score, _DIGITS), evidence=_evidence(one, explain))
+        for one in answer.labels
+    ]
+    if answer.candidates is None:
+        return TextAnswer(labels=labels, note=answer.note)
+    candidates = [
+        CandidateAnswer(
+            label=one.label, score=round(one.score, _DIGITS), evidence=_evidence(one, explain), given=given
+        )
+        for one, given in answer.candidates
+    ]
+    return TextAnswer(labels=labels, candidates=candidates, note=answer.note)
+
+
+def _evidence(suggestion: Suggestion, explain: bool) -> list[EvidenceAnswer] | None:
+    if not explain:
+        return None
+    return [
+        EvidenceAnswer(word=word.word, start=word.start, end=word.end, weight=round(word.weight, _DIGITS))
+        for word in suggestion.evidence
+    ]

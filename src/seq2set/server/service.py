@@ -1,21 +1,55 @@
-"""What the routes share: the model, its batcher, and where feedback goes."""
+"""The model that a server serves, with what it says about itself.
+
+What the routes share: the model, its batcher, and where feedback goes.
+
+What is known of each label of a model, and the search for labels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from fastapi import Request
 
-from seq2set.server.answering import Answerer
+from seq2set.inference.model_folder import CARD, MANIFEST, TENSORS, model_folder
+from seq2set.inference.predictor import Predictor
+from seq2set.labels.rules import Rule
+from seq2set.server.answers import Answerer
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError, busy
-from seq2set.server.feedback import FeedbackStore
+from seq2set.server.feedback_store import FeedbackStore
 from seq2set.server.metrics import ServerMetrics
-from seq2set.server.opening import ServedModel
 from seq2set.server.schemas import LabelRow
 from seq2set.server.settings import ServeSettings
+
+
+class ServedModel(NamedTuple):
+    """A model opened for use, the name of its kind, its card and its manifest."""
+
+    predictor: Predictor
+    kind: str
+    card: str
+    manifest: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """A short text that differs where the model's numbers differ."""
+        recorded = self.manifest["files"][TENSORS]
+        return str(recorded["sha256"])[:16]
+
+
+def open_served(path: Path) -> ServedModel:
+    """Open a run or a model folder, checked against its manifest."""
+    folder = model_folder(path)
+    predictor = Predictor.open(folder)
+    kind = predictor.tagger.parts().config.model
+    card = (folder / CARD).read_text(encoding="utf-8")
+    return ServedModel(predictor, kind, card, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
 
 
 @dataclass
@@ -54,3 +88,36 @@ def service_of(request: Request) -> Service:
     service = request.app.state.service
     assert isinstance(service, Service)
     return service
+
+
+_FIGURES = ("precision", "recall", "f1", "support")
+
+
+def label_rows(model: ServedModel) -> list[LabelRow]:
+    """Return a row a label, the most frequent first."""
+    tagger = model.predictor.tagger
+    known = known_figures(model.predictor.about)
+    thresholds = _thresholds(tagger.rule, len(tagger.labels))
+    rows = zip(tagger.labels.names, tagger.labels.frequencies, thresholds, strict=True)
+    return [
+        LabelRow(label=label, frequency=frequency, threshold=threshold, **known.get(label, {}))
+        for label, frequency, threshold in rows
+    ]
+
+
+def known_figures(about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return each label's figures on the validation split; nothing where training did not keep them."""
+    return {row["label"]: {name: row.get(name) for name in _FIGURES} for row in about.get("per_label", ())}
+
+
+def matching(rows: Sequence[LabelRow], query: str) -> list[LabelRow]:
+    """Find the labels that hold the query, whatever its case; those that begin with it come first."""
+    wanted = query.strip().casefold()
+    found = [row for row in rows if wanted in row.label.casefold()]
+    return sorted(found, key=lambda row: not row.label.casefold().startswith(wanted))
+
+
+def _thresholds(rule: Rule, labels: int) -> Sequence[float | None]:
+    if rule.kind == "top-k":
+        return [None] * labels
+    return rule.thresholds if rule.kind == "per-label" else rule.thresholds * labels

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
 
 KEY_VARIABLE = "SEQ2SET_API_KEY"
 """The environment variable that holds the key which clients must send; without it none is asked for."""

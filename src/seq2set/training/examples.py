@@ -13,13 +13,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from seq2set.batching import collate
 from seq2set.config import Config
-from seq2set.label_order import ordered, ranks
+from seq2set.labels.labels import Labels, ordered, ranks
 from seq2set.models.neural import count_longer, limited
-from seq2set.nn.symbols import Symbols
-from seq2set.tagger import Examples
-from seq2set.vocabulary import Labels, Words
+from seq2set.models.tagger import Examples
+from seq2set.nn.decoding.policy import Symbols
+from seq2set.text.batching import collate
+from seq2set.text.vocabulary import Words
 
 Ints = npt.NDArray[np.int64]
 

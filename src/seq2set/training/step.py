@@ -12,16 +12,21 @@ import torch
 from torch import Tensor, nn
 
 from seq2set.config import Config
-from seq2set.errors import ConfigError
-from seq2set.models.building import SET_MODELS
-from seq2set.models.network import Policies
-from seq2set.models.reading import Network, Reading, ordered_likelihood
+from seq2set.core.errors import ConfigError
+from seq2set.models.network_output import Network, Reading, ordered_likelihood
+from seq2set.models.seq2set import SET_MODELS, Policies
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import Rollout, greedy, order_free, sample
-from seq2set.objectives.likelihood import negative_log_likelihood
+from seq2set.nn.decoding.rollout import Rollout
+from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.teacher_forcing import order_free
+from seq2set.objectives.losses import (
+    leave_one_out,
+    mixed_loss,
+    negative_log_likelihood,
+    self_critical,
+    total_loss,
+)
 from seq2set.objectives.rewards import Reward, RunningF1, reward_named, sums_of
-from seq2set.objectives.self_critical import leave_one_out, self_critical
-from seq2set.objectives.total import mixed_loss, total_loss
 from seq2set.training.examples import TrainingBatch
 
 SAME_REWARD = 1e-6

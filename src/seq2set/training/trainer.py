@@ -1,4 +1,9 @@
-"""The loop: the only one, for all networks, phases and devices.
+"""Random numbers that depend on the seed, the update and the process alone.
+
+A resumed run thus draws the numbers that the uninterrupted one would have drawn, on any device and in any
+number of processes, without a stored state.
+
+The loop: the only one, for all networks, phases and devices.
 
 A run is a list of phases. Every so many updates it looks at the validation split, keeps the best weights and
 writes a checkpoint; a phase begins from the best weights of the one before. A run that was killed at any
@@ -19,15 +24,16 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from seq2set.batching import length_buckets, shard
-from seq2set.errors import StoppedError, WorkError
-from seq2set.files import copy_file, write_json
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import StoppedError, WorkError
+from seq2set.core.files import copy_file, write_json
+from seq2set.core.processes import Interruption
+from seq2set.core.progress import Progress
 from seq2set.objectives.rewards import RunningF1
-from seq2set.progress import Progress
-from seq2set.runs import RunFolder
-from seq2set.training.averaging import AveragedWeights
+from seq2set.text.batching import length_buckets, shard
 from seq2set.training.checkpoint import (
     LAST,
+    AveragedWeights,
     Place,
     best_file,
     load_checkpoint,
@@ -37,10 +43,15 @@ from seq2set.training.checkpoint import (
     save_weights,
 )
 from seq2set.training.examples import EncodedExamples, Ints
-from seq2set.training.interruption import Interruption
-from seq2set.training.randomness import reseed
+from seq2set.training.history import Tally
 from seq2set.training.step import Phase, Step
-from seq2set.training.tally import Tally
+
+
+def reseed(sampling: torch.Generator, seed: int, update: int, process: int = 0) -> None:
+    """Set the global generators, which dropout uses, and the one that sequences are sampled with."""
+    left_out, drawn = np.random.SeedSequence([seed, update, process]).generate_state(2, np.uint32).tolist()
+    torch.manual_seed(left_out)
+    sampling.manual_seed(drawn)
 
 
 class PhasePlan(NamedTuple):

@@ -14,18 +14,19 @@ import torch
 from scipy.sparse import csr_matrix
 
 from seq2set.config import Config
-from seq2set.config.settings import SearchSettings
-from seq2set.metrics import Counts
+from seq2set.config.schema import SearchSettings
+from seq2set.labels.labels import Labels
+from seq2set.labels.metrics import Counts
+from seq2set.labels.thresholds import best_threshold
+from seq2set.models.network_output import Network, Reading
 from seq2set.models.neural import CELLS_AT_A_TIME, has_words
+from seq2set.models.predictions import Request, withhold, withhold_scores
 from seq2set.models.prior import PriorModel
-from seq2set.models.reading import Network, Reading
-from seq2set.models.searching import Found, hypotheses
-from seq2set.predictions import Request, withhold, withhold_scores
-from seq2set.tagger import Examples
-from seq2set.thresholds import best_threshold
+from seq2set.models.tagger import Examples
+from seq2set.nn.decoding.searches import Found, hypotheses
+from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
 from seq2set.training.step import Step
-from seq2set.vocabulary import Labels, Words
 
 VALIDATION_BATCH = 128
 """How many documents are searched together, at most."""

@@ -1,4 +1,6 @@
-"""Search spaces: which settings a study varies and between which values, read from TOML.
+"""One setting of a search space: a choice, or a range of whole or real numbers.
+
+Search spaces: which settings a study varies and between which values, read from TOML.
 
 ::
 
@@ -14,18 +16,138 @@ A number drawn for a setting that is a list becomes the list's one value. Faults
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import tomli_w
 
 from seq2set.config import Config, merged, nested, validated
-from seq2set.config.assembling import read_toml
-from seq2set.config.faults import leaves
-from seq2set.errors import ConfigError, nearest
-from seq2set.tuning.parameters import Parameter, parameter
+from seq2set.config.loading import leaves, read_toml
+from seq2set.core.errors import ConfigError, nearest
+
+KINDS = ("choice", "integer", "real")
+INSIDE = 0.38196601125
+"""Where in a range a value is tried besides the ends: a place that is hardly ever a whole number."""
+
+
+class Draws(Protocol):
+    """What draws values: optuna's trials do."""
+
+    def suggest_categorical(self, name: str, choices: Any) -> Any:
+        """Draw one of some choices."""
+
+    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int:
+        """Draw a whole number."""
+
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
+        """Draw a number."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Some values to choose from."""
+
+    name: str
+    values: tuple[Any, ...]
+
+    def draw(self, trial: Draws) -> Any:
+        """Draw a value; a list goes through the study's database as its JSON."""
+        shown = [json.dumps(value) if isinstance(value, list) else value for value in self.values]
+        return self.values[shown.index(trial.suggest_categorical(self.name, shown))]
+
+    def samples(self) -> tuple[Any, ...]:
+        """Return values by which to see whether the setting takes what may be drawn."""
+        return self.values
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Whole numbers from `low` to `high`, both included; by ratio where `log` is set."""
+
+    name: str
+    low: int
+    high: int
+    log: bool
+
+    def draw(self, trial: Draws) -> int:
+        """Draw a whole number."""
+        return trial.suggest_int(self.name, self.low, self.high, log=self.log)
+
+    def samples(self) -> tuple[int, ...]:
+        """Return values by which to see whether the setting takes what may be drawn."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
+class Reals:
+    """Numbers from `low` to `high`; by ratio where `log` is set."""
+
+    name: str
+    low: float
+    high: float
+    log: bool
+
+    def draw(self, trial: Draws) -> float:
+        """Draw a number."""
+        return trial.suggest_float(self.name, self.low, self.high, log=self.log)
+
+    def samples(self) -> tuple[float, ...]:
+        """Return values by which to see whether the setting takes what may be drawn."""
+        return self.low, self.low + INSIDE * (self.high - self.low), self.high
+
+
+Parameter = Choice | Integers | Reals
+
+
+def parameter(name: str, table: Any) -> Parameter:
+    """Read one setting of a space, or raise what is wrong with it."""
+    kind = _kind(name, table)
+    log = table.get("log", False)
+    if not isinstance(log, bool) or (log and kind == "choice"):
+        raise ConfigError([f"{name}.log is {log}; it must be true or false, and stands with ranges only"])
+    if kind == "choice":
+        return Choice(name, _choices(name, table[kind]))
+    low, high = _ends(name, kind, table[kind])
+    if log and low <= 0:
+        raise ConfigError([f"{name}.log is true and the range begins at {low}; it must begin above 0"])
+    return Integers(name, low, high, log) if kind == "integer" else Reals(name, float(low), float(high), log)
+
+
+def _kind(name: str, table: Any) -> str:
+    if not isinstance(table, Mapping):
+        raise ConfigError([f"{name} is {table}; it must be a table, such as {{ choice = [1, 2] }}"])
+    unknown = [key for key in table if key not in (*KINDS, "log")]
+    if unknown:
+        faults = [f"{name}.{key} is not known in a search space{nearest(key, KINDS)}" for key in unknown]
+        raise ConfigError([f"{fault}; known are: choice, integer, real and log" for fault in faults])
+    kinds = [kind for kind in KINDS if kind in table]
+    if len(kinds) != 1:
+        raise ConfigError(
+            [f"{name} has {' and '.join(kinds) or 'no values'}; it must have one of {', '.join(KINDS)}"]
+        )
+    return kinds[0]
+
+
+def _choices(name: str, values: Any) -> tuple[Any, ...]:
+    if not isinstance(values, list) or not values:
+        raise ConfigError([f"{name}.choice is {values}; it must be a list of at least one value"])
+    return tuple(values)
+
+
+def _ends(name: str, kind: str, ends: Any) -> tuple[Any, Any]:
+    numbers = int if kind == "integer" else (int, float)
+    right = isinstance(ends, list) and len(ends) == 2
+    right = right and all(isinstance(end, numbers) and not isinstance(end, bool) for end in ends)
+    if not right or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
+        whole = "whole " if kind == "integer" else ""
+        raise ConfigError([f"{name}.{kind} is {ends}; it must be two {whole}numbers, the lower one first"])
+    return ends[0], ends[1]
+
 
 FIXED = ("data", "decision.metric", "model", "preset", "seed", "threads")
 """What all trials of a study have in common, so that their values can be compared."""
@@ -44,7 +166,7 @@ class Space(NamedTuple):
 
 def shipped_space(config: Config) -> Space:
     """Return the space that comes with this package for the model of the settings."""
-    with resources.as_file(resources.files("seq2set.spaces").joinpath(f"{config.model}.toml")) as path:
+    with resources.as_file(resources.files("seq2set.config.spaces").joinpath(f"{config.model}.toml")) as path:
         return read_space(path, config)
 
 

@@ -9,12 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-from seq2set.errors import WorkError
-from seq2set.hardware import core_count
-from seq2set.locking import held
+from seq2set.core.errors import WorkError
+from seq2set.core.files import held
+from seq2set.core.hardware import core_count
+from seq2set.core.processes import worker_environment
 from seq2set.tuning.study import StudyFolder
-from seq2set.tuning.worker import Plan, Tell
-from seq2set.workers import worker_environment
+from seq2set.tuning.trials import Plan, Tell
 
 POLL_SECONDS = 0.5
 ORPHAN_SECONDS = 30
@@ -46,7 +46,7 @@ def await_workers(folder: StudyFolder) -> None:
 
 def _started(folder: StudyFolder, plan: Plan, threads: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
     numbers = (plan.trials, threads, *plan.stopped)
-    command = [sys.executable, "-m", "seq2set.tuning.worker", str(folder.path), *map(str, numbers)]
+    command = [sys.executable, "-m", "seq2set.tuning.trials", str(folder.path), *map(str, numbers)]
     # A session of its own keeps the terminal's Ctrl-C from it, which would come on top of the closed pipe.
     return subprocess.Popen(  # noqa: S603 (this very program)
         command,

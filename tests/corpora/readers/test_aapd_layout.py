@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.corpora.document import Document
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers import read_documents
 from seq2set.corpora.readers.aapd import aapd_files, is_aapd, read_aapd
-from seq2set.corpora.reading import read_documents
-from seq2set.errors import CorpusError
 
 
 def folder_with(path: Path, **files: str) -> Path:

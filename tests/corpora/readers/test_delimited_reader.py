@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.reading import ReadOptions, read_documents
-from seq2set.errors import CorpusError, InputError
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers import ReadOptions, read_documents
 
 
 def read(path: Path, content: str, **options: str) -> list[Document]:

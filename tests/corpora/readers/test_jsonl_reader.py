@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from seq2set.corpora.document import Document
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers import ReadOptions, read_documents
 from seq2set.corpora.readers.jsonl import read_objects
-from seq2set.corpora.reading import ReadOptions, read_documents
-from seq2set.errors import CorpusError
 
 
 def read(path: Path, *objects: Any, **options: str) -> list[Document]:

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.reading import ReadOptions, read_documents
-from seq2set.errors import CorpusError
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers import ReadOptions, read_documents
 
 
 def read(path: Path, columns: dict[str, Any], **options: str) -> list[Document]:

@@ -2,12 +2,11 @@ import lzma
 
 import pytest
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.known import prepare_source
-from seq2set.corpora.sources.aapd import AAPD, ARXIV2026
-from seq2set.corpora.sources.aapd_figures import KNOWN, Figures, Tally, differences, recognise
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.errors import CorpusError, InputError
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.open_corpus import prepare_source
+from seq2set.corpora.sources.aapd import AAPD, ARXIV2026, KNOWN, Figures, Tally, differences, recognise
+from seq2set.corpora.sources.source import SourceOptions
 
 LINES = {
     "train": [("one two three", "cs.AI cs.LG cs.AI"), ("four", "cs.LG")],

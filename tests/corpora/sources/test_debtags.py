@@ -6,13 +6,12 @@ import os
 import pyarrow as pa
 import pytest
 
-from seq2set.corpora.document import SPLITS, Document
-from seq2set.corpora.known import prepare_source
-from seq2set.corpora.sources.debian_index import read_stanzas
-from seq2set.corpora.sources.debtags import DEBTAGS
-from seq2set.corpora.sources.options import SourceOptions
+from seq2set.core.errors import CorpusError, InputError, WorkError
+from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.open_corpus import prepare_source
+from seq2set.corpora.sources.debtags import DEBTAGS, read_stanzas
+from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, InputError, WorkError
 
 
 def stanza(name, tags="role::program", source=None, long=None):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.corpora.known import prepare_source
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.open_corpus import prepare_source
 from seq2set.corpora.sources.feedback import FEEDBACK
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.errors import CorpusError, InputError
-from seq2set.server.feedback import Feedback, FeedbackStore
+from seq2set.corpora.sources.source import SourceOptions
+from seq2set.server.feedback_store import Feedback, FeedbackStore
 
 
 def kept(path: Path, *said: Feedback) -> Path:

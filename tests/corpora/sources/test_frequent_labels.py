@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.sources.frequent import with_frequent_labels
-from seq2set.errors import CorpusError
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.sources.source import with_frequent_labels
 
 
 def documents(*label_sets):

@@ -3,12 +3,12 @@ import sys
 
 import pytest
 
-from seq2set.corpora.document import SPLITS, Document
-from seq2set.corpora.known import prepare_source
+from seq2set.core.errors import CorpusError, InputError, MissingExtraError
+from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.open_corpus import prepare_source
 from seq2set.corpora.sources.medline import FILE, MEDLINE, bundled_file, read_records
-from seq2set.corpora.sources.options import SourceOptions
+from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, InputError, MissingExtraError
 
 DOCTYPE = (
     '<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "http://nowhere.invalid/pubmed.dtd">'

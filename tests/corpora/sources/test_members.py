@@ -4,8 +4,8 @@ import tarfile
 
 import pytest
 
-from seq2set.corpora.sources.members import Member, decoded, is_archive, member_names, read_members
-from seq2set.errors import CorpusError, InputError
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.sources.archives import Member, decoded, is_archive, member_names, read_members
 
 
 def pack(path, files, mode="w:xz"):

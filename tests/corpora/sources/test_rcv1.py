@@ -4,14 +4,12 @@ import lzma
 
 import pytest
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.known import prepare_source
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.corpora.sources.rcv1 import RCV1
-from seq2set.corpora.sources.rcv1_json import split_in_name
-from seq2set.corpora.sources.rcv1_tokens import Topics, read_tokens
+from seq2set.core.errors import CorpusError, InputError, UnknownNameError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.open_corpus import prepare_source
+from seq2set.corpora.sources.rcv1 import RCV1, Topics, read_tokens, split_in_name
+from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, InputError, UnknownNameError
 
 TRAIN = ".I 2286\n.W\nrecov recov excit\nbring mexic\n\n.I 2287\n.W\nuruguay\n\n"
 TEST = ".I 26151\n.W\ntoken one\n\n"

@@ -5,13 +5,19 @@ from itertools import pairwise
 
 import pytest
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.corpora.sources.reuters import REUTERS
-from seq2set.corpora.sources.reuters_json import UNUSED, json_stories
-from seq2set.corpora.sources.reuters_sgml import Story, stories, tidy, title_and_body
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.sources.reuters import (
+    REUTERS,
+    UNUSED,
+    Story,
+    json_stories,
+    stories,
+    tidy,
+    title_and_body,
+)
+from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError, InputError
 
 
 def story(number, topics=("grain",), split="TRAIN", has="YES", text=None):

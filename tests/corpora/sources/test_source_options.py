@@ -1,9 +1,8 @@
 import pytest
 
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.corpora.sources.source import REMARKS, remark
+from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.corpora.sources.source import REMARKS, SourceOptions, remark
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import InputError, UnknownNameError
 
 
 def test_what_is_not_asked_for_stays_as_the_source_has_it():

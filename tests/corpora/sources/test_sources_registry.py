@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from seq2set.corpora.sources.registry import SOURCES, find_source
-from seq2set.errors import UnknownNameError
+from seq2set.core.errors import UnknownNameError
+from seq2set.corpora.sources import SOURCES, find_source
 
 
 def test_the_known_names_are_sorted():
@@ -36,8 +36,6 @@ def test_an_unknown_name_suggests_the_nearest():
 
 
 def test_sources_are_imported_when_they_are_asked_for():
-    code = (
-        "import sys, seq2set.corpora.sources.registry; print('seq2set.corpora.sources.rcv1' in sys.modules)"
-    )
+    code = "import sys, seq2set.corpora.sources; print('seq2set.corpora.sources.rcv1' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

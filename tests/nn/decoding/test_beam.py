@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import beam_search, greedy, score_sequences, set_beam_search
+from seq2set.nn.decoding.beam import beam_search, set_beam_search
+from seq2set.nn.decoding.searches import greedy
+from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 World = Callable[..., DecoderPolicy]
 

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import label_masks, sample, score_sequences
-from seq2set.nn.decoding.marginals import marginals
+from seq2set.nn.decoding.rollout import label_masks
+from seq2set.nn.decoding.searches import marginals, sample
+from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 World = Callable[..., DecoderPolicy]
 

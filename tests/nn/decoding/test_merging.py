@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from seq2set.nn.decoding.merging import Held, merged_scores
+from seq2set.nn.decoding.beam import Held, merged_scores
 
 TWO_ORDERS = torch.tensor([[[0.0, 0.27, 0.03, 0.1], [0.24, 0.0, 0.06, 0.2]]])
 """What (0,) and (1,) go on with: the labels 0, 1 and 2, or the end."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from seq2set.nn.decoding.rows import Rows, all_rows, regrouping
+from seq2set.nn.decoding.policy import Rows, all_rows, regrouping
 
 
 def test_live_hypotheses_move_together_and_find_their_places_again() -> None:

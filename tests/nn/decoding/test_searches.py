@@ -9,19 +9,13 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import (
-    Hypotheses,
-    Rollout,
-    attention_along,
-    beam_search,
-    greedy,
-    rows,
-    sample,
-    score_sequences,
-    set_beam_search,
-)
+from seq2set.nn.decoding import policy as rows
+from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
+from seq2set.nn.decoding.rollout import Rollout
+from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
 
 World = Callable[..., DecoderPolicy]
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import order_free, score_sequences
+from seq2set.nn.decoding.teacher_forcing import order_free, score_sequences
 
 World = Callable[..., DecoderPolicy]
 

@@ -9,4 +9,66 @@
   fewer duplicates too (well-known corpora have some, and their splits are fixed), for duplicates in valid,
   and for near-duplicates, which may be texts of one pattern with different facts;
 - a **note** where something is worth knowing and may well be meant.
+
+All checks on one corpus, in one reading of it.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from seq2set.core.errors import InputError
+from seq2set.corpora.checks.check import LEVELS, Check, Finding, Row
+from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits
+from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
+from seq2set.corpora.checks.labels import Labels
+from seq2set.corpora.checks.near_duplicates import BATCH, NearDuplicates
+from seq2set.corpora.documents import SPLITS
+from seq2set.corpora.prepared import PreparedCorpus
+
+LEAST_SIMILARITY = 0.5
+"""Below this, texts on one subject would be called near-duplicates, and the search would take long."""
+
+
+def check_corpus(
+    corpus: PreparedCorpus,
+    *,
+    min_label_documents: int = 5,
+    near_duplicate: float = 0.9,
+    words_read: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Finding]:
+    """Find what would spoil a training run, the gravest first.
+
+    A label is rare below `min_label_documents` documents in train. Two texts are near-duplicates when
+    the Jaccard similarity of their runs of three words is `near_duplicate` or more. Texts of more than
+    `words_read` words are counted, since a network will not read their end.
+    `progress` is called with the number of documents read since its last call.
+    """
+    if min_label_documents < 1:
+        raise InputError(f"min_label_documents is {min_label_documents}; it must be >= 1")
+    if not LEAST_SIMILARITY <= near_duplicate <= 1:
+        raise InputError(f"near_duplicate is {near_duplicate:g}; it must lie in [{LEAST_SIMILARITY}, 1]")
+    checks = _checks(corpus, min_label_documents, near_duplicate, words_read)
+    for row in _rows(corpus, progress):
+        for check in checks:
+            check.see(row)
+    findings = [finding for check in checks for finding in check.findings()]
+    return sorted(findings, key=lambda finding: LEVELS.index(finding.level))
+
+
+def _checks(
+    corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float, words_read: int | None
+) -> list[Check]:
+    exact = ExactDuplicates()
+    near = NearDuplicates(corpus, exact, near_duplicate)
+    return [EmptySplits(), exact, near, Contents(words_read), Labels(min_label_documents), Damage()]
+
+
+def _rows(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> Iterator[Row]:
+    for split in SPLITS:
+        for batch in corpus.split(split).iter_batches(BATCH):
+            for document in batch:
+                yield Row(split, document, document.text.casefold().split())
+            if progress:
+                progress(len(batch))

@@ -1,12 +1,19 @@
-"""Documents that lack a text or lack labels."""
+"""Documents that lack a text or lack labels.
+
+Splits that hold nothing.
+
+Texts and labels that were damaged on their way: wrong encodings, control characters, left-over HTML.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from seq2set.corpora.checks.check import Row
-from seq2set.corpora.checks.finding import Finding, Tally, share_of
+from seq2set.corpora.checks.check import Finding, Level, Row, Tally, share_of
+from seq2set.corpora.documents import SPLITS
 
 TEXTLESS_SHARE = 0.05
 """Above this share of train without text, the wrong column was probably read."""
@@ -83,3 +90,135 @@ class Contents:
             why="where a label is missing rather than meant to be absent, a model learns to leave it out",
             todo="keep them if they truly have no labels; otherwise label them or remove them",
         )
+
+
+_WHY = {
+    "train": "a model has nothing to learn from",
+    "valid": "thresholds cannot be tuned and the best moment to stop training cannot be found",
+    "test": "the quality of a model cannot be measured",
+}
+
+
+class EmptySplits:
+    """Finds splits without a document."""
+
+    def __init__(self) -> None:
+        self._sizes: Counter[str] = Counter()
+
+    def see(self, row: Row) -> None:
+        """Take in one document."""
+        self._sizes[row.split] += 1
+
+    def findings(self) -> Iterator[Finding]:
+        """Tell which splits are empty."""
+        for split in SPLITS:
+            if not self._sizes[split]:
+                yield Finding(
+                    code="empty-split",
+                    level="error" if split == "train" else "warning",
+                    what=f"the {split} split has no documents",
+                    count=1,
+                    examples=(split,),
+                    why=_WHY[split],
+                    todo=f"prepare the corpus again and set aside documents for {split}",
+                )
+
+
+MARKUP_SHARE = 0.01
+"""Up to this share of documents, HTML may be what the documents are about; above it, it was left over."""
+
+# The bytes 80 to BF, which continue a character in UTF-8, as Latin-1 and Windows-1252 show them.
+_BYTES = [bytes([byte]) for byte in range(0x80, 0xC0)]
+_CONTINUED = "".join(byte.decode("latin-1") + byte.decode("cp1252", "ignore") for byte in _BYTES)
+# Only first bytes that do not end words of real languages in front of a quotation mark or a sign are
+# looked for: A with circumflex or tilde; a with circumflex, i with diaeresis and eth with two or three.
+_MOJIBAKE = re.compile(f"[ÂÃ][{_CONTINUED}]|[âï][{_CONTINUED}]{{2}}|ð[{_CONTINUED}]{{3}}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_TAGS = "a|abbr|b|blockquote|body|br|code|div|em|font|h[1-6]|head|hr|html|i|img|jats:[a-z]+|li|ol|p|pre"
+_TAGS += "|script|span|strong|style|sub|sup|table|tbody|td|th|thead|tr|tt|u|ul"
+# A lone `<B>` may be anything, a company's sign on the exchange for one; `</b>` and `<a href=` may not.
+_MARKUP = re.compile(
+    rf"</(?:{_TAGS})\s*>|<(?:br|hr)\s*/?>|<(?:{_TAGS})\s+[a-z:-]+\s*="
+    "|&(?:[a-z]{2,8}[1-4]?|#[0-9]{2,6}|#x[0-9a-f]{2,6});",
+    re.IGNORECASE,
+)
+
+
+class _Kind(NamedTuple):
+    pattern: re.Pattern[str]
+    what: str
+    why: str
+    todo: str
+
+
+_KINDS = {
+    "replacement-characters": _Kind(
+        re.compile("\ufffd"),
+        "documents hold the replacement character U+FFFD",
+        "letters were lost when the text was decoded, so words fall apart into unknown ones",
+        "read the source again with its true encoding (--encoding)",
+    ),
+    "mojibake": _Kind(
+        _MOJIBAKE,
+        "documents hold letters that look like UTF-8 read as another encoding",
+        "a word spelt in two ways is two words to a model",
+        "read the source again as UTF-8 (--encoding utf-8), or repair its texts",
+    ),
+    "control-characters": _Kind(
+        _CONTROL,
+        "documents hold control characters",
+        "they split or join words, and tools that read the corpus may stop at them",
+        "remove them from the source, or see whether it was read with its true encoding (--encoding)",
+    ),
+    "markup": _Kind(
+        _MARKUP,
+        "documents hold HTML tags or entities",
+        "the names of tags and entities become words, and entities cut words in two",
+        "turn HTML into plain text before preparing the corpus",
+    ),
+}
+
+
+class Damage:
+    """Finds damaged characters and left-over markup in texts and labels."""
+
+    def __init__(self) -> None:
+        self._tallies = {code: Tally() for code in _KINDS}
+        self._documents = 0
+
+    def see(self, row: Row) -> None:
+        """Take in one document."""
+        self._documents += 1
+        whole = "\n".join((row.document.text, *row.document.labels))
+        for code in _suspects(whole):
+            if _KINDS[code].pattern.search(whole):
+                self._tallies[code].add(row.document.id)
+
+    def findings(self) -> Iterator[Finding]:
+        """Tell how many documents are damaged in which way."""
+        for code, tally in self._tallies.items():
+            if tally.count:
+                kind = _KINDS[code]
+                yield Finding(
+                    code=code,
+                    level=self._level(code, tally.count),
+                    what=f"{share_of(tally.count, self._documents)} {kind.what}",
+                    count=tally.count,
+                    examples=tally.examples,
+                    why=kind.why,
+                    todo=kind.todo,
+                )
+
+    def _level(self, code: str, count: int) -> Level:
+        few = code == "markup" and count <= MARKUP_SHARE * self._documents
+        return "note" if few else "warning"
+
+
+def _suspects(text: str) -> Iterator[str]:
+    """Leave out patterns that cannot be there: most texts are ASCII and have no angle bracket."""
+    yield "control-characters"
+    if not text.isascii():
+        yield "replacement-characters"
+        yield "mojibake"
+    if "&" in text or "<" in text:
+        yield "markup"

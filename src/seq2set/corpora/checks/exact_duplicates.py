@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.corpora.checks.check import Row
-from seq2set.corpora.checks.finding import MOST_EXAMPLES, Finding, share_of
-from seq2set.corpora.document import SPLITS
+from seq2set.corpora.checks.check import MOST_EXAMPLES, Finding, Row, share_of
+from seq2set.corpora.documents import SPLITS
 
 TEST_SHARE = 0.01
 """Above this share of test documents that stand in train or valid, figures on test are wrong."""

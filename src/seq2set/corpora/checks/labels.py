@@ -10,10 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.corpora.checks.check import Row
-from seq2set.corpora.checks.finding import MOST_EXAMPLES, Finding, share_of
-from seq2set.corpora.label_table import LabelTable
-from seq2set.corpora.separators import overlooked_sign, shown_sign
+from seq2set.corpora.checks.check import MOST_EXAMPLES, Finding, Row, share_of
+from seq2set.corpora.documents import LabelTable
+from seq2set.corpora.readers.label_cells import overlooked_sign, shown_sign
 
 _Item = TypeVar("_Item")
 

@@ -11,10 +11,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from seq2set.corpora.document import Document
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.records import folded, tidied
-from seq2set.corpora.streams import COMPRESSIONS, numbered_lines
-from seq2set.errors import CorpusError
+from seq2set.corpora.readers.streams import COMPRESSIONS, numbered_lines
 
 _ENDINGS = {"train": ("train",), "valid": ("val", "valid"), "test": ("test",)}
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.readers.options import ReadOptions
-from seq2set.corpora.readers.records import Record, check_columns, document_from, tidied
-from seq2set.corpora.streams import numbered_lines
-from seq2set.errors import CorpusError
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers.records import ReadOptions, Record, check_columns, document_from, tidied
+from seq2set.corpora.readers.streams import numbered_lines
 
 # The largest limit that every platform's csv takes: texts may be far longer than its 128 KiB.
 _FIELD_LIMIT = 2**31 - 1

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.readers.options import ReadOptions
-from seq2set.corpora.readers.records import Record, document_from
-from seq2set.corpora.streams import NumberedLine, numbered_lines
-from seq2set.errors import CorpusError
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers.records import ReadOptions, Record, document_from
+from seq2set.corpora.readers.streams import NumberedLine, numbered_lines
 
 
 def read_jsonl(path: Path, options: ReadOptions) -> Iterator[Document]:

@@ -1,4 +1,12 @@
-"""The labels in one cell: a list, a list written out as text, or names with a sign between them."""
+"""The labels in one cell: a list, a list written out as text, or names with a sign between them.
+
+Labels that are really several, joined by a sign at which they were not split.
+
+A file whose labels stand as `a|b` reads without complaint where `;` is expected, and every combination is a
+label then: a model learns next to nothing, and nothing says why.
+
+What was met in the place of labels while a file was read, and the sentences that tell of it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +16,10 @@ import json
 import re
 import tokenize
 import warnings
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from seq2set.core.text_utils import shortened
 
 MISSING = frozenset(
     (
@@ -125,3 +137,94 @@ def _item(node: ast.expr) -> object:
 def _quoted(text: str) -> list[str]:
     tokens = tokenize.generate_tokens(io.StringIO(text.strip()).readline)
     return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
+
+
+SIGNS = ("|", ",", "\t")
+"""What people put between labels, besides `;`. A `/` more often leads from a label to a finer one."""
+
+
+def overlooked_sign(label_sets: Iterable[Collection[str]]) -> str | None:
+    """Return the sign at which labels should probably be split, or None.
+
+    No document has two labels then, and splitting leaves fewer labels than there are. Labels in brackets are
+    a list that could not be read: no sign would take the brackets off.
+    """
+    labels: set[str] = set()
+    for label_set in label_sets:
+        if len(label_set) > 1:
+            return None
+        labels.update(label_set)
+    if any(looks_like_list(label) or looks_broken(label) for label in labels):
+        return None
+    pieces = {sign: {piece.strip() for label in labels for piece in label.split(sign)} for sign in SIGNS}
+    sign = min(SIGNS, key=lambda one: len(pieces[one]))
+    return sign if len(pieces[sign]) < len(labels) else None
+
+
+def shown_sign(sign: str) -> str:
+    """Return a sign as it is written in a shell."""
+    return "$'\\t'" if sign == "\t" else f"'{sign}'"
+
+
+EXAMPLES, WIDTH = 5, 40
+
+
+@dataclass
+class Met:
+    """How often something was met, with the first few examples."""
+
+    count: int = 0
+    examples: dict[str, None] = field(default_factory=dict)
+
+    def add(self, value: object) -> None:
+        """Count a value."""
+        self.count += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.setdefault("null" if value is None else str(value).strip())
+
+    def shown(self) -> str:
+        """Return the examples as they may stand in a sentence."""
+        short = (shortened(example, WIDTH) for example in self.examples)
+        return ", ".join(f'"{one}"' if "'" in one else f"'{one}'" for one in short)
+
+
+@dataclass
+class LabelTally:
+    """Counts cells that hold something else than labels, or labels that were not easy to find."""
+
+    missing: Met = field(default_factory=Met)
+    """Values that stand for missing labels"""
+    bare: Met = field(default_factory=Met)
+    """Lists of words without quotation marks"""
+    broken: Met = field(default_factory=Met)
+    """Cells that look like lists and cannot be read as such"""
+    listed: int = 0
+    """Lists with a label that would stand for a missing one if it filled the cell"""
+
+    def sentences(self) -> list[str]:
+        """Say what was met; nothing where all cells were plain."""
+        said = [self._missing()] if self.missing.count else []
+        if self.bare.count:
+            verb = "is read as a list" if self.bare.count == 1 else "are read as lists"
+            said.append(f"{_cells(self.bare)} {verb} of words without quotation marks ({self.bare.shown()})")
+        if self.broken.count:
+            one = self.broken.count == 1
+            look, stand = ("looks like a list", "it is") if one else ("look like lists", "they are")
+            said.append(
+                f"{_cells(self.broken)} {look} and cannot be read as such ({self.broken.shown()}): {stand} "
+                "split at the separator like any other text, brackets and all; write ['a', 'b'] or a;b"
+            )
+        return said
+
+    def _missing(self) -> str:
+        values, are = ("value stands", "is") if self.missing.count == 1 else ("values stand", "are")
+        sentence = (
+            f"{self.missing.count:,} {values} for missing labels ({self.missing.shown()}) and {are} not read "
+            "as labels; data.keep_missing=true (--keep-missing) keeps them"
+        )
+        lists = "1 list" if self.listed == 1 else f"{self.listed:,} lists"
+        return sentence + (f"; 'NA' in {lists} is kept as a label" if self.listed else "")
+
+
+def _cells(met: Met) -> str:
+    return "1 label cell" if met.count == 1 else f"{met.count:,} label cells"

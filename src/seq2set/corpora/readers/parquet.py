@@ -10,11 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.readers.options import ReadOptions
-from seq2set.corpora.readers.records import Record, check_columns, document_from, wanted_columns
-from seq2set.corpora.streams import check_file
-from seq2set.errors import CorpusError
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers.records import ReadOptions, Record, check_columns, document_from, wanted_columns
+from seq2set.corpora.readers.streams import check_file
 
 _ROWS = 1024
 

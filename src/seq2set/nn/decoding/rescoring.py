@@ -21,7 +21,7 @@ from torch import Tensor
 
 from seq2set.nn.decoding.policy import Policy, S
 from seq2set.nn.decoding.rollout import Picked, Turn, gumbel_noise, roll_out
-from seq2set.nn.decoding.teaching import score_sequences
+from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 EXACT = 5
 """The largest set of which all orders are scored: 120 of them."""

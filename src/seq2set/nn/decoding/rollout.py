@@ -16,20 +16,22 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from seq2set.errors import InputError
+from seq2set.core.errors import InputError
 from seq2set.nn.attention import Source
 from seq2set.nn.decoding.policy import (
     Policy,
+    Rows,
     S,
+    Symbols,
+    all_rows,
     masked_log_probs,
     narrowed,
     nothing_emitted,
     opened,
+    regrouping,
     step_limit,
     with_emitted,
 )
-from seq2set.nn.decoding.rows import Rows, all_rows, regrouping
-from seq2set.nn.symbols import Symbols
 
 
 class Rollout(NamedTuple):

@@ -1,15 +1,56 @@
 """Greedy and sampled decoding.
 
 Letters: B documents, K samples a document.
+
+Each label's probability of being in the set, whatever its place: its marginal over sampled sequences.
+
+A label is emitted at most once, so that its marginal is the expected sum, over the steps, of its probability
+given the labels before. That sum is averaged over samples: the same mean as counting in how many samples the
+label occurs, but with far less noise, and different for labels that no sample happened to draw.
+
+All documents use the same random numbers, drawn from a seed, so that a document's marginals depend neither
+on its batch nor on the run.
+
+Letters: B documents, K samples a document, L labels.
+
+The searches by name, each giving scores for all labels and, where it has one, a sequence.
+
+- `greedy`: the likeliest label at each step; a label's score is the probability of its step.
+- `beam`: the likeliest of several sequences; a label's score is its share in all that were kept.
+- `set-beam`: the same over sets, in which the orders of a set count together: all of them for sets of up to
+  five labels, some drawn at random for larger ones.
+- `marginal`: no one sequence, but each label's probability over many sampled sets, for a threshold to decide.
+
+Letters: B texts, K hypotheses a text, S labels, L labels in all.
+
+Label sets that are too small for a request, filled up: the decoder goes on where it stopped.
+
+Letters: B texts, S labels, L labels in all.
 """
 
 from __future__ import annotations
 
-import torch
+from typing import NamedTuple
 
-from seq2set.errors import InputError
-from seq2set.nn.decoding.policy import Policy, S
-from seq2set.nn.decoding.rollout import Picked, Rollout, Turn, counted, roll_out, without_hypotheses
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from seq2set.config.schema import SearchSettings
+from seq2set.core.errors import InputError
+from seq2set.nn.decoder import DecoderPolicy
+from seq2set.nn.decoding.beam import WIDER, Hypotheses, beam_search, set_beam_search
+from seq2set.nn.decoding.policy import Policy, S, Symbols
+from seq2set.nn.decoding.rollout import (
+    Picked,
+    Rollout,
+    Turn,
+    counted,
+    gumbel_noise,
+    roll_out,
+    without_hypotheses,
+)
 
 
 def greedy(
@@ -51,3 +92,107 @@ def sample(
 
 def _likeliest(turn: Turn) -> Picked:
     return counted(turn, turn.log_probs.argmax(-1))
+
+
+@torch.no_grad()
+def marginals(policy: Policy[S], samples: int, *, seed: int = 1, max_steps: int | None = None) -> Tensor:
+    """Estimate each label's marginal (B, L) from `samples` sequences a document."""
+    generator = torch.Generator().manual_seed(seed)
+    sums = torch.zeros(policy.documents, samples, policy.labels, device=policy.device)
+
+    def draw(turn: Turn) -> Picked:
+        chances = turn.log_probs[..., :-1].exp().masked_fill(turn.finished[..., None], 0.0)
+        sums.index_put_((turn.documents[:, None], turn.hypotheses), chances, accumulate=True)
+        noise = gumbel_noise(samples, policy.labels + 1, generator).to(policy.device)
+        # The likeliest after Gumbel noise is a draw from the distribution itself.
+        return counted(turn, (turn.log_probs + noise[turn.hypotheses]).argmax(-1))
+
+    roll_out(policy, draw, hypotheses=samples, max_steps=max_steps)
+    return sums.mean(1).clamp(0, 1)
+
+
+Reals = npt.NDArray[np.float32]
+
+
+class Found(NamedTuple):
+    """What a search found for a batch of texts."""
+
+    scores: Reals
+    """(B, L) each in [0, 1]"""
+    sequences: list[npt.NDArray[np.intp]] | None
+    """Each text's labels in the order emitted; none where a threshold is to decide"""
+
+
+def hypotheses(name: str, settings: SearchSettings) -> int:
+    """Say how many hypotheses a search holds for each text."""
+    held = {"greedy": 1, "marginal": settings.samples, "set-beam": WIDER * settings.width}
+    return held.get(name, settings.width)
+
+
+def search(name: str, policy: DecoderPolicy, settings: SearchSettings, most: int | None = None) -> Found:
+    """Search the label sets of a batch of texts, sets of up to `most` labels."""
+    if name == "marginal":
+        sharp = policy.tempered(settings.temperature)
+        return Found(marginals(sharp, settings.samples, max_steps=most).cpu().numpy(), None)
+    if name == "greedy":
+        return _greedy(policy, most)
+    find = beam_search if name == "beam" else set_beam_search
+    return _best(find(policy, width=settings.width, max_steps=most), policy.labels)
+
+
+def _greedy(policy: DecoderPolicy, most: int | None) -> Found:
+    rollout = greedy(policy, max_steps=most)
+    steps = rollout.steps[:, : rollout.labels.shape[1]].exp()  # (B, S) without `eos`
+    scores = torch.zeros(len(steps), policy.labels + 3, device=steps.device)
+    scores = scores.scatter(1, rollout.labels, steps)[:, : policy.labels]
+    return Found(scores.cpu().numpy(), _sequences(rollout.labels, rollout.lengths))
+
+
+def _best(found: Hypotheses, labels: int) -> Found:
+    weights = torch.softmax(found.set_log_prob, -1)  # (B, K)
+    scores = (found.masks(labels) * weights[..., None]).sum(1)  # (B, L)
+    return Found(scores.clamp(0, 1).cpu().numpy(), _sequences(found.labels[:, 0], found.lengths[:, 0]))
+
+
+def _sequences(labels: Tensor, lengths: Tensor) -> list[npt.NDArray[np.intp]]:
+    rows = labels.cpu().numpy().astype(np.intp)
+    return [row[:length] for row, length in zip(rows, lengths.tolist(), strict=True)]
+
+
+_OPEN = -1
+
+
+def filled(policy: DecoderPolicy, found: Found, least: int) -> Found:
+    """Add to sequences of fewer than `least` labels those that the decoder likes best after them.
+
+    An added label scores the probability of its step, unless the search gave it more.
+    """
+    least = min(least, policy.labels)
+    if found.sequences is None or all(len(row) >= least for row in found.sequences):
+        return found
+    path = _path(found.sequences, least, Symbols(policy.labels)).to(policy.device)
+
+    def go_on(turn: Turn) -> Picked:
+        step = turn.emitted.sum(-1).clamp(max=path.shape[1] - 1)  # (B', 1)
+        wanted = path.index_select(0, turn.documents).gather(1, step)
+        likeliest = turn.log_probs[..., :-1].argmax(-1)
+        return counted(turn, torch.where(wanted == _OPEN, likeliest, wanted))
+
+    rollout = without_hypotheses(roll_out(policy, go_on))
+    rows = zip(rollout.labels.cpu().numpy(), rollout.steps.exp().cpu().numpy(), strict=True)
+    scores, sequences = found.scores.copy(), list(found.sequences)
+    for text, (labels, chances) in enumerate(rows):
+        new = slice(len(sequences[text]), max(least, len(sequences[text])))
+        np.maximum.at(scores[text], labels[new], chances[new])
+        sequences[text] = labels[: new.stop].astype(np.intp)
+    return Found(scores, sequences)
+
+
+def _path(sequences: list[npt.NDArray[np.intp]], least: int, symbols: Symbols) -> Tensor:
+    """Return what is to be emitted (B, S + 1): given labels, then any until there are enough, then `eos`."""
+    longest = max(least, *map(len, sequences))
+    path = np.full((len(sequences), longest + 1), symbols.eos)
+    path[:, :least] = _OPEN
+    for row, labels in zip(path, sequences, strict=True):
+        row[: len(labels)] = labels
+    return torch.from_numpy(path)

@@ -1,1 +1,0 @@
-"""The linear baselines; nothing here imports torch."""

@@ -1,0 +1,215 @@
+"""Wrong settings as sentences: the place, the value seen and what is allowed; all of them at once.
+
+Settings put together: presets, TOML files and `--set`, and written back as TOML.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from seq2set.config.catalog import reads
+from seq2set.config.schema import MODELS, PRESETS, Config, Settings
+from seq2set.core.errors import ConfigError, InputError, UnknownNameError, nearest
+from seq2set.core.files import write_text
+
+
+def validated(values: Mapping[str, Any], place: str = "") -> Config:
+    """Check plain values and return them as a `Config`, or raise every fault found."""
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        prefix = f"{place}: " if place else ""
+        raise ConfigError([prefix + fault for fault in _faults(error)]) from None
+
+
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Walk over a tree of settings, each with its full name."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _faults(error: ValidationError) -> list[str]:
+    """One sentence a setting; a union reports one error a branch, which are joined with "or"."""
+    seen: dict[str, ErrorDetails] = {}
+    allowed: dict[str, list[str]] = {}
+    for detail in _deepest(error.errors()):
+        name = ".".join(_setting_path(detail["loc"]))
+        seen.setdefault(name, detail)
+        allowed.setdefault(name, []).append(_allowed(detail))
+    return [_sentence(name, detail, allowed[name]) for name, detail in seen.items()]
+
+
+def _deepest(details: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Leave out what only follows from a fault further inside: a list too short without its bad value."""
+    places = [detail["loc"] for detail in details]
+    return [
+        detail
+        for detail in details
+        if not any(place[: len(detail["loc"])] == detail["loc"] != place for place in places)
+        or detail["type"] != "too_short"
+    ]
+
+
+def _setting_path(location: tuple[int | str, ...]) -> list[str]:
+    """Drop what pydantic adds to name the branch of a union, which is no setting of ours."""
+    path: list[str] = []
+    section: Any = Config
+    for part in location:
+        if isinstance(section, type) and issubclass(section, Settings):
+            path.append(str(part))
+            field = section.model_fields.get(str(part))
+            section = field.annotation if field else None
+        elif isinstance(part, int):
+            path.append(str(part))
+    return path
+
+
+def _sentence(name: str, detail: ErrorDetails, allowed: list[str]) -> str:
+    if detail["type"] == "extra_forbidden":
+        return f"{name} is not a setting{nearest(name, _setting_names())}"
+    return f"{name} is {_shown(detail['input'])}; it must {' or '.join(dict.fromkeys(allowed))}"
+
+
+def _setting_names() -> list[str]:
+    return [key for key, _ in leaves(Config().model_dump())] + [
+        key for key, field in Config.model_fields.items() if field.annotation in Settings.__subclasses__()
+    ]
+
+
+_LIMITS = {"greater_than_equal": ("ge", ">="), "greater_than": ("gt", ">")}
+_LIMITS |= {"less_than_equal": ("le", "<="), "less_than": ("lt", "<")}
+_KINDS = {"int": "be a whole number", "float": "be a number", "bool": "be true or false"}
+_KINDS |= {"string": "be a text", "tuple": "be a list", "model": "be a section of settings"}
+
+
+def _allowed(detail: ErrorDetails) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind in _LIMITS:
+        key, sign = _LIMITS[kind]
+        return f"be {sign} {context[key]:g}"
+    if kind == "literal_error":
+        return f"be {context['expected']}"
+    if kind == "too_short":
+        return f"hold at least {context['min_length']} value(s)"
+    if kind == "string_too_short":
+        return f"hold at least {context['min_length']} character(s)"
+    if kind == "finite_number":
+        return "be finite"
+    return _KINDS.get(kind.split("_")[0], detail["msg"])
+
+
+def _shown(value: Any) -> str:
+    text = f"'{value}'" if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def build_config(
+    *,
+    preset: str | None = None,
+    model: str | None = None,
+    file: Path | None = None,
+    assignments: Iterable[str] = (),
+) -> Config:
+    """Put settings together: the preset, then the file, then `--set` assignments, each over the last."""
+    from_file = read_toml(file) if file else {}
+    chosen = preset or str(from_file.get("preset", "compact"))
+    if chosen not in PRESETS:
+        raise UnknownNameError("preset", chosen, PRESETS)
+    if model is not None and model not in MODELS:
+        raise UnknownNameError("model", model, MODELS)
+    values = merged(preset_values(chosen), from_file)
+    for key, value in map(parse_assignment, assignments):
+        values = merged(values, nested(key, value))
+    values = merged(values, {"preset": chosen} | ({"model": model} if model else {}))
+    return validated(values, place=str(file) if file else "")
+
+
+def preset_values(name: str) -> dict[str, Any]:
+    """Return the settings that a preset changes."""
+    text = resources.files("seq2set.config.presets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file, or say in one sentence why it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"the settings file {path} does not exist") from None
+    except (IsADirectoryError, PermissionError, UnicodeDecodeError) as error:
+        raise InputError(f"the settings file {path} cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([f"{path} is not valid TOML: {error}"]) from None
+
+
+def write_toml(config: Config, path: Path) -> None:
+    """Write all settings, whole, as TOML."""
+    write_text(path, tomli_w.dumps(config.model_dump(mode="json")))
+
+
+def load_config(path: Path) -> Config:
+    """Read back what `write_toml` wrote."""
+    return validated(read_toml(path), place=str(path))
+
+
+def parse_assignment(assignment: str) -> tuple[str, Any]:
+    """Split `a.b=v`; the value is read as TOML where it is TOML, and as a string otherwise."""
+    key, equals, text = assignment.partition("=")
+    key, text = key.strip(), text.strip()
+    if not equals or not all(key.split(".")):
+        raise ConfigError([f"--set {assignment}: it must have the form section.name=value"])
+    try:
+        return key, tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, text
+
+
+def nested(key: str, value: Any) -> dict[str, Any]:
+    """Turn `a.b`, v into `{"a": {"b": v}}`."""
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    result: dict[str, Any] = value
+    return result
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one tree of settings over another."""
+    result = dict(base)
+    for key, value in over.items():
+        below = result.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        result[key] = merged(below, value) if both else value  # type: ignore[arg-type]
+    return result
+
+
+def changes(old: Config, new: Config) -> list[str]:
+    """List the settings that differ, each as `name: old -> new`; those that the model never reads do not."""
+    before, after = dict(leaves(old.model_dump())), dict(leaves(new.model_dump()))
+    read = [key for key in after if reads(old.model, key) or reads(new.model, key)]
+    return [f"{key}: {before[key]} -> {after[key]}" for key in read if before[key] != after[key]]
+
+
+def differ_only_in(sections: tuple[str, ...], one: Config, other: Config) -> bool:
+    """Say whether settings differ, and in nothing but these sections.
+
+    Settings that differ in nothing are not meant: whoever asks for both wants to see that they agree.
+    """
+    differences = changes(one, other)
+    return bool(differences) and all(difference.startswith(sections) for difference in differences)

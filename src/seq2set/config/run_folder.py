@@ -1,0 +1,173 @@
+"""The run folder: settings, history, checkpoints and the model of one training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seq2set.config import Config, changes, differ_only_in, load_config, write_toml
+from seq2set.config.catalog import reads
+from seq2set.config.provenance import (
+    RECORD,
+    Provenance,
+    read_provenance,
+    refuse_other_documents,
+    write_provenance,
+)
+from seq2set.core.errors import ConfigError, InputError
+from seq2set.core.files import output_errors, refuse_occupied, write_text
+
+Watch = Callable[[int, dict[str, Any]], None]
+"""Is told of every record of a run's history, with its number from 1; may raise to end the run."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where everything of one run lies."""
+
+    path: Path
+    watch: Watch | None = field(default=None, compare=False)
+
+    @property
+    def config(self) -> Path:
+        """The settings, as TOML."""
+        return self.path / "config.toml"
+
+    @property
+    def history(self) -> Path:
+        """What happened, one JSON object a line."""
+        return self.path / "history.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """What a stopped run goes on from."""
+        return self.path / "checkpoints"
+
+    @property
+    def beginning(self) -> Path:
+        """The checkpoint at which the last phase began, where there was a phase before it."""
+        return self.checkpoints / "beginning.safetensors"
+
+    @property
+    def model(self) -> Path:
+        """The finished model."""
+        return self.path / "model"
+
+    @classmethod
+    def start(
+        cls,
+        path: Path,
+        config: Config,
+        *,
+        provenance: Provenance | None = None,
+        resume: bool = False,
+        watch: Watch | None = None,
+    ) -> RunFolder:
+        """Begin a run in an empty folder, or go on with one whose settings and documents are the same."""
+        run = cls(path, watch)
+        if resume and run.config.is_file():
+            refuse_changes(path, run.config, config)
+            if provenance is not None:
+                run.check_documents(provenance)
+            # A line that a crash cut off would spoil the one that comes after it.
+            run.truncate(len(run.records()))
+        elif run.config.is_file():
+            raise InputError(
+                f"{path} holds a run already; pass --resume to go on with it, or name another folder"
+            )
+        elif not run._killed_while_it_began():
+            refuse_occupied(path)
+        with output_errors(path):
+            run.checkpoints.mkdir(parents=True, exist_ok=True)
+        if provenance is not None and not run.has_learnt():
+            write_provenance(path, provenance)
+        if not run.config.is_file():
+            write_toml(config, run.config)  # last: it says that the run has begun
+        return run
+
+    def check_documents(self, now: Provenance) -> None:
+        """Refuse to go on with documents other than those that the run was begun on.
+
+        Versions before recorded no documents. What a network of theirs has learnt is compared by its size
+        when it is read back; classifiers would fit any documents.
+        """
+        if (begun := read_provenance(self.path)) is not None:
+            refuse_other_documents(self.path, begun, now)
+        elif self.has_learnt() and not self.model.is_dir() and _is_linear(load_config(self.config)):
+            raise InputError(
+                f"{self.path} was begun by an earlier version, which did not record its documents, so that "
+                f"its classifiers cannot be compared with {now.corpus}; delete {self.path} or name another "
+                "--out"
+            )
+
+    def stands_on(self, documents: Provenance) -> bool:
+        """Say whether the run is known to have been begun on these documents."""
+        begun = read_provenance(self.path)
+        return begun is not None and begun.documents == documents.documents
+
+    def has_learnt(self) -> bool:
+        """Say whether there is anything in the folder that was learnt from documents."""
+        return self.model.is_dir() or self.history.is_file() or any(self.checkpoints.glob("*.safetensors"))
+
+    def _killed_while_it_began(self) -> bool:
+        """Say whether the folder holds what comes before the settings and nothing else."""
+        if not self.path.is_dir() or any(path.is_file() for path in self.checkpoints.rglob("*")):
+            return False
+        return all(path.name == "checkpoints" or RECORD in path.name for path in self.path.iterdir())
+
+    def differs_only_in(self, sections: tuple[str, ...], config: Config) -> bool:
+        """Say whether the run's settings differ from others, and in nothing but these sections."""
+        return self.config.is_file() and differ_only_in(sections, load_config(self.config), config)
+
+    def log(self, record: dict[str, Any]) -> None:
+        """Add a line to the history."""
+        with output_errors(self.history), self.history.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        if self.watch is not None:
+            self.watch(len(self.records()), record)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the history so far; a last line cut off by a crash is passed over."""
+        if not self.history.is_file():
+            return []
+        lines = self.history.read_text(encoding="utf-8").split("\n")
+        return [json.loads(line) for line in lines[:-1]]
+
+    def truncate(self, count: int) -> None:
+        """Keep the first `count` records of the history."""
+        if self.history.is_file():
+            text = self.history.read_text(encoding="utf-8")
+            kept = "".join(line + "\n" for line in text.split("\n")[:count])
+            if kept != text:
+                write_text(self.history, kept)
+
+
+def kept_weights(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Say which phase and update gave the weights that a training kept; models without phases keep none.
+
+    Histories of earlier versions do not say it: there it is the first of the best looks.
+    """
+    looks = [record for record in records if "update" in record]
+    if not looks:
+        return {}
+    best = max(looks, key=lambda look: float(look["micro_f1"]))
+    last = looks[-1]
+    return {
+        "phase": last.get("best_phase", best["phase"]),
+        "update": last.get("best_update", best["update"]),
+    }
+
+
+def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
+    """Refuse to go on in a folder with settings other than those in the file that it was begun with."""
+    changed = changes(load_config(begun_with), config)
+    if changed:
+        faults = [f"{folder} was begun with other settings: {change}" for change in changed]
+        raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])
+
+
+def _is_linear(config: Config) -> bool:
+    return not reads(config.model, "training.epochs")

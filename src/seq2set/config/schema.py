@@ -1,0 +1,364 @@
+"""What every section of the settings is: frozen and documented, with types that say what is allowed.
+
+Where texts come from, and how they become words.
+
+The features and classifiers of the linear models.
+
+What networks are made of.
+
+How networks learn: the order of labels, the objectives, the phases and the loop.
+
+All settings of a run: what can be named, how it predicts, and the other sections put together.
+
+A setting is written `section.name`, in TOML files and after `--set` alike. Its docstring in its section is
+what the help and the documentation show.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Positive = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+PositiveReal = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Settings(BaseModel):
+    """What all sections share: frozen, no unknown keys, docstrings as descriptions."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        validate_default=True,
+        use_attribute_docstrings=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+    )
+
+
+class DataSettings(Settings):
+    """The corpus that a run learns from, and how its files are read."""
+
+    corpus: str = ""
+    """A prepared folder, the name of a known corpus, a file, or a folder in the AAPD layout."""
+    text: str = "text"
+    """The column that holds the text."""
+    labels: str = "labels"
+    """The column that holds the labels."""
+    id: str = "id"
+    """The column that holds the documents' identifiers; counted where it is absent."""
+    separator: Annotated[str, Field(min_length=1)] = ";"
+    """What stands between the labels of one document, where they are one text."""
+    group: str = ""
+    """The column whose equal values belong together, such as one author's; groups are never split."""
+    split: str = "auto"
+    """The column that names each document's split; `auto` takes one called `split` or `subset` whose values
+    all name a split, and nothing (`""`) splits anew."""
+    keep_missing: bool = False
+    """Take `NaN`, `None`, `N/A` and the like, and cells of `NA` alone, for labels, not for missing ones."""
+    encoding: str = "utf-8"
+    """The character encoding of text files."""
+
+
+class TextSettings(Settings):
+    """How a text becomes words."""
+
+    lowercase: bool = True
+    """Fold upper case to lower case."""
+    unicode_form: Literal["NFC", "NFKC", "none"] = "NFKC"
+    """The Unicode normal form that texts are brought to."""
+    strip_accents: bool = False
+    """Remove accents, so that `é` and `e` are one letter."""
+    vocabulary_size: Positive = 100_000
+    """How many words are known, the most frequent ones of the training split; the rest is `unk`."""
+    min_frequency: Positive = 2
+    """How often a word must occur in the training split to be known."""
+
+
+class FeatureSettings(Settings):
+    """The TF-IDF features of the linear models."""
+
+    ngrams: Annotated[int, Field(ge=1, le=3)] = 2
+    """The longest run of words that counts as one term."""
+    min_documents: Positive = 2
+    """In how many training documents a term must occur."""
+    max_terms: Positive = 200_000
+    """How many terms are kept, those that occur in the most documents."""
+    sublinear: bool = True
+    """Use 1 + log(count) in the place of a term's count."""
+
+
+class LinearSettings(Settings):
+    """The linear classifiers: one a label."""
+
+    c: Annotated[tuple[PositiveReal, ...], Field(min_length=1)] = (0.1, 0.3, 1.0, 3.0, 10.0)
+    """Values of the inverse regularisation strength to try, in ascending order, until the next one does
+    no better on validation; the best is kept."""
+    tolerance: PositiveReal = 0.01
+    """When the optimiser stops: smaller is more exact and slower. At 0.1 the classifiers still depend on the
+    order in which the optimiser happened to visit the documents."""
+
+
+class ChainSettings(Settings):
+    """The classifier chains of `cc`."""
+
+    order: Literal["frequency", "random", "ensemble"] = "frequency"
+    """The order of the labels in a chain: by descending training frequency, drawn at random, or an ensemble
+    of random chains whose scores are averaged."""
+    chains: Positive = 5
+    """How many chains an ensemble has."""
+
+
+class PowersetSettings(Settings):
+    """The label combinations of `lp`: one class each."""
+
+    max_combinations: Positive = 5_000
+    """How many combinations are kept, the most frequent ones; a document of another counts for the largest
+    kept part of its labels, or not at all where there is none."""
+    min_documents: Positive = 1
+    """How many training documents a combination must have to be kept."""
+    max_features: Positive = 30_000
+    """How many terms are kept, those that occur in the most documents; with many combinations, more would
+    not fit into memory."""
+
+
+class EncoderSettings(Settings):
+    """The encoder: word vectors and a bidirectional LSTM."""
+
+    words: Positive = 50_000
+    """How many of the known words have a vector, the most frequent ones; the rest is `unk` to it."""
+    embedding: Positive = 256
+    """Numbers a word vector."""
+    hidden: Positive = 256
+    """Hidden units a direction."""
+    layers: Positive = 2
+    """Layers of the LSTM."""
+    dropout: Share = 0.3
+    """The share of numbers that training leaves out."""
+    max_words: Positive = 500
+    """How many words of a text are read; the rest is not looked at."""
+
+
+class CnnSettings(Settings):
+    """The convolution of `cnn` and `cnn-rnn`; words and their vectors are the encoder's settings."""
+
+    widths: Annotated[tuple[Positive, ...], Field(min_length=1)] = (3, 4, 5)
+    """How many words in a row the filters look at."""
+    filters: Positive = 128
+    """Filters of each width."""
+    dropout: Share = 0.5
+    """The share of the filters' responses that training leaves out."""
+
+
+class DecoderSettings(Settings):
+    """The decoders: LSTMs that emit one label a step."""
+
+    embedding: Positive = 256
+    """Numbers a label vector."""
+    hidden: Positive = 512
+    """Hidden units."""
+    layers: Positive = 2
+    """Layers of the LSTM."""
+    attention: NotNegative = 0
+    """Units of each attention; 0 takes as many as hidden units."""
+    dropout: Share = 0.3
+    """The share of numbers that training leaves out."""
+    global_embedding: bool = False
+    """Let each step read all labels that were likely in the last one, not only the one emitted (SGM)."""
+
+
+class SetDecoderSettings(Settings):
+    """What the set decoder has that the sequence decoder has not."""
+
+    train_sequence_decoder: bool = False
+    """Let the set decoder's loss flow into the sequence decoder as well."""
+
+
+class PriorSettings(Settings):
+    """The linear prior: a linear model's scores on top of the set decoder's."""
+
+    enabled: bool = False
+    """Whether there is one; models other than `seq2set` and `seq2set-simp` take no notice."""
+    c: PositiveReal = 1.0
+    """The inverse regularisation strength of its classifiers."""
+    folds: Annotated[int, Field(ge=2)] = 4
+    """Training documents are scored by a model that did not see them, in so many parts."""
+    labels: Positive = 1000
+    """How many labels have a classifier, the most frequent ones; each of the rest begins at its share of
+    the training documents. Time and memory grow with it, while there is little to learn of rare labels."""
+
+
+class LabelOrderSettings(Settings):
+    """The order of labels that the sequence decoder learns."""
+
+    kind: Literal["descending", "ascending", "tree", "given", "shuffled"] = "descending"
+    """By training frequency, parents before children, as given, or shuffled for each document."""
+    given: tuple[str, ...] = ()
+    """The labels in their order, where it is given; labels that are not named come last."""
+
+
+class ObjectiveSettings(Settings):
+    """What training minimises."""
+
+    lambda_: Share = Field(default=0.95, alias="lambda")
+    """The weight of the set decoder's loss; the rest is the sequence decoder's."""
+    reward: Literal["f1", "hamming", "jaccard", "micro_f1", "subset_accuracy"] = "f1"
+    """What a sampled set is rewarded by."""
+    baseline: Literal["greedy", "leave-one-out"] = "greedy"
+    """What a reward is compared with: the greedy set's, or the mean of the document's other samples."""
+    samples: Positive = 1
+    """Sampled sets a document."""
+    temperature: PositiveReal = 1.0
+    """The temperature of the policy that the self-critical phase trains. Below 1, samples stay near the
+    greedy set, and learning changes what greedy decoding gives rather than how sharp the policy is."""
+    likelihood_share: Share = 0.0
+    """The share of likelihood mixed into the set decoder's loss."""
+
+
+class WarmStartSettings(Settings):
+    """Likelihood training before the self-critical phase."""
+
+    epochs: NotNegative = 10
+    """Epochs of it."""
+    learning_rate: PositiveReal = 3e-4
+    """Adam's learning rate at the beginning."""
+    likelihood: Literal["ordered", "order-free"] = "ordered"
+    """What the set decoder learns: the label order, or any label that is still right."""
+
+
+class SelfCriticalSettings(Settings):
+    """The self-critical phase."""
+
+    epochs: NotNegative = 5
+    """Epochs of it."""
+    learning_rate: PositiveReal = 3e-4
+    """Adam's learning rate at the beginning."""
+
+
+class LikelihoodSettings(Settings):
+    """The one phase of the models that learn by likelihood alone: `cnn`, `cnn-rnn` and `seq2seq`."""
+
+    epochs: Positive = 10
+    """Epochs of it."""
+    learning_rate: PositiveReal = 1e-3
+    """Adam's learning rate at the beginning."""
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """What the learning rate is multiplied by after every epoch."""
+
+
+class TrainingSettings(Settings):
+    """The training loop."""
+
+    batch_size: Positive = 64
+    """Documents an update."""
+    accumulate: Positive = 1
+    """In how many parts a batch is computed, to save memory."""
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """What the learning rate is multiplied by after every epoch of the warm start and of the self-critical
+    phase."""
+    clip_norm: PositiveReal = 10.0
+    """The largest norm of a gradient."""
+    validate_every: Positive = 100
+    """Updates between looks at the validation split."""
+    patience: NotNegative = 0
+    """End a phase after so many looks without a better score; 0 never does."""
+    averaging: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """How much of the running average of a phase's weights stays after an update, such as 0.98; validation
+    looks at the average, and keeps it. 0 takes the weights as they are."""
+    device: str = "auto"
+    """Where to train: auto, cpu, cuda."""
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    """The numbers to compute with."""
+    tensorboard: bool = False
+    """Write the history's numbers for TensorBoard too, into the run's folder `tensorboard`; needs the extra
+    `track`."""
+
+
+ModelName = Literal["br", "cc", "lp", "cnn", "cnn-rnn", "seq2seq", "seq2set", "seq2set-simp"]
+MODELS: tuple[str, ...] = get_args(ModelName)
+"""The names of the models, as `--model` takes them."""
+
+PresetName = Literal["compact", "paper-aapd", "paper-rcv1", "paper-small"]
+PRESETS: tuple[str, ...] = get_args(PresetName)
+"""The names of the presets, as `--preset` takes them."""
+
+Metric = Literal["micro_f1", "macro_f1", "example_f1", "hamming_loss", "subset_accuracy"]
+
+
+class SearchSettings(Settings):
+    """How the decoder is searched for a set of labels."""
+
+    name: Literal["greedy", "beam", "set-beam", "marginal"] = "greedy"
+    """The search that prediction uses unless asked for another, of all models with a decoder; `beam` is
+    what the SGM model, `seq2seq`, was published with."""
+    width: Positive = 5
+    """Hypotheses a document in beam searches."""
+    samples: Positive = 24
+    """Sampled sets a document in marginal search."""
+    temperature: PositiveReal = 1.0
+    """The temperature of the policy that marginal search samples from."""
+
+
+class DecisionSettings(Settings):
+    """How scores become a set of labels."""
+
+    metric: Metric = "micro_f1"
+    """The metric on the validation split that tuning looks at."""
+    threshold: Annotated[float, Field(ge=0, le=1)] | Literal["tuned", "boundary"] = "tuned"
+    """The score from which on a label is given: a number, `tuned` for the best on validation, or
+    `boundary` for the classifier's own (a margin of zero)."""
+
+
+class Config(Settings):
+    """All settings of a run."""
+
+    model: ModelName = "seq2set"
+    """Which model to train."""
+    preset: PresetName = "compact"
+    """Which preset the settings started from."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    """The seed of everything random in a run."""
+    threads: Positive | Literal["auto"] = "auto"
+    """How many CPU threads to use; `auto` takes all cores."""
+    data: DataSettings = DataSettings()
+    """The corpus that a run learns from."""
+    text: TextSettings = TextSettings()
+    """How a text becomes words."""
+    features: FeatureSettings = FeatureSettings()
+    """The TF-IDF features of the linear models."""
+    linear: LinearSettings = LinearSettings()
+    """The linear classifiers."""
+    chain: ChainSettings = ChainSettings()
+    """The classifier chains of `cc`."""
+    powerset: PowersetSettings = PowersetSettings()
+    """The label combinations of `lp`."""
+    encoder: EncoderSettings = EncoderSettings()
+    """The encoder: word vectors and a bidirectional LSTM."""
+    cnn: CnnSettings = CnnSettings()
+    """The convolution of `cnn` and `cnn-rnn`."""
+    decoder: DecoderSettings = DecoderSettings()
+    """The decoders: LSTMs that emit one label a step."""
+    set_decoder: SetDecoderSettings = SetDecoderSettings()
+    """What the set decoder has that the sequence decoder has not."""
+    label_order: LabelOrderSettings = LabelOrderSettings()
+    """The order of labels that the sequence decoder learns."""
+    prior: PriorSettings = PriorSettings()
+    """The linear prior: a linear model's scores on top of the set decoder's."""
+    objective: ObjectiveSettings = ObjectiveSettings()
+    """What training minimises."""
+    warm_start: WarmStartSettings = WarmStartSettings()
+    """Likelihood training before the self-critical phase."""
+    self_critical: SelfCriticalSettings = SelfCriticalSettings()
+    """The self-critical phase."""
+    likelihood: LikelihoodSettings = LikelihoodSettings()
+    """The one phase of `cnn`, `cnn-rnn` and `seq2seq`."""
+    training: TrainingSettings = TrainingSettings()
+    """The training loop."""
+    search: SearchSettings = SearchSettings()
+    """How the decoder is searched for a set of labels."""
+    decision: DecisionSettings = DecisionSettings()
+    """How scores become a set of labels."""

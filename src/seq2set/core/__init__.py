@@ -1,0 +1,1 @@
+"""Errors, files, processes, progress, drawing: nothing here knows of texts."""

@@ -1,0 +1,146 @@
+"""Files that are never half-written: write aside, then rename; what is read back was checksummed.
+
+Locks between processes: held for as long as a block runs, and let go of when its process dies.
+
+SQLite locks its files in this way on every system; nothing is ever written to them.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from seq2set.core.errors import OutputError, WorkError
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EACCES: "permission is denied",
+    errno.EPERM: "permission is denied",
+    errno.EROFS: "the file system is read-only",
+    errno.EEXIST: "a part of the path is a file, not a folder",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+@contextmanager
+def output_errors(path: Path) -> Iterator[None]:
+    """Turn the system's complaints about writing to `path` into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REASONS:
+            raise
+        raise OutputError(f"cannot write to {path}: {_REASONS[error.errno]}") from error
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path`; rename it over `path` when the block ends well."""
+    with output_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        aside = Path(name)
+        try:
+            yield aside
+            aside.chmod(0o666 & ~_umask())
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_written_aside(path: Path, *, force: bool = False) -> Iterator[Path]:
+    """Give an empty folder beside `path`; put it in the place of `path` when the block ends well.
+
+    A `path` that holds something already is refused unless `force` is set, and is
+    only removed once the new folder stands in its place.
+    """
+    refuse_occupied(path, force=force)
+    with output_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            yield aside
+            aside.chmod(0o777 & ~_umask())
+            _put_in_place(aside, path)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _put_in_place(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; what was there goes back when that fails, and away when it is done."""
+    if not path.is_dir():
+        new.replace(path)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
+    path.replace(old)
+    try:
+        new.replace(path)
+    except OSError:
+        old.replace(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def refuse_occupied(path: Path, *, force: bool = False) -> None:
+    """Refuse an output folder that is a file, or that holds something and may not be replaced."""
+    if path.exists() and not path.is_dir():
+        raise OutputError(f"{path} is a file; a folder is wanted here")
+    if not force and path.is_dir() and any(path.iterdir()):
+        raise OutputError(f"{path} is not empty; name another folder or pass --force to replace it")
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file, whole or not at all."""
+    with written_aside(target) as aside:
+        shutil.copyfile(source, aside)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` whole, or leave what was there."""
+    with written_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` as indented JSON, whole, or leave what was there."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def held(path: Path, *, busy: str, seconds: float, shared: bool = False) -> Iterator[None]:
+    """Hold a lock, alone or together with others that share it; say `busy` where it cannot be had in time."""
+    with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN" if shared else "BEGIN EXCLUSIVE")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # sharing begins with reading
+        except sqlite3.OperationalError as error:
+            raise WorkError(busy) from error
+        yield

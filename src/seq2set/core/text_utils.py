@@ -1,0 +1,32 @@
+"""Foreign text made fit to be shown: labels and ids may hold anything.
+
+Words that sentences about results have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def printable(text: str) -> str:
+    """Replace control characters, which a terminal takes as commands, by the way Python writes them."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(text: str, width: int) -> str:
+    """Make a text printable and cut it to `width` characters, the last one an ellipsis."""
+    shown = printable(text)
+    return shown if len(shown) <= width else shown[: width - 1] + "…"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them: "BR, CC and LP"."""
+    *others, last = names or [""]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def parted(parts: Mapping[str, Sequence[str]]) -> str:
+    """Return lists of names under their headings as a sentence; of empty ones only the first is told."""
+    first = next(iter(parts))
+    told = [f"{head}: {listed(names) or 'none'}" for head, names in parts.items() if names or head == first]
+    return f"{'; '.join(told)}."

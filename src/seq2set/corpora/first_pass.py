@@ -1,0 +1,157 @@
+"""The first pass over a corpus: texts go to a file, and only small numbers stay in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.splits import split_index
+from seq2set.text.tokenizer import count_words
+
+_TEXTS = pa.schema([("id", pa.string()), ("text", pa.string())])
+_ROWS = 4096
+_CHARACTERS = 1 << 23
+
+
+class Gathered(NamedTuple):
+    """A corpus whose texts lie in `texts`, a row group at a time in the order of the other fields."""
+
+    texts: Path
+    label_names: list[str]
+    labels: csr_matrix[Any]
+    """Documents x labels, in the order in which the documents name them."""
+    words: NDArray[np.int64]
+    given: NDArray[np.int8]
+    groups: NDArray[np.int64]
+    """An index into `group_names` for each document, -1 where it has none."""
+    group_names: list[str]
+
+
+class _Gatherer:
+    def __init__(self, *, needs_split: bool, needs_group: bool):
+        self.needs_split, self.needs_group = needs_split, needs_group
+        self.label_codes: dict[str, int] = {}
+        self.group_codes: dict[str, int] = {}
+        self.label_ids, self.label_ends = array("i"), array("q", [0])
+        self.words, self.given, self.groups = array("i"), array("b"), array("q")
+        self.id_hashes = array("Q")
+
+    def add(self, document: Document) -> None:
+        self.id_hashes.append(_hash(document.id))
+        self.words.append(count_words(document.text))
+        codes = self.label_codes
+        self.label_ids.extend(codes.setdefault(label, len(codes)) for label in dict.fromkeys(document.labels))
+        self.label_ends.append(len(self.label_ids))
+        if self.needs_split:
+            self.given.append(_split_of(document))
+        self.groups.append(self._group_of(document))
+
+    def _group_of(self, document: Document) -> int:
+        if document.group is not None:
+            return self.group_codes.setdefault(document.group, len(self.group_codes))
+        if self.needs_group:
+            raise CorpusError(f"document '{document.id}' has no group; split by 'grouped' needs one in each")
+        return -1
+
+    def gathered(self, texts: Path) -> Gathered:
+        documents = len(self.words)
+        _check_ids(np.array(self.id_hashes, np.uint64), texts)
+        indices = np.array(self.label_ids, np.int32)
+        ones = np.ones(len(indices), np.int8)
+        shape = (documents, len(self.label_codes))
+        return Gathered(
+            texts,
+            [_mended(label) for label in self.label_codes],
+            csr_matrix((ones, indices, np.array(self.label_ends, np.int64)), shape=shape),
+            np.array(self.words, np.int64),
+            np.array(self.given, np.int8),
+            np.array(self.groups, np.int64),
+            [_mended(group) for group in self.group_codes],
+        )
+
+
+def gather(
+    documents: Iterable[Document],
+    texts: Path,
+    *,
+    needs_split: bool,
+    needs_group: bool,
+    progress: Callable[[int], None] | None = None,
+) -> Gathered:
+    """Read all documents once, write their ids and texts to `texts`, and keep the rest."""
+    gatherer = _Gatherer(needs_split=needs_split, needs_group=needs_group)
+    waiting: list[Document] = []
+    characters = 0
+    with pq.ParquetWriter(
+        texts, _TEXTS, compression="lz4", use_dictionary=False, write_statistics=False
+    ) as writer:
+        for document in documents:
+            gatherer.add(document)
+            waiting.append(document)
+            characters += len(document.text)
+            if len(waiting) >= _ROWS or characters >= _CHARACTERS:
+                writer.write_table(_table(waiting))
+                if progress:
+                    progress(len(waiting))
+                waiting, characters = [], 0
+        if waiting:
+            writer.write_table(_table(waiting))
+            if progress:
+                progress(len(waiting))
+    return gatherer.gathered(texts)
+
+
+def _table(documents: list[Document]) -> Any:
+    ids, texts = [d.id for d in documents], [d.text for d in documents]
+    try:
+        return pa.table([ids, texts], schema=_TEXTS)
+    except UnicodeEncodeError:
+        return pa.table([list(map(_mended, ids)), list(map(_mended, texts))], schema=_TEXTS)
+
+
+def _mended(text: str) -> str:
+    """Replace half surrogate pairs, which JSON can hold and UTF-8 cannot."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _split_of(document: Document) -> int:
+    index = None if document.split is None else split_index(document.split)
+    if index is None:
+        seen = "no split" if document.split is None else f"the split '{document.split}'"
+        raise CorpusError(f"document '{document.id}' has {seen}; split as 'given' needs {', '.join(SPLITS)}")
+    return index
+
+
+def _hash(name: str) -> int:
+    digest = hashlib.blake2b(_mended(name).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def _check_ids(hashes: NDArray[np.uint64], texts: Path) -> None:
+    """Refuse ids that repeat; equal hashes are looked up, because different ids may share one."""
+    ordered = np.sort(hashes)
+    repeated = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+    if not repeated:
+        return
+    seen: set[str] = set()
+    with pq.ParquetFile(texts) as file:
+        for batch in file.iter_batches(_ROWS, columns=["id"]):
+            for name in batch.column("id").to_pylist():
+                if _hash(name) not in repeated:
+                    continue
+                if name in seen:
+                    raise CorpusError(f"the id '{name}' occurs twice; each document needs an id of its own")
+                seen.add(name)

@@ -1,0 +1,78 @@
+"""The files of a distribution, whether it lies in a folder or in a tar archive."""
+
+from __future__ import annotations
+
+import lzma
+import re
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.readers.streams import open_binary
+
+_DAMAGES = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
+
+
+class Member(NamedTuple):
+    """A file's name inside the distribution, and its whole content."""
+
+    name: str
+    content: bytes
+
+
+def is_archive(path: Path) -> bool:
+    """Tell by its name whether a file is a tar archive."""
+    return re.search(r"\.(tar(\.(gz|xz|bz2))?|tgz|txz)$", path.name.lower()) is not None
+
+
+def member_names(path: Path) -> list[str]:
+    """List the names of all files in a folder or a tar archive, sorted."""
+    if path.is_dir():
+        return sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
+    if not path.exists():
+        raise CorpusError("there is no such file or folder", path)
+    try:
+        with tarfile.open(path) as archive:
+            return sorted(info.name for info in archive if info.isfile())
+    except _DAMAGES as error:
+        raise _damaged(path, error) from error
+
+
+def read_members(path: Path, names: list[str]) -> Iterator[Member]:
+    """Give the named files one by one, in the order of `names` in a folder and as stored in an archive."""
+    if path.is_dir():
+        for name in names:
+            with open_binary(path / name) as stream:
+                yield Member(name, stream.read())
+        return
+    wanted = set(names)
+    try:
+        with tarfile.open(path) as archive:
+            # As stored, because going back in a compressed archive means to unpack it all again.
+            for info in archive:
+                content = archive.extractfile(info) if info.name in wanted else None
+                if content:
+                    yield Member(info.name, content.read())
+    except _DAMAGES as error:
+        raise _damaged(path, error) from error
+
+
+def decoded(member: Member, place: str, encoding: str) -> str:
+    """Return a file's content as text."""
+    try:
+        return member.content.decode(encoding)
+    except LookupError:
+        raise InputError(f"encoding '{encoding}' is not known; name one such as utf-8 or latin-1") from None
+    except UnicodeDecodeError as error:
+        line = member.content.count(b"\n", 0, error.start) + 1
+        raise CorpusError(
+            f"the line is not valid {encoding}; pass --encoding to name another encoding", place, line
+        ) from None
+
+
+def _damaged(path: Path, error: BaseException) -> CorpusError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return CorpusError(f"the file is no tar archive, or is damaged ({reason})", path)

@@ -1,0 +1,123 @@
+"""Corpus statistics as pictures.
+
+Correlations have the colours of a map from blue over white to red that people with any colour vision can
+read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from seq2set.core.drawing import BLUE, GREY, ORANGE, new_picture, our_style, plain_powers
+from seq2set.core.files import written_aside
+from seq2set.core.text_utils import shortened
+from seq2set.corpora.stats import CorpusStatistics
+
+_MOST_BARS = 40
+_NAMED_LABELS = 5
+
+
+def draw(statistics: CorpusStatistics, folder: Path) -> list[Path]:
+    """Draw all pictures into `folder`, as PNG files, and return their paths."""
+    wide, square = (7.0, 4.2), (9.0, 8.4)
+    return [
+        _drawn(statistics, folder / "label-frequencies.png", wide, _label_frequencies),
+        _drawn(statistics, folder / "labels-per-document.png", wide, _cardinalities),
+        _drawn(statistics, folder / "words-per-document.png", wide, _lengths),
+        _drawn(statistics, folder / "label-correlations.png", square, _correlations),
+    ]
+
+
+def _drawn(
+    statistics: CorpusStatistics,
+    path: Path,
+    size: tuple[float, float],
+    draw_on: Callable[[CorpusStatistics, Axes], None],
+) -> Path:
+    with our_style(), written_aside(path) as aside:
+        picture = new_picture(size, dpi=120)
+        draw_on(statistics, picture.axes)
+        picture.figure.savefig(aside, format="png")
+    return path
+
+
+def _label_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
+    totals = [row.total for row in statistics.label_frequencies]
+    ranks = range(1, len(totals) + 1)
+    named = statistics.label_frequencies[:_NAMED_LABELS]
+    axes.plot(ranks, totals, color=BLUE, marker="o", markersize=3, linewidth=1)
+    # Beside their points, the names of labels of like frequency would cover one another; this corner is free.
+    names = [f"{rank}  {shortened(row.label, 50)}" for rank, row in enumerate(named, 1)]
+    axes.text(0.02, 0.03, "\n".join(names), color=GREY, fontsize=8, transform=axes.transAxes)
+    scale = "log" if totals else "linear"
+    axes.set(xscale=scale, yscale=scale, xlabel="rank of the label", ylabel="documents with the label")
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_powers(axis)
+    axes.set_title(f"{_title(statistics)}: label frequencies")
+    axes.grid(alpha=0.3)
+
+
+def _cardinalities(statistics: CorpusStatistics, axes: Axes) -> None:
+    shown = [row for row in statistics.cardinalities if row.labels <= _MOST_BARS]
+    axes.bar([row.labels for row in shown], [row.documents for row in shown], color=BLUE, width=0.8)
+    axes.axvline(statistics.labels_per_document, color=ORANGE, linestyle="--", label=_mean_label(statistics))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _count_documents(axes)
+    more = sum(row.documents for row in statistics.cardinalities if row.labels > _MOST_BARS)
+    axes.set_xlabel(f"labels a document{_not_shown(more)}")
+    axes.set_title(f"{_title(statistics)}: labels a document")
+    axes.legend(frameon=False)
+
+
+def _lengths(statistics: CorpusStatistics, axes: Axes) -> None:
+    lengths = statistics.lengths
+    axes.stairs(lengths.documents, lengths.edges, fill=True, color=BLUE)
+    median = lengths.quantiles["median"]
+    axes.axvline(median, color=ORANGE, linestyle="--", label=f"median {median:,.0f}")
+    _count_documents(axes)
+    axes.set_xlabel(f"words a document{_not_shown(lengths.longer)}")
+    axes.set_title(f"{_title(statistics)}: words a document")
+    axes.legend(frameon=False)
+
+
+def _correlations(statistics: CorpusStatistics, axes: Axes) -> None:
+    axes.set_title(f"{_title(statistics)}: correlation (phi) of the most frequent labels")
+    names = [shortened(label, 30) for label in statistics.correlation_map.labels]
+    if not names:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, "too few documents a label to compare labels", ha="center", color=GREY)
+        return
+    values = np.array(statistics.correlation_map.phi)
+    np.fill_diagonal(values, np.nan)
+    # The scale leaves out the few strongest pairs: on a scale up to 1 most corpora would look all white.
+    most = float(np.nanquantile(np.abs(values), 0.98)) if len(names) > 1 else 0.0
+    most = most or 1.0
+    axes.set_facecolor("#DDDDDD")
+    image = axes.imshow(values, cmap="RdBu_r", vmin=-most, vmax=most)
+    axes.spines[:].set_visible(False)
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.figure.colorbar(image, ax=axes, shrink=0.6, extend="both", label="phi")
+
+
+def _count_documents(axes: Axes) -> None:
+    axes.set_ylabel("documents")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+
+
+def _title(statistics: CorpusStatistics) -> str:
+    return shortened(statistics.name, 30)
+
+
+def _mean_label(statistics: CorpusStatistics) -> str:
+    return f"mean {statistics.labels_per_document:.2f}"
+
+
+def _not_shown(documents: int) -> str:
+    return f" ({documents:,} documents with more are not shown)" if documents else ""

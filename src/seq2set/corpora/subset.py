@@ -1,0 +1,110 @@
+"""A part of a corpus as a prepared corpus of its own, for experiments that train on less.
+
+It is written once and then only opened. Its notes say what it was made from and how; a folder that holds
+something else is refused, because cells that were trained on it would be taken for cells of this one.
+
+A validation split for a corpus that has none: asked for, as a study stands on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.prepare import prepare
+from seq2set.corpora.prepared import PreparedCorpus, is_prepared
+from seq2set.corpora.splits import SplitPlan
+
+BATCH = 4096
+"""How many documents are held in memory at a time."""
+
+NOTE = "reduced"
+"""Where the notes of a reduced corpus say what it was made from and how."""
+
+Reduce = Callable[[Document], Document | None]
+"""Gives a document as it is to be, or None where it is to be left out."""
+
+
+def reduced_corpus(
+    corpus: PreparedCorpus, folder: Path, reduce: Reduce, *, name: str, how: dict[str, Any]
+) -> PreparedCorpus:
+    """Open the reduced corpus in `folder`, or make it: `how` must say all that `reduce` depends on."""
+    made = {"from": corpus.name, "fingerprint": corpus.fingerprint, **how}
+    if is_prepared(folder):
+        return _same(PreparedCorpus.open(folder), made)
+    notes = corpus.facts.get("notes", {})
+    return prepare(
+        _documents(corpus, reduce),
+        folder,
+        name=name,
+        source=f"a part of {corpus.name}: {corpus.facts['source']}",
+        licence=corpus.facts["licence"],
+        plan=SplitPlan("given", valid=0, test=0),
+        max_words=None,
+        notes={NOTE: made} | ({"tree": notes["tree"]} if "tree" in notes else {}),
+    )
+
+
+def _documents(corpus: PreparedCorpus, reduce: Reduce) -> Iterator[Document]:
+    for split in SPLITS:
+        for batch in corpus.split(split).iter_batches(BATCH):
+            yield from filter(None, map(reduce, batch))
+
+
+def _same(found: PreparedCorpus, made: dict[str, Any]) -> PreparedCorpus:
+    if (seen := found.facts["notes"].get(NOTE)) != made:
+        raise InputError(
+            f"{found.folder} was made from something else ({seen}, not {made}); use another --out"
+        )
+    return found
+
+
+BATCH = 1024
+
+NOTHING_TO_CARVE = (
+    "no training document can be set aside for validation without losing a label; give more documents a label"
+)
+
+
+def tunable(corpus: PreparedCorpus, carve: float | None) -> PreparedCorpus:
+    """Refuse a corpus without a validation split unless some is to be carved, and the other way round."""
+    validation = len(corpus.split("valid"))
+    if not validation and carve is None:
+        raise CorpusError(
+            "there is no validation split to tune on; pass --carve 0.1 to set a tenth of the training "
+            "split aside as one",
+            corpus.folder,
+        )
+    if validation and carve is not None:
+        raise CorpusError(
+            f"there is a validation split of {validation:,} documents; leave --carve out", corpus.folder
+        )
+    if carve is not None and not 0 < carve < 1:
+        raise InputError(f"--carve is {carve:g}; it must lie between 0 and 1")
+    return corpus
+
+
+def carve_validation(corpus: PreparedCorpus, out: Path, share: float) -> None:
+    """Write the corpus again, with a validation split taken out of its training split."""
+    facts = corpus.facts
+    carved = prepare(
+        _documents_to_carve(corpus),
+        out,
+        name=corpus.name,
+        source=facts["source"],
+        licence=facts["licence"],
+        plan=SplitPlan("given", valid=share, test=0, seed=corpus.seed),
+        max_words=None,
+        notes=facts.get("notes"),
+    )
+    if not len(carved.split("valid")):
+        raise CorpusError(NOTHING_TO_CARVE, corpus.folder)
+
+
+def _documents_to_carve(corpus: PreparedCorpus) -> Iterator[Document]:
+    for name in ("train", "test"):
+        for batch in corpus.split(name).iter_batches(BATCH):
+            yield from batch

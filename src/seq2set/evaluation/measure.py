@@ -1,0 +1,254 @@
+"""A model against a split: counts, metrics, ranking quality and speed.
+
+Shapes: N documents, L labels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.documents import Document
+from seq2set.corpora.seen_texts import Documents, Overlap
+from seq2set.labels.labels import Labels
+from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
+from seq2set.labels.rules import Rule
+from seq2set.models.predictions import Inference, Request
+from seq2set.models.tagger import Tagger
+
+BATCH = 512
+CURVE = np.linspace(0.01, 0.99, 99)
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Micro precision, recall and F1 at one threshold."""
+
+    threshold: float
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model reached on a split."""
+
+    documents: int
+    labels: int
+    rule: Rule | None
+    """The rule that gave the labels; none where a search found the sets by itself."""
+    metrics: dict[str, float]
+    ranking: dict[str, float]
+    per_label: list[LabelMetrics]
+    curve: list[CurvePoint]
+    predicted_cardinality: dict[int, int]
+    actual_cardinality: dict[int, int]
+    unseen_labels: int
+    """How many of the split's labels the model never saw in training; they come last in `per_label`."""
+    seconds: float
+    no_known_words: int = 0
+    """How many of the documents have no word that the model knows."""
+
+    @property
+    def threshold(self) -> float | None:
+        """The one score from which on every label was given, where there is one."""
+        return self.rule.thresholds[0] if self.rule and self.rule.kind == "global" else None
+
+    @property
+    def documents_a_second(self) -> float:
+        """How many documents were predicted in a second."""
+        return self.documents / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """An evaluation with the names of what was measured."""
+
+    model: str
+    data: str
+    split: str
+    result: Evaluation
+    about: dict[str, Any]
+    """What the model folder says of the model's training."""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """The run's history, where the model still lies in its run."""
+    run: str = ""
+    """The folder of the run or of the model"""
+    overlap: Overlap | None = None
+    """How many of the documents the model has seen before"""
+    fingerprint: str = ""
+    """The same where the very same documents were measured on"""
+
+    def remarks(self) -> list[str]:
+        """Return the sentences that a reader of the figures must know."""
+        hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
+        seen = self.overlap.sentences(*hints) if self.overlap else []
+        return [*seen, *_unseen_sentences(self.result)]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that `evaluate --json` prints."""
+        result = self.result
+        return {
+            "model": self.model,
+            "run": self.run,
+            "data": self.data,
+            "split": self.split,
+            "documents": result.documents,
+            "fingerprint": self.fingerprint,
+            **(self.overlap.to_dict() if self.overlap else {}),
+            "labels": result.labels,
+            **result.metrics,
+            **result.ranking,
+            "threshold": result.threshold,
+            "rule": result.rule and result.rule.to_dict(),
+            "unseen_labels": result.unseen_labels,
+            "no_known_words": result.no_known_words,
+            "documents_a_second": round(result.documents_a_second, 1),
+        }
+
+
+def same_documents(reports: Sequence[Report]) -> bool:
+    """Say whether all figures stand on the very same documents, so that they can be compared."""
+    return len({(report.data, report.split, report.fingerprint) for report in reports}) == 1
+
+
+def _unseen_sentences(result: Evaluation) -> list[str]:
+    """Say how many of the labels no prediction can be right about."""
+    there = [label.label for label in result.per_label if label.support]
+    if not result.unseen_labels:
+        return []
+    if len(there) > result.unseen_labels:
+        return [
+            f"{result.unseen_labels:,} of the {len(there):,} labels of these documents are unknown to the "
+            "model, which never saw them in training: they always count as missed"
+        ]
+    known = [label.label for label in result.per_label[: -result.unseen_labels]]
+    return [
+        f"the model knows none of the {len(there):,} labels of these documents, so that nothing it gives can "
+        f"be right: they have {_some(there)}; it knows {_some(known)}"
+    ]
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def evaluate_tagger(
+    tagger: Tagger, split: Documents, request: Request | None = None, progress: Progress | None = None
+) -> Evaluation:
+    """Predict a whole split in batches and add up the counts.
+
+    Labels that the model never saw in training count like any other: nobody can give them, so they are
+    misses, and they have rows of their own in the per-label table.
+    """
+    progress = progress or Silent()
+    tally = _Tally(tagger, tagger.labels.with_unseen(split.labels()), request or Request())
+    with progress.stage("predict", len(split)) as advance:
+        for documents in split.iter_batches(BATCH):
+            tally.add(documents)
+            advance(len(documents))
+    if tally.strange:
+        progress.note(_strange_sentence(tally.strange, request or Request()))
+    return tally.result()
+
+
+def _strange_sentence(count: int, request: Request) -> str:
+    documents = "1 document has" if count == 1 else f"{count:,} documents have"
+    withheld = "" if request.top_k or request.min_labels else " and got no label"
+    return f"{documents} no known word{withheld}"
+
+
+class Timed(NamedTuple):
+    """An answer and the seconds it took."""
+
+    answer: Inference
+    seconds: float
+
+
+class _Tally:
+    """Counts that add up batch by batch."""
+
+    def __init__(self, tagger: Tagger, labels: Labels, request: Request):
+        self.tagger, self.labels, self.request = tagger, labels, request
+        self.counts: list[Counts] = []
+        self.ranking: list[RankingCounts] = []
+        self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
+        self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
+        self.seconds = 0.0
+        self.strange = 0
+        self.rule: Rule | None = None
+
+    def add(self, documents: Sequence[Document]) -> None:
+        texts = [document.text for document in documents]
+        answer, seconds = timed(lambda: self.tagger.infer(texts, self.request))
+        actual = self.labels.indicator([document.labels for document in documents])
+        unseen = len(self.labels.names) - answer.scores.shape[1]
+        scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
+        self.counts.append(Counts.of(indicator(answer.chosen, len(self.labels.names)), actual))
+        self.ranking.append(RankingCounts.of(scores, actual))
+        known = np.array([note is None for note in answer.notes()], bool)
+        self.strange += int((~known).sum())
+        self._add_curve(np.where(known[:, None], scores, 0), actual)  # what a threshold would give
+        self.sizes[0].update(len(one) for one in answer.chosen)
+        self.sizes[1].update(np.diff(actual.indptr).tolist())
+        self.seconds += seconds
+        self.rule = answer.rule
+
+    def _add_curve(self, scores: npt.NDArray[np.float32], actual: csr_matrix) -> None:
+        right = np.sort(scores[actual.toarray().astype(bool)])
+        everything = np.sort(scores, axis=None)
+        levels = CURVE.astype(np.float32)
+        self.curve[:, 0] += len(right) - np.searchsorted(right, levels)
+        self.curve[:, 1] += len(everything) - np.searchsorted(everything, levels)
+
+    def result(self) -> Evaluation:
+        names = self.labels.names
+        counts, ranking = reduce(add, self.counts), reduce(add, self.ranking)
+        return Evaluation(
+            documents=counts.documents,
+            labels=len(names),
+            rule=self.rule,
+            metrics=counts.metrics(),
+            ranking=ranking.metrics(),
+            per_label=counts.per_label(names),
+            curve=_points(self.curve, counts.actual_total),
+            predicted_cardinality=dict(sorted(self.sizes[0].items())),
+            actual_cardinality=dict(sorted(self.sizes[1].items())),
+            unseen_labels=len(names) - len(self.tagger.labels.names),
+            seconds=self.seconds,
+            no_known_words=self.strange,
+        )
+
+
+def indicator(chosen: Sequence[npt.NDArray[np.intp]], labels: int) -> csr_matrix:
+    """Turn each document's chosen labels into a row of zeros and ones."""
+    ends = np.cumsum([0] + [len(one) for one in chosen])
+    columns = np.concatenate([np.empty(0, np.intp), *chosen])
+    return csr_matrix((np.ones(len(columns), np.uint8), columns, ends), shape=(len(chosen), labels))
+
+
+def timed(work: Callable[[], Inference]) -> Timed:
+    """Do `work` and measure how long it takes."""
+    began = time.perf_counter()
+    return Timed(work(), time.perf_counter() - began)
+
+
+def _points(curve: npt.NDArray[np.int64], actual: int) -> list[CurvePoint]:
+    right, predicted = curve[:, 0], curve[:, 1]
+    precision = right / np.maximum(predicted, 1)
+    recall = right / max(actual, 1)
+    f1 = 2 * right / np.maximum(predicted + actual, 1)
+    rows = zip(CURVE, precision, recall, f1, strict=True)
+    return [CurvePoint(*(float(value) for value in row)) for row in rows]

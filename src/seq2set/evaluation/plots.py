@@ -1,0 +1,97 @@
+"""The plots of a report, each as SVG text that stands inside the page.
+
+Lines differ in dash and bars in place, not in colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from seq2set.core.drawing import BLUE, GREEN, GREY, ORANGE, new_picture, our_style, plain_powers, svg_text
+from seq2set.evaluation.measure import Evaluation
+
+CURVES = ((BLUE, "--"), (ORANGE, "-"))
+
+
+def threshold_curve(result: Evaluation) -> str:
+    """Precision, recall and F1 over the threshold, with the model's own marked where it has one."""
+
+    def draw(axes: Axes) -> None:
+        x = [point.threshold for point in result.curve]
+        axes.plot(x, [point.precision for point in result.curve], color=BLUE, ls="--", label="precision")
+        axes.plot(x, [point.recall for point in result.curve], color=GREEN, ls=":", label="recall")
+        axes.plot(x, [point.f1 for point in result.curve], color=ORANGE, label="micro-F1")
+        if result.threshold is not None:
+            axes.axvline(result.threshold, color=GREY, lw=1)
+            side = "right" if result.threshold > 0.5 else "left"  # the words stay inside the picture
+            words = f" threshold {result.threshold:.2f} "
+            axes.text(result.threshold, 1.02, words, color=GREY, fontsize=9, ha=side)
+        axes.set(xlabel="threshold", ylim=(0, 1), xlim=(0, 1))
+        axes.legend(frameon=False, loc="best")
+
+    return _svg(draw)
+
+
+def frequency_scatter(result: Evaluation) -> str:
+    """Each label's F1 against how often it stands in the split."""
+
+    def draw(axes: Axes) -> None:
+        shown = [label for label in result.per_label if label.support]
+        axes.scatter(
+            [label.support for label in shown], [label.f1 for label in shown], s=16, color=BLUE, alpha=0.6
+        )
+        axes.set(
+            xscale="log", xlabel="documents with the label", ylabel="F1 of the label", ylim=(-0.03, 1.03)
+        )
+        plain_powers(axes.xaxis)
+
+    return _svg(draw)
+
+
+def cardinality_bars(result: Evaluation) -> str:
+    """How many labels documents have, and how many the model gives them."""
+
+    def draw(axes: Axes) -> None:
+        most = max([*result.actual_cardinality, *result.predicted_cardinality, 1])
+        places = range(min(most, 20) + 1)
+        actual = [result.actual_cardinality.get(n, 0) for n in places]
+        predicted = [result.predicted_cardinality.get(n, 0) for n in places]
+        axes.bar([n - 0.2 for n in places], actual, 0.4, color=BLUE, label="true")
+        axes.bar([n + 0.2 for n in places], predicted, 0.4, color=ORANGE, hatch="//", label="predicted")
+        axes.set(xlabel="labels a document", ylabel="documents")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend(frameon=False)
+
+    return _svg(draw)
+
+
+def training_curve(history: list[dict[str, Any]]) -> str | None:
+    """Draw validation micro-F1 over the updates, a line a phase; nothing for a model without updates."""
+    looks = [record for record in history if "update" in record]
+    if not looks:
+        return None
+
+    def draw(axes: Axes) -> None:
+        styles = zip(dict.fromkeys(look["phase"] for look in looks), CURVES, strict=False)
+        for phase, (colour, dash) in styles:
+            points = [(look["update"], look["micro_f1"]) for look in looks if look["phase"] == phase]
+            axes.plot(*zip(*points, strict=True), color=colour, ls=dash, marker=".", label=phase)
+        best = max(looks, key=lambda look: look["micro_f1"])
+        axes.axhline(best["micro_f1"], color=GREY, lw=0.8)
+        words = f"best {best['micro_f1']:.4f}, after update {best['update']:,}"
+        axes.set_title(words, color=GREY, fontsize=9, loc="right")  # above the picture, where no curve goes
+        axes.set(xlabel="updates", ylabel="validation micro-F1")
+        axes.legend(frameon=False, loc="best")
+
+    return _svg(draw)
+
+
+def _svg(draw: Callable[[Axes], None]) -> str:
+    with our_style():
+        picture = new_picture((4.6, 3.1))
+        draw(picture.axes)
+        return svg_text(picture.figure, transparent=True)  # the page's own background shows, light or dark

@@ -1,0 +1,1 @@
+"""What the predictions of cells say: statistics, comparisons, claims."""

@@ -1,0 +1,1 @@
+"""Cells: one training and its predictions each; planned, run, resumed."""

@@ -1,0 +1,216 @@
+"""A cell: one training and its measurement, done once and never again.
+
+A cell's folder is a run like any other, with two files more: `answers.npz` holds what the model answered for
+each document, and `cell.json`, written last, says that the cell is done and what came out. A cell that was
+taken up from a published one has these and its settings, and no model.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from seq2set.config import Config, validated
+from seq2set.config.provenance import read_provenance, refuse_other_corpus
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.files import held, output_errors, sha256_of, write_json
+from seq2set.core.hardware import machine_facts
+from seq2set.core.progress import Progress
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.seen_texts import Overlap
+from seq2set.evaluation.measure import Evaluation
+from seq2set.experiments.cells.predictions import Answers, measure
+from seq2set.experiments.cells.warm_start_reuse import begin_as_another
+from seq2set.inference.model_folder import read_about, read_seen
+from seq2set.inference.predictor import Predictor
+from seq2set.models.predictions import Request
+from seq2set.workflows.evaluate import measurable, unseen_part
+from seq2set.workflows.examples import examples
+from seq2set.workflows.open_data import TrainedOn, corpus_of
+from seq2set.workflows.train import train
+
+FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
+
+PATIENCE = 30.0
+"""Seconds to wait for a process that was told to stop and still works on the cell."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training to be measured."""
+
+    row: str
+    """The row of the table that it belongs to; the cells of a row differ in their seeds only"""
+    config: Config
+    folder: Path
+    split: str = "test"
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cell as plain JSON, for a process of its own."""
+        settings = self.config.model_dump(mode="json")
+        return {"row": self.row, "config": settings, "folder": str(self.folder), "split": self.split}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Cell:
+        """Read a cell back."""
+        return cls(values["row"], validated(values["config"]), Path(values["folder"]), values["split"])
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What came out of a cell."""
+
+    row: str
+    folder: Path
+    facts: dict[str, Any]
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.facts["model"])
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The metrics on the split that was measured."""
+        metrics: dict[str, float] = self.facts["metrics"]
+        return metrics
+
+    @property
+    def validation(self) -> dict[str, float]:
+        """The metrics on validation, which the training tuned on."""
+        metrics: dict[str, float] = self.facts["validation"]
+        return metrics
+
+    @property
+    def phase(self) -> str:
+        """The phase that gave the weights that were kept; empty where that is not known."""
+        return str(self.facts.get("kept", {}).get("phase") or "")
+
+    @property
+    def seconds(self) -> float:
+        """How long the training took."""
+        return float(self.facts["seconds"]["training"])
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The labels of each document."""
+        return Answers.load(self.folder / ANSWERS)
+
+
+def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | None:
+    """Return what came out of a cell, or None where it is not done or its answers are damaged.
+
+    A cell of other settings, or of a corpus other than today's, is refused.
+    """
+    refuse_stale(cell, corpus or corpus_of(cell.config.data))
+    path = cell.folder / FACTS
+    if not path.is_file():
+        return None
+    RunFolder.start(cell.folder, cell.config, resume=True)
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    answers = cell.folder / ANSWERS
+    whole = answers.is_file() and sha256_of(answers) == facts["answers"]["sha256"]
+    return CellResult(cell.row, cell.folder, facts) if whole and facts["split"] == cell.split else None
+
+
+def refuse_stale(cell: Cell, corpus: PreparedCorpus) -> None:
+    """Refuse a cell that was begun, trained or measured on another corpus; its test split counts as well."""
+    for recorded in _recorded_fingerprints(cell.folder):
+        refuse_other_corpus(cell.folder, recorded, corpus.name, corpus.fingerprint)
+
+
+def _recorded_fingerprints(folder: Path) -> Iterator[str]:
+    """Give the fingerprints that a cell recorded: when it began, was trained, and was measured."""
+    if (begun := read_provenance(folder)) is not None:
+        yield begun.fingerprint
+    if RunFolder(folder).model.is_dir():
+        yield read_about(folder)["corpus"]["fingerprint"]
+    if (folder / FACTS).is_file():
+        yield json.loads((folder / FACTS).read_text(encoding="utf-8"))["corpus"]["fingerprint"]
+
+
+def run_cell(cell: Cell, progress: Progress) -> CellResult:
+    """Do a cell, from the beginning or from where it was stopped; one that is done is only read."""
+    with working_on(cell):
+        return finished(cell) or _trained_and_measured(cell, progress)
+
+
+@contextmanager
+def working_on(cell: Cell) -> Iterator[None]:
+    """Keep other processes from working on a cell."""
+    with output_errors(cell.folder):
+        cell.folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = cell.folder.with_name(f".{cell.name}.lock")
+    busy = f"{cell.folder} is being done by another process; wait until that ends, or stop it"
+    with held(lock, busy=busy, seconds=PATIENCE):
+        yield
+
+
+def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
+    corpus = corpus_of(cell.config.data)
+    if taken := begin_as_another(RunFolder(cell.folder), cell.config, corpus):
+        sentence, seconds = taken
+        progress.note(sentence)
+        write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
+    with _time_is_kept(cell.folder):
+        train(cell.config, cell.folder, resume=True, progress=progress)
+    predictor = Predictor.open(cell.folder)
+    refuse_stale(cell, corpus_of(cell.config.data))  # it may have changed while the model was trained
+    measured = measurable(TrainedOn(cell.config.data), None, cell.split)
+    overlap = unseen_part(measured, read_seen(cell.folder), predictor.about, include_seen=True).overlap
+    result, answers = measure(predictor.tagger, examples(measured.part), Request(), progress)
+    answers.save(cell.folder / ANSWERS)
+    facts = _facts(cell, predictor.about, result, overlap)
+    write_json(cell.folder / FACTS, facts)
+    return CellResult(cell.row, cell.folder, facts)
+
+
+def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation, overlap: Overlap) -> dict[str, Any]:
+    trained = about["training"]["seconds"] + _spent(cell.folder)
+    return {
+        "row": cell.row,
+        "model": cell.config.model,
+        "seed": cell.config.seed,
+        "corpus": about["corpus"],
+        "split": cell.split,
+        "documents": result.documents,
+        "seen": {"trained_on": overlap.trained_on, "used_for_tuning": overlap.tuned_on},
+        "labels": result.labels,
+        "validation": about["validation"],
+        "metrics": result.metrics | result.ranking,
+        "kept": {name: about["training"].get(name) for name in ("phase", "update")},
+        "seconds": {"training": round(trained, 1), "prediction": round(result.seconds, 3)},
+        "documents_a_second": round(result.documents_a_second, 1),
+        "machine": machine_facts(cell.config.threads),
+        "answers": {"file": ANSWERS, "sha256": sha256_of(cell.folder / ANSWERS)},
+        "config": cell.config.model_dump(mode="json"),
+    }
+
+
+@contextmanager
+def _time_is_kept(folder: Path) -> Iterator[None]:
+    """Remember the time of a training that is stopped: the next one counts its own only."""
+    began = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        if folder.is_dir():
+            spent = _spent(folder) + time.perf_counter() - began
+            write_json(folder / SPENT, {"seconds": round(spent, 1)})
+        raise
+
+
+def _spent(folder: Path) -> float:
+    path = folder / SPENT
+    return float(json.loads(path.read_text(encoding="utf-8"))["seconds"]) if path.is_file() else 0.0

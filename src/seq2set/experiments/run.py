@@ -1,0 +1,142 @@
+"""What an experiment was asked for, as it is recorded beside its results.
+
+An experiment from its plan to its page.
+
+Every experiment on one folder: the trainings that they share are done once, and one page leads to all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seq2set.core.errors import InputError
+from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.experiments import EXPERIMENTS, load_experiment
+from seq2set.experiments.cells.cell import Cell, CellResult
+from seq2set.experiments.cells.plan import Schedule, make_schedule
+from seq2set.experiments.cells.run import run_cells
+from seq2set.experiments.model_names import parse_models
+from seq2set.experiments.options import Options
+from seq2set.experiments.render.pages import write_overview, write_results
+from seq2set.experiments.render.report import Findings
+from seq2set.workflows.open_data import corpus_of
+
+
+def asked_corpus(options: Options) -> PreparedCorpus:
+    """Open the corpus that an experiment is asked for."""
+    return corpus_of(options.config(options.models[0], 1).data)
+
+
+def asked(options: Options) -> dict[str, Any]:
+    """Return all that was asked for, as plain JSON; files by their names alone."""
+    return {
+        "corpus": asked_corpus(options).name,
+        "preset": options.config(options.models[0], 1).preset,
+        "models": list(options.models),
+        "seeds": list(options.seeds),
+        "settings": list(options.assignments),
+        "files": {model: path.name for model, path in options.files.items()},
+        "options": dict(options.extra),
+    }
+
+
+class Finished(NamedTuple):
+    """What an experiment found, and the page that tells it."""
+
+    findings: Findings
+    page: Path
+
+
+def plan_experiment(name: str, options: Options) -> Schedule:
+    """Say which cells an experiment needs, which of them are done, and how long the rest takes."""
+    return make_schedule(load_experiment(name).cells(options), options)
+
+
+def run_experiment(name: str, options: Options, progress: Progress | None = None) -> Finished:
+    """Do the cells that are left, and write the results; cells that failed are named at the end."""
+    outcome = run_cells(plan_experiment(name, options), progress or Silent())
+    if not outcome.results:
+        outcome.raise_failures()
+    finished = write_experiment(name, options, outcome.results)
+    outcome.raise_failures()
+    return finished
+
+
+def write_experiment(name: str, options: Options, results: list[CellResult]) -> Finished:
+    """Write what finished cells say."""
+    experiment = load_experiment(name)
+    sections = experiment.sections(options, results)
+    findings = Findings(name, experiment.TITLE, sections, results, asked(options))
+    return Finished(findings, write_results(findings, options.out / name))
+
+
+class Part(NamedTuple):
+    """One of the experiments, with its own options and cells."""
+
+    name: str
+    options: Options
+    cells: list[Cell]
+
+    def results(self, schedule: Schedule) -> list[CellResult]:
+        """Return its cells that are done, under the names of its own rows."""
+        done = [(cell, schedule.results.get(cell.name)) for cell in self.cells]
+        return [replace(result, row=cell.row) for cell, result in done if result is not None]
+
+
+class Everything(NamedTuple):
+    """What the experiments found, and the page over all."""
+
+    parts: list[Finished]
+    page: Path
+
+
+def cells(options: Options, progress: Progress | None = None) -> list[Cell]:
+    """Return the trainings of all experiments, each once; those that are left out are named."""
+    parts = _parts(options, progress or Silent())
+    return list({cell.folder: cell for part in parts for cell in part.cells}.values())
+
+
+def plan_all(options: Options, progress: Progress) -> Schedule:
+    """Say which cells there are, which of them are done, and how long the rest takes."""
+    return make_schedule(cells(options, progress), options)
+
+
+def run_all(options: Options, progress: Progress | None = None) -> Everything:
+    """Do the cells that are left, and write every experiment; cells that failed are named at the end."""
+    progress = progress or Silent()
+    schedule = plan_all(options, progress)
+    outcome = run_cells(schedule, progress)
+    if not outcome.results:
+        outcome.raise_failures()
+    found = [(part, part.results(schedule)) for part in _parts(options, Silent())]
+    told = [write_experiment(part.name, part.options, results) for part, results in found if results]
+    page = write_overview([one.findings for one in told], options.out)
+    outcome.raise_failures()
+    return Everything(told, page)
+
+
+def _parts(options: Options, progress: Progress) -> list[Part]:
+    """Give each experiment its own; one that cannot be done with these settings is left out and named."""
+    asked_corpus(options)  # what is wrong with the corpus or the settings is wrong for all
+    parts = []
+    for name in EXPERIMENTS:
+        try:
+            parts += _part(name, options)
+        except InputError as error:  # noqa: PERF203 (a dozen rounds)
+            progress.note(f"{name} is left out: {error}")
+    if not parts:
+        raise InputError(f"no experiment can be done with --models {','.join(options.models)}")
+    return parts
+
+
+def _part(name: str, options: Options) -> list[Part]:
+    entry = EXPERIMENTS[name]
+    models = tuple(model for model in parse_models(entry.models) if model in options.models)
+    if not models:
+        return []
+    extra = {one: value for one, value in options.extra.items() if one in entry.options}
+    own = replace(options, models=models, extra=extra)
+    return [Part(name, own, load_experiment(name).cells(own))]

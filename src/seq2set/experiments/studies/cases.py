@@ -1,0 +1,103 @@
+"""A case: one document, its true labels, and what each model gave it.
+
+A case as a piece of HTML: the text, and labels as chips with a colour and a letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from string import ascii_uppercase
+from typing import Literal, NamedTuple
+
+from seq2set.experiments.cells.predictions import Answers, Sets
+from seq2set.labels.correlation import Correlated
+
+COLOURS = ("#a8d8f0", "#f7cf8a", "#98dcc4", "#ecc3da", "#f5ee9b", "#f3b896")
+"""The colours of the letters A to F, after which they begin again: tints of Okabe's and Ito's."""
+
+
+class Mark(NamedTuple):
+    """A label as it stands in a case; the letter tells which labels go together, where any do."""
+
+    label: str
+    kind: Literal["true", "right", "wrong", "missed"]
+    letter: str | None
+
+    @property
+    def sign(self) -> str:
+        """What stands before a label that is wrong or missed."""
+        return {"wrong": "✗ ", "missed": "○ "}.get(self.kind, "")
+
+    @property
+    def colour(self) -> str | None:
+        """The colour of its letter; what is missed stays without."""
+        if self.letter is None or self.kind == "missed":
+            return None
+        return COLOURS[ascii_uppercase.index(self.letter) % len(COLOURS)]
+
+    def text(self) -> str:
+        """Return the label with its signs, for print without colours."""
+        return f"{self.sign}{self.label}{f' ({self.letter})' if self.letter else ''}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One document with its labels in order."""
+
+    number: int
+    id: str
+    text: str | None
+    """None where texts are not to be shown"""
+    actual: tuple[str, ...]
+    given: Mapping[str, tuple[str, ...]]
+    """What each model gave, in its order, by the model's name in print"""
+    letters: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """What the case is called in files."""
+        return f"case-{self.number}"
+
+    def lines(self) -> Iterator[tuple[str, list[Mark]]]:
+        """Give the true labels, then a line a model: what it gave, and after that what it missed."""
+        yield "True labels", [self._mark(label, "true") for label in self.actual]
+        for model, labels in self.given.items():
+            given = [self._mark(label, "right" if label in self.actual else "wrong") for label in labels]
+            yield model, given + [self._mark(label, "missed") for label in self.actual if label not in labels]
+
+    def _mark(self, label: str, kind: Literal["true", "right", "wrong", "missed"]) -> Mark:
+        return Mark(label, kind, self.letters.get(label))
+
+
+def make_case(
+    number: int, place: int, answers: Mapping[str, Answers], text: str | None, correlated: Correlated
+) -> Case:
+    """Put together what is known of the document in a place."""
+    first = next(iter(answers.values()))
+    actual = _names(first, first.actual, place)
+    given = {model: _names(one, one.chosen, place) for model, one in answers.items()}
+    everything = [label for labels in (actual, *given.values()) for label in labels]
+    return Case(number, first.ids[place], text, actual, given, correlated.groups(everything))
+
+
+def _names(answers: Answers, sets: Sets, place: int) -> tuple[str, ...]:
+    return tuple(answers.names[label] for label in sets.row(place))
+
+
+def case_html(case: Case) -> str:
+    """Return the case; its looks are in the page's style."""
+    text = "" if case.text is None else f'<p class="quoted">{escape(case.text)}</p>'
+    lines = "".join(
+        f"<dt>{escape(name)}</dt><dd>{' '.join(map(_chip, marks)) or '<i>no label</i>'}</dd>"
+        for name, marks in case.lines()
+    )
+    return f'<div class="case"><h3>Case {case.number}: {escape(case.id)}</h3>{text}<dl>{lines}</dl></div>'
+
+
+def _chip(mark: Mark) -> str:
+    colour = f' style="background: {mark.colour}"' if mark.colour else ""
+    letter = f" <b>{mark.letter}</b>" if mark.letter else ""
+    label = f"{mark.sign}{escape(mark.label)}{letter}"
+    return f'<span class="chip {mark.kind}" title="{mark.kind}"{colour}>{label}</span>'

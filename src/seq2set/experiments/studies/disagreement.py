@@ -1,0 +1,205 @@
+"""Which documents models disagree on, and a choice of them that does not look at who is right.
+
+Two sets of labels differ by their Jaccard distance: the share of the labels in either that are not in both.
+A document's disagreement is the mean distance over all pairs of models. Its score is that, lessened for long
+texts, which nobody would read in a figure: times 120 over the number of words, where it has more than that.
+The cases are drawn, with a seed, among the documents of the highest scores, ten times as many as are wanted;
+those with fewer than two true labels are left aside, as they show nothing of labels that go together.
+
+Shapes: N documents.
+
+How models answer as a whole: what they miss, what they give wrongly, and whether pairs stay together.
+
+How models differ, in sentences, beside what the paper reads from its cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from seq2set.experiments.analysis.margins import ABOVE, BELOW, Claim, Terms, contrasts, judged
+from seq2set.experiments.analysis.statistics import Floats, Measured
+from seq2set.experiments.cells.predictions import Answers
+from seq2set.experiments.model_names import BASELINES, title_of
+from seq2set.experiments.render.tables import Column, Quantity, Row, Table
+
+SHORT = 120
+"""Words that a text may have before its score is lessened."""
+
+POOL = 10
+"""Documents to draw from, for each one that is wanted."""
+
+
+class ModelPair(NamedTuple):
+    """Two models by the names of their rows."""
+
+    one: str
+    other: str
+
+
+def distances(answers: Mapping[str, Answers]) -> dict[ModelPair, Floats]:
+    """Return how much each pair of models differs on each document, (N,) from 0 to 1."""
+    names = list(dict.fromkeys(name for one in answers.values() for name in one.names))
+    sets = {row: _aligned(one, names) for row, one in answers.items()}
+    return {ModelPair(*pair): _jaccard(sets[pair[0]], sets[pair[1]]) for pair in combinations(sets, 2)}
+
+
+def _aligned(answers: Answers, names: Sequence[str]) -> csr_matrix:
+    """Return the sets with a column for each of the names, whatever order the model has them in."""
+    places = {name: place for place, name in enumerate(names)}
+    columns = np.array([places[name] for name in answers.names], np.int64)
+    return answers.chosen._replace(labels=columns[answers.chosen.labels]).matrix(len(names))
+
+
+def _jaccard(one: csr_matrix, other: csr_matrix) -> Floats:
+    both, mine, theirs = (
+        np.asarray(matrix.sum(axis=1), np.float64).ravel() for matrix in (one.multiply(other), one, other)
+    )
+    either = mine + theirs - both
+    distance: Floats = 1 - np.divide(both, either, out=np.ones_like(either), where=either > 0)
+    return distance
+
+
+def choose(
+    disagreement: Floats, words: Sequence[int], true_labels: Sequence[int], *, cases: int, seed: int
+) -> list[int]:
+    """Return the documents of the cases, the highest score first."""
+    score = disagreement * np.minimum(1.0, SHORT / np.maximum(words, 1))
+    allowed = np.asarray(true_labels) >= 2
+    if allowed.sum() < cases:
+        allowed[:] = True
+    order = np.argsort(-score, kind="stable")
+    pool = order[allowed[order]][: POOL * cases]
+    drawn = np.random.default_rng(seed).choice(len(pool), min(cases, len(pool)), replace=False)
+    return [int(pool[place]) for place in sorted(drawn)]
+
+
+class Habits(NamedTuple):
+    """What a model does with a document on average."""
+
+    given: float
+    missed: float
+    wrong: float
+    exact: float
+    """The share of documents whose set is given exactly"""
+    pairs: float | None
+    """Of the true labels that go together, of which it gave at least one, the share given both"""
+
+
+def habits(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Habits:
+    """Measure one model's answers."""
+    right, given, actual = (np.asarray(one, np.float64) for one in answers.counts())
+    exact = (right == given) & (right == actual)
+    kept, begun = pairs_kept(answers, pairs).sum(axis=0)
+    return Habits(
+        given=float(given.mean()),
+        missed=float((actual - right).mean()),
+        wrong=float((given - right).mean()),
+        exact=float(exact.mean()),
+        pairs=float(kept / begun) if begun else None,
+    )
+
+
+def mean_habits(found: Sequence[Habits]) -> Habits:
+    """Return the mean over the trainings of one row."""
+    known = [[value for value in column if value is not None] for column in zip(*found, strict=True)]
+    return Habits(*(float(np.mean(column)) if column else None for column in known))  # type: ignore[arg-type]
+
+
+def missed(answers: Answers) -> Floats:
+    """Return how many true labels each document misses, and 1 for the document, (N, 2)."""
+    right, _, actual = answers.counts()
+    return np.stack([actual - right, np.ones(len(actual))], axis=1)
+
+
+def pairs_kept(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Floats:
+    """Return of how many pairs of each document's true labels both, and at least one, were given, (N, 2)."""
+    places = {name: place for place, name in enumerate(answers.names)}
+    given, actual = (one.matrix(len(places)).toarray() > 0 for one in (answers.chosen, answers.actual))
+    counts = np.zeros((len(actual), 2))
+    for one, other in ((places[a], places[b]) for a, b in pairs if a in places and b in places):
+        true = actual[:, one] & actual[:, other]
+        counts[:, 0] += true & given[:, one] & given[:, other]
+        counts[:, 1] += true & (given[:, one] | given[:, other])
+    return counts
+
+
+def habits_table(found: Mapping[str, Habits], true_labels: float) -> Table:
+    """Return a row a model."""
+    columns = (
+        Column("labels given"),
+        Column("missed", "lower"),
+        Column("wrong", "lower"),
+        Column("exact sets", "higher"),
+        Column("pairs kept", "higher"),
+    )
+    rows = [
+        Row(
+            title_of(row),
+            (
+                *(Quantity(value, 2) for value in one[:3]),
+                Quantity(one.exact),
+                None if one.pairs is None else Quantity(one.pairs),
+            ),
+        )
+        for row, one in found.items()
+    ]
+    caption = (
+        f"A document has {true_labels:.2f} labels; given, missed and wrong are labels per document. Pairs "
+        "kept: of two true labels that go together, of which at least one was given, how often both were."
+    )
+    return Table("habits", "What the models give and miss", columns, tuple(rows), caption)
+
+
+def agreement_verdicts(distances: Mapping[ModelPair, Floats]) -> list[str]:
+    """Say how often the models differ, and which of them are the most and the least alike."""
+    if not distances:
+        return ["Only one model is done, so that there is nobody to disagree with."]
+    apart = np.stack(list(distances.values()))  # (pairs, N)
+    means = {pair: float(one.mean()) for pair, one in distances.items()}
+    closest, farthest = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    found = (
+        f"On {100 * (apart > 0).any(axis=0).mean():.0f} % of the {apart.shape[1]:,} documents the models do "
+        f"not all give the same set; two models differ by a Jaccard distance of {apart.mean():.2f}."
+    )
+    if len(distances) == 1:
+        return [found]
+    return [
+        found,
+        f"The most alike are {_both(closest)} ({means[closest]:.2f}), the least alike {_both(farthest)} "
+        f"({means[farthest]:.2f}).",
+    ]
+
+
+def habit_claims(missed: Mapping[str, Measured], pairs: Mapping[str, Measured]) -> list[Claim]:
+    """Judge what the paper reads from its three cases by all documents.
+
+    Both are by row: how many true labels a document misses, and how many pairs of labels that go together are
+    given as a whole.
+    """
+    ours = [row for row in missed if row not in BASELINES]
+    more = contrasts(_over(missed, "seq2seq", ours), "labels missed per 100 documents")
+    both = [row for row in ours if row in pairs]
+    worse = contrasts(_over(pairs, "br", both), "points of pairs given as a whole")
+    return [
+        *judged("Seq2Seq ends too early and leaves more true labels out than the Seq2Sets", more, ABOVE),
+        *judged("BR, unlike the Seq2Sets, fails to see which labels go together", worse, BELOW),
+    ]
+
+
+def _over(measured: Mapping[str, Measured], first: str, others: Sequence[str]) -> dict[str, Terms]:
+    if first not in measured:
+        return {}
+    return {
+        f"{title_of(first)} over {title_of(row)}": [(1.0, measured[first]), (-1.0, measured[row])]
+        for row in others
+    }
+
+
+def _both(pair: ModelPair) -> str:
+    return " and ".join(map(title_of, pair))

@@ -1,0 +1,122 @@
+"""The model card: what a person should know before trusting a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seq2set.config import Config
+from seq2set.labels.rules import Rule
+from seq2set.models.registry import find_entry
+
+_METRIC_NAMES = {
+    "micro_f1": "micro-F1",
+    "micro_precision": "micro-precision",
+    "micro_recall": "micro-recall",
+    "macro_f1": "macro-F1",
+    "example_f1": "example F1",
+    "hamming_loss": "hamming loss",
+    "subset_accuracy": "subset accuracy",
+}
+
+_TRAINING_NAMES = {"phase": "phase of the kept weights", "update": "update of the kept weights"}
+
+
+def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """Write the card in Markdown."""
+    corpus, metrics = about["corpus"], about["validation"]
+    lines = [
+        f"# {config.model} on {corpus['name']}",
+        "",
+        f"{find_entry(config.model).title}. It assigns a set of labels to a text.",
+        "",
+        "## Use",
+        "",
+        "```",
+        'seq2set predict THIS_FOLDER "a text" --explain',
+        "```",
+        "",
+        "## Data",
+        "",
+        *_table(("", ""), _data_rows(corpus)),
+        "",
+        "## Metrics on the validation split",
+        "",
+        "The decision rule and the other choices of this model were tuned on this very split, so these "
+        "figures are a little too good. The test split was not looked at: `seq2set evaluate` reports it.",
+        "",
+        *_table(("metric", "value"), [(_METRIC_NAMES[k], f"{metrics[k]:.4f}") for k in _METRIC_NAMES]),
+        "",
+        *_tuned_later(about),
+        "## Training",
+        "",
+        *_table(
+            ("", ""),
+            [
+                (_TRAINING_NAMES.get(key, str(key)), _plain(value))
+                for key, value in (dict(about["training"]) | _found(facts)).items()
+            ],
+        ),
+        "",
+        "## Limits",
+        "",
+        *_limits(corpus),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _tuned_later(about: Mapping[str, Any]) -> list[str]:
+    """Say what was tuned after the training, and whether the figures above are from before that."""
+    if "tuned" not in about:
+        return []
+    tuned = about["tuned"]
+    stale = "" if tuned["validation_renewed"] else " The figures above are without that rule."
+    return [
+        f"The decision rule was tuned after the training for the best {_METRIC_NAMES[tuned['metric']]} on "
+        f"{tuned['data']}, {tuned['split']}, {tuned['documents']:,} documents: {tuned['before']:.4f} before, "
+        f"{tuned['after']:.4f} after.{stale}",
+        "",
+    ]
+
+
+def _found(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(facts) | {"rule": Rule.from_dict(facts["rule"]).in_words()}
+
+
+def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("corpus", str(corpus["name"])),
+        ("source", str(corpus["source"])),
+        ("licence", str(corpus["licence"])),
+        ("documents to learn from", f"{corpus['train']:,}"),
+        ("documents to tune on", f"{corpus['valid']:,}"),
+        ("labels", f"{corpus['labels']:,}"),
+        ("labels a document", f"{corpus['labels_a_document']:.2f}"),
+        ("fingerprint", f"`{corpus['fingerprint']}`"),
+    ]
+
+
+def _limits(corpus: Mapping[str, Any]) -> list[str]:
+    return [
+        f"- It knows the {corpus['labels']:,} labels of its training data and no others.",
+        "- Labels that were rare in training are rarely right; `seq2set evaluate --report` shows each "
+        "label's figures.",
+        "- Texts unlike those it learnt from (another language, another field, another length) are not what "
+        "it was measured on.",
+        "- A text in which it knows no word gets no label, and a note that says so.",
+        "- A score is calibrated over the validation split as a whole; it is no promise for a single label.",
+        "- `seen.safetensors` holds 8-byte hashes of the texts that it was trained and tuned on, by which "
+        "`seq2set evaluate` notices them. Who has this folder and a text can find out whether it is one of "
+        "them; delete the file before passing the folder on where that matters.",
+    ]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(part)}" for key, part in value.items())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,204 @@
+"""The model folder: safe to copy anywhere and to open, because nothing in it is code.
+
+::
+
+    model.safetensors   the numbers
+    config.json         the settings, and what training found
+    tokenizer.json      the words
+    labels.json         the labels with their training frequencies
+    README.md           the model card
+    seen.safetensors    hashes of the texts that it was trained and tuned on; may be deleted
+    manifest.json       format version, SHA-256 and size of every other file
+
+Everything that is read was checked against the manifest first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+import seq2set
+from seq2set.config import validated
+from seq2set.core.errors import InputError, ModelFolderError
+from seq2set.core.files import folder_written_aside, sha256_of, write_json, write_text, written_aside
+from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
+from seq2set.labels.labels import Labels
+from seq2set.labels.rules import global_rule
+from seq2set.models.registry import tagger_class
+from seq2set.models.tagger import Parts, Tagger
+from seq2set.text.vocabulary import Words
+
+FORMAT = 2
+"""Raised when a folder written from now on could not be read by earlier versions."""
+
+MANIFEST = "manifest.json"
+TENSORS, CONFIG, TOKENIZER, LABELS = "model.safetensors", "config.json", "tokenizer.json", "labels.json"
+CARD = "README.md"
+SEEN = "seen.safetensors"
+"""Not needed to open a model; without it `evaluate` cannot notice documents that the model has seen."""
+
+
+def save_model(
+    tagger: Tagger,
+    folder: Path,
+    *,
+    card: str,
+    about: Mapping[str, Any],
+    seen: SeenTexts = NOTHING_KNOWN,
+    force: bool = False,
+) -> None:
+    """Write a model folder, whole or not at all; `about` holds facts on its training (plain JSON)."""
+    parts = tagger.parts()
+    with folder_written_aside(folder, force=force) as aside:
+        save_file({key: np.ascontiguousarray(value) for key, value in parts.tensors.items()}, aside / TENSORS)
+        settings = parts.config.model_dump(mode="json")
+        write_json(aside / CONFIG, {"settings": settings, "facts": dict(parts.facts), "about": dict(about)})
+        write_text(aside / TOKENIZER, parts.words.to_json())
+        write_json(aside / LABELS, parts.labels.to_dict())
+        write_text(aside / CARD, card)
+        if arrays := seen.arrays():
+            save_file(arrays, aside / SEEN)
+        write_json(aside / MANIFEST, _manifest(aside))
+
+
+def renew_model(
+    folder: Path,
+    *,
+    facts: Mapping[str, Any],
+    about: Mapping[str, Any],
+    card: str,
+    seen: SeenTexts | None = None,
+) -> None:
+    """Replace what training found, the model card and, where it is given, what the model has seen.
+
+    Whenever this is killed, the folder can be opened.
+    """
+    folder = model_folder(folder)
+    settings = _read_json(folder / CONFIG)["settings"]
+    manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
+    with ExitStack() as stack:
+        config, readme = (stack.enter_context(written_aside(folder / name)) for name in (CONFIG, CARD))
+        write_json(config, {"settings": settings, "facts": dict(facts), "about": dict(about)})
+        write_text(readme, card)
+        new = {CONFIG: _recorded(config), CARD: _recorded(readme)}
+        if seen is not None:
+            hashes = stack.enter_context(written_aside(folder / SEEN))
+            save_file(seen.arrays(), hashes)
+            new[SEEN] = _recorded(hashes)
+        # Until all files are in their place, the old and the new ones are right.
+        old = {name: manifest["files"].get(name, {}) | {"next": new[name]["sha256"]} for name in new}
+        write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | old})
+    write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | new})
+
+
+def load_model(folder: Path) -> Tagger:
+    """Check a model folder against its manifest, and put the model together."""
+    folder = model_folder(folder)
+    verify(folder)
+    try:
+        saved = _read_json(folder / CONFIG)
+        parts = Parts(
+            config=validated(saved["settings"], place=str(folder / CONFIG)),
+            words=Words.from_json((folder / TOKENIZER).read_text(encoding="utf-8")),
+            labels=Labels.from_dict(_read_json(folder / LABELS)),
+            tensors=load_file(folder / TENSORS),
+            facts=_facts(saved["facts"]),
+        )
+        tagger = tagger_class(parts.config.model).restore(parts)
+        tagger.rule.refuse_misfit(len(parts.labels))
+        return tagger
+    except (KeyError, TypeError, ValueError, SafetensorError, InputError) as error:
+        # The checksums are right, so the folder was written like this: by other software, or by hand.
+        raise ModelFolderError(f"{folder} does not hold a model that can be opened: {error}") from error
+
+
+def _facts(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what training found; a folder of format 1 has a threshold where there is a rule now."""
+    facts = dict(saved)
+    if "threshold" in facts:
+        facts["rule"] = global_rule(facts.pop("threshold")).to_dict()
+    return facts
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return what training recorded about a model: data, metrics, sizes."""
+    about: dict[str, Any] = _read_json(model_folder(folder) / CONFIG)["about"]
+    return about
+
+
+def read_seen(folder: Path) -> SeenTexts:
+    """Return what a model remembers of the texts that it was trained and tuned on."""
+    path = model_folder(folder) / SEEN
+    try:
+        return SeenTexts.from_arrays(load_file(path)) if path.is_file() else NOTHING_KNOWN
+    except SafetensorError as error:
+        raise ModelFolderError(f"{path} cannot be read: {error}") from error
+
+
+def model_folder(path: Path) -> Path:
+    """Return the model folder for a run or a model folder."""
+    for candidate in (path, path / "model"):
+        if (candidate / MANIFEST).is_file():
+            return candidate
+    if not path.exists():
+        raise ModelFolderError(f"{path} does not exist; a run or a model folder is wanted")
+    hint = " (the run has not finished: pass --resume to train)" if (path / "config.toml").is_file() else ""
+    raise ModelFolderError(f"{path} holds no model: there is no {MANIFEST} in it{hint}")
+
+
+def verify(folder: Path) -> None:
+    """Refuse a folder whose files are not, byte for byte, those that were saved."""
+    manifest = _read_json(folder / MANIFEST)
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(version, int):
+        raise ModelFolderError(f"{folder / MANIFEST} is not a manifest of a model folder")
+    if version > FORMAT:
+        raise ModelFolderError(
+            f"{folder} has format version {version}, and this version of seq2set ({seq2set.__version__}) "
+            f"reads up to {FORMAT}; upgrade seq2set to open it"
+        )
+    files = manifest.get("files")
+    if not isinstance(files, dict) or not {TENSORS, CONFIG, TOKENIZER, LABELS} <= files.keys():
+        raise ModelFolderError(f"{folder / MANIFEST} does not list all files of a model")
+    for name, recorded in files.items():
+        _verify_file(folder, name, recorded)
+
+
+def _verify_file(folder: Path, name: str, recorded: Any) -> None:
+    if Path(name).name != name:
+        raise ModelFolderError(f"{folder / MANIFEST} lists '{name}', which lies outside the folder")
+    if not (folder / name).is_file():
+        if name == SEEN:
+            return
+        raise ModelFolderError(f"{folder / name} is missing; copy the model folder again")
+    if not isinstance(recorded, dict) or sha256_of(folder / name) not in (
+        recorded.get("sha256"),
+        recorded.get("next"),
+    ):
+        raise ModelFolderError(
+            f"{folder / name} is damaged: its SHA-256 is not the one in {MANIFEST}; copy the folder again"
+        )
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    files = {path.name: _recorded(path) for path in sorted(folder.iterdir())}
+    return {"format": FORMAT, "seq2set": seq2set.__version__, "files": files}
+
+
+def _recorded(path: Path) -> dict[str, Any]:
+    return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelFolderError(f"{path} cannot be read: {error}") from error

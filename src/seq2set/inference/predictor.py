@@ -1,0 +1,80 @@
+"""Texts in, label sets out: a saved model, opened for use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seq2set.inference.model_folder import load_model, model_folder, read_about
+from seq2set.models.predictions import Request, Suggestion
+from seq2set.models.tagger import Tagger
+
+BATCH = 512
+"""Documents handled at a time when streaming: enough to keep the cores busy, little memory."""
+
+
+class TextItem(NamedTuple):
+    """A text with its identifier."""
+
+    id: str
+    text: str
+
+
+class Prediction(NamedTuple):
+    """What a model says of one text."""
+
+    id: str
+    text: str
+    suggestions: tuple[Suggestion, ...]
+    note: str | None = None
+    """What there is to say beside the labels, such as that the model knows no word of the text"""
+
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """Return the prediction as plain JSON, in the form that `predict --json` prints."""
+        labels = [_suggestion_dict(one, explain) for one in self.suggestions]
+        return {"id": self.id, "labels": labels} | ({"note": self.note} if self.note else {})
+
+
+class Predictor:
+    """A model opened for use."""
+
+    def __init__(self, tagger: Tagger, about: dict[str, Any]):
+        self.tagger, self.about = tagger, about
+
+    @classmethod
+    def open(cls, path: Path) -> Predictor:
+        """Open a run or a model folder."""
+        folder = model_folder(path)
+        return cls(load_model(folder), read_about(folder))
+
+    def predict(self, texts: Sequence[str], request: Request | None = None) -> list[tuple[Suggestion, ...]]:
+        """Return each text's labels, in the order in which the model gives them.
+
+        A text without a word that the model knows gets none, unless the request says how many are wanted.
+        """
+        if not texts:
+            return []
+        return self.tagger.infer(texts, request or Request()).suggestions(self.tagger.labels.names)
+
+    def stream(
+        self, items: Iterable[TextItem], request: Request | None = None, *, batch: int = BATCH
+    ) -> Iterator[Prediction]:
+        """Predict one batch at a time, so that any number of texts fits into memory."""
+        source = iter(items)
+        while block := list(islice(source, batch)):
+            found = self.tagger.infer([item.text for item in block], request or Request())
+            answers = zip(block, found.suggestions(self.tagger.labels.names), found.notes(), strict=True)
+            for item, suggestions, note in answers:
+                yield Prediction(item.id, item.text, suggestions, note)
+
+
+def _suggestion_dict(suggestion: Suggestion, explain: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = {"label": suggestion.label, "score": round(suggestion.score, 6)}
+    if explain:
+        plain["evidence"] = [
+            {"word": word.word, "start": word.start, "end": word.end, "weight": round(word.weight, 6)}
+            for word in suggestion.evidence
+        ]
+    return plain

@@ -1,0 +1,1 @@
+"""Label sets: order, metrics, decision rules, thresholds, calibration."""

@@ -1,0 +1,118 @@
+"""The rule of a kind that is best for a metric on a validation split, and the kind that serves best.
+
+Shapes: N documents, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2set.config.schema import Metric
+from seq2set.core.errors import UnknownNameError
+from seq2set.labels.label_thresholds import best_thresholds
+from seq2set.labels.metrics import Counts, Indicators, as_indicator, is_better
+from seq2set.labels.rules import RULES, Rule, RuleKind, global_rule, label_rule, top_rule
+from seq2set.labels.thresholds import best_number, best_threshold, refuse_unfit
+
+KINDS: tuple[str, ...] = (*RULES, "best")
+"""The kinds that can be asked for; `best` tries all."""
+
+LEAST = 5
+"""A label that fewer validation documents have gets no threshold of its own: it would be made by chance."""
+
+FOLDS = 5
+"""In so many parts the documents are held out in turn to compare the kinds."""
+
+
+class TunedRule(NamedTuple):
+    """A rule and the metric that it reaches on the documents that it was tuned on."""
+
+    rule: Rule
+    score: float
+    rare: int = 0
+    """How many labels were too rare for a threshold of their own"""
+    held_out: Mapping[RuleKind, float] = {}
+    """What each kind that was tried reached on documents held out from its tuning"""
+
+
+def best_rule(
+    kind: str, scores: NDArray[Any], actual: Indicators, metric: Metric, *, least: int = LEAST
+) -> TunedRule:
+    """Find the rule that is best for `metric` on (documents, labels) scores in [0, 1].
+
+    - `global`: one threshold for all labels, see `best_threshold`.
+    - `top-k`: as many of the best labels as serve best, every number tried.
+    - `per-label`: a threshold for each label, see `best_thresholds`. Labels that fewer than `least`
+      documents have take the global threshold, lest chance make theirs.
+    - `best`: the kind that is best on documents held out in turn from its own tuning, because on the very
+      documents that it was tuned on `per-label` always wins; of equals the first in this order, the simplest.
+    """
+    refuse_unknown(kind, metric)
+    scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
+    refuse_unfit(scores, indicator)
+    right = indicator.toarray()
+    kinds = [one for one in RULES if kind in (one, "best")]
+    reached = {one: _held_out(one, scores, right, metric, least) for one in kinds}
+    winner = kinds[0]
+    for other in kinds[1:]:
+        if is_better(reached[other], reached[winner], metric):
+            winner = other
+    return _tuned(winner, scores, right, metric, least)._replace(held_out=reached)
+
+
+def refuse_unknown(kind: str, metric: str) -> None:
+    """Refuse a kind or a metric that there is not."""
+    if kind not in KINDS:
+        raise UnknownNameError("kind", kind, KINDS)
+    if metric not in get_args(Metric):
+        raise UnknownNameError("metric", metric, get_args(Metric))
+
+
+def present_score(
+    present: Rule, scores: NDArray[Any], actual: Indicators, metric: Metric, *, least: int = LEAST
+) -> float:
+    """Return what a rule reaches, fit to be compared with what another reaches on documents held out.
+
+    A rule that tuning on these very documents gives again was tuned on them: its figure here is too good,
+    and what its kind reaches on documents held out in turn stands for it.
+    """
+    scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
+    right = indicator.toarray()
+    if _tuned(present.kind, scores, right, metric, least).rule == present:
+        return _held_out(present.kind, scores, right, metric, least)
+    return Counts.of_known(present.given(scores), indicator).metrics()[metric]
+
+
+def _held_out(
+    kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: Metric, least: int
+) -> float:
+    given = np.zeros(scores.shape, bool)
+    fold = np.arange(len(scores)) % FOLDS
+    for number in np.unique(fold):
+        held, rest = fold == number, fold != number
+        # A single document cannot be held out from itself.
+        seen = rest if rest.any() else held
+        given[held] = _tuned(kind, scores[seen], right[seen], metric, least).rule.given(scores[held])
+    return Counts.of_known(given, right).metrics()[metric]
+
+
+def _tuned(
+    kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: Metric, least: int
+) -> TunedRule:
+    if kind == "top-k":
+        return _measured(top_rule(best_number(scores, right, metric)), scores, right, metric)
+    shared = best_threshold(scores, right, metric).value
+    if kind == "global":
+        return _measured(global_rule(shared), scores, right, metric)
+    reachable = right[:, : scores.shape[1]] & (scores > -np.inf)
+    free = np.flatnonzero(reachable.sum(axis=0) >= max(least, 1))
+    rule = label_rule(best_thresholds(scores, right, metric, shared, free))
+    return _measured(rule, scores, right, metric)._replace(rare=scores.shape[1] - len(free))
+
+
+def _measured(rule: Rule, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: Metric) -> TunedRule:
+    return TunedRule(rule, Counts.of_known(rule.given(scores), right).metrics()[metric])

@@ -1,0 +1,118 @@
+"""The order in which the sequence decoder learns labels; numbers follow descending training frequency."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from seq2set.core.errors import ConfigError, CorpusError, ModelFolderError
+
+
+class Labels:
+    """The labels of the training split: number 0 is the most frequent one."""
+
+    def __init__(self, names: Iterable[str], frequencies: Iterable[int]):
+        self.names, self.frequencies = tuple(names), tuple(frequencies)
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+
+    @classmethod
+    def build(cls, label_sets: Iterable[Iterable[str]]) -> Labels:
+        """Count in how many documents each label occurs, and number them."""
+        counts = Counter(label for labels in label_sets for label in set(labels))
+        if not counts:
+            raise CorpusError("the training split has no label at all; at least one document needs a label")
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return cls((name for name, _ in ranked), (count for _, count in ranked))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def index(self, name: str) -> int | None:
+        """Return the number of a label, or nothing where training never saw it."""
+        return self._numbers.get(name)
+
+    def indicator(self, label_sets: Iterable[Iterable[str]]) -> sparse.csr_matrix[np.bool_]:
+        """Return a (documents, labels) matrix; labels that training never saw are left out."""
+        rows = [
+            sorted({self._numbers[name] for name in labels if name in self._numbers}) for labels in label_sets
+        ]
+        ends = np.cumsum([0, *map(len, rows)])
+        columns = np.fromiter(chain.from_iterable(rows), np.int32, int(ends[-1]))
+        cells = (np.ones(len(columns), dtype=bool), columns, ends)
+        return sparse.csr_matrix(cells, shape=(len(rows), len(self)))
+
+    def with_unseen(self, label_sets: Iterable[Iterable[str]]) -> Labels:
+        """Add the labels that training never saw, behind those that it saw: nobody can give them."""
+        unseen = sorted({name for labels in label_sets for name in labels} - self._numbers.keys())
+        return Labels((*self.names, *unseen), (*self.frequencies, *(0 for _ in unseen)))
+
+    def decode(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """Return the names of label numbers, in the order given."""
+        return tuple(self.names[number] for number in numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `labels.json` holds."""
+        return {"names": list(self.names), "frequencies": list(self.frequencies)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Labels:
+        """Read back what `to_dict` gave."""
+        names: Any = values.get("names")
+        frequencies: Any = values.get("frequencies")
+        if not (_all_are(str, names) and _all_are(int, frequencies) and len(names) == len(frequencies)):
+            raise ModelFolderError(
+                f"the labels hold {sorted(values)}; they must hold names and as many whole-number frequencies"
+            )
+        if len(set(names)) < len(names):
+            raise ModelFolderError("the labels name one label twice; each must stand there once")
+        return cls(names, frequencies)
+
+
+def _all_are(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+Ints = npt.NDArray[np.int64]
+
+
+def ranks(kind: str, names: Sequence[str], given: Sequence[str], depths: Mapping[str, int]) -> Ints:
+    """Return each label's rank in the order: the label of rank 0 comes first.
+
+    `names` are the labels in descending frequency; `depths` says how deep each stands in the label tree.
+    """
+    size = len(names)
+    if kind == "ascending":
+        return np.arange(size - 1, -1, -1)
+    if kind == "tree":
+        if not depths:
+            raise ConfigError(["label_order.kind is 'tree'; the corpus must have a label tree for it"])
+        # A stable sort: labels of one depth stay in descending frequency.
+        order = np.argsort([depths.get(name, 0) for name in names], kind="stable")
+        return _inverse(order)
+    if kind == "given":
+        if not given:
+            raise ConfigError(["label_order.kind is 'given'; label_order.given must name the labels"])
+        if not set(given) & set(names):
+            raise ConfigError(
+                [f"label_order.given begins with '{given[0]}'; it must name labels of the training split"]
+            )
+        places = {name: place for place, name in enumerate(given)}
+        return _inverse(np.argsort([places.get(name, len(places)) for name in names], kind="stable"))
+    return np.arange(size)
+
+
+def ordered(labels: Ints, rank: Ints, shuffle: np.random.Generator | None = None) -> Ints:
+    """Put one document's labels in order, or shuffle them."""
+    return labels[np.argsort(rank[labels])] if shuffle is None else shuffle.permutation(labels)
+
+
+def _inverse(order: Ints) -> Ints:
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank

@@ -1,0 +1,240 @@
+"""How good label sets are: counts that add up over batches and processes, and the metrics made of them.
+
+Where a ratio has nothing to divide by, scikit-learn's conventions hold: `zero_division=0` for micro and
+macro averages and for each label (a label that is neither given nor right has F1 0), `zero_division=1` for
+the F1 of an example (nothing given where nothing is right is perfect). Macro averages run over all columns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from seq2set.core.errors import InputError
+
+Number = TypeVar("Number")
+Indicators = Any
+"""A (documents, labels) matrix of what is given: SciPy sparse or anything that NumPy takes."""
+
+RANKS = (1, 3, 5)
+"""The depths at which rankings are measured."""
+
+_GAINS = 1.0 / np.log2(np.arange(2, max(RANKS) + 2))
+
+
+def f1(true_positives: Number, predicted: Number, actual: Number) -> Number:
+    """Return the F1 of set sizes: of two empty sets 1, of an empty and a non-empty one 0.
+
+    Takes numbers, NumPy arrays and torch tensors alike: reward and report share it.
+    """
+    both: Any = true_positives
+    total: Any = predicted + actual  # type: ignore[operator]
+    empty = total == 0
+    result: Number = (2 * both + empty) / (total + empty)
+    return result
+
+
+class LabelMetrics(NamedTuple):
+    """The metrics of one label; `support` documents have it, `predicted` were given it."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    predicted: int
+
+
+class _ByLabel(NamedTuple):
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    f1: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """What all metrics of label sets are made of; arrays have one entry a label."""
+
+    true_positives: NDArray[np.int64]
+    false_positives: NDArray[np.int64]
+    false_negatives: NDArray[np.int64]
+    documents: int
+    subset_correct: int
+    example_f1_sum: float
+
+    @classmethod
+    def of(cls, predicted: Indicators, actual: Indicators) -> Counts:
+        """Count on two (documents, labels) matrices, sparse or dense; whatever is not 0 is given."""
+        given, right = as_indicator(predicted), as_indicator(actual)
+        _refuse_different(given.shape, right.shape)
+        both = sparse.csr_matrix(given.multiply(right))
+        tp = _column_sums(both)
+        row_both, row_given, row_right = np.diff(both.indptr), np.diff(given.indptr), np.diff(right.indptr)
+        return cls(
+            true_positives=tp,
+            false_positives=_column_sums(given) - tp,
+            false_negatives=_column_sums(right) - tp,
+            documents=given.shape[0],
+            subset_correct=int(((row_both == row_given) & (row_both == row_right)).sum()),
+            example_f1_sum=float(f1(row_both, row_given, row_right).sum()),
+        )
+
+    @classmethod
+    def of_known(cls, predicted: Indicators, actual: Indicators) -> Counts:
+        """Count where `actual` has further columns at its end: labels that nobody can give, always missed."""
+        given, right = as_indicator(predicted), as_indicator(actual)
+        shape = (given.shape[0], max(given.shape[1], right.shape[1]))
+        return cls.of(sparse.csr_matrix((given.data, given.indices, given.indptr), shape=shape), right)
+
+    def __add__(self, other: Counts) -> Counts:
+        _refuse_different(self.true_positives.shape, other.true_positives.shape)
+        return _added(self, other)
+
+    @property
+    def predicted_total(self) -> int:
+        """How many labels were given in all."""
+        return int((self.true_positives + self.false_positives).sum())
+
+    @property
+    def actual_total(self) -> int:
+        """How many labels were right in all."""
+        return int((self.true_positives + self.false_negatives).sum())
+
+    def metrics(self) -> dict[str, float]:
+        """Turn the counts into metrics by name."""
+        _refuse_none(self.documents)
+        tp, given, right = int(self.true_positives.sum()), self.predicted_total, self.actual_total
+        by_label = self._by_label()
+        return {
+            "hamming_loss": _ratio(given + right - 2 * tp, self.documents * len(self.true_positives)),
+            "micro_precision": _ratio(tp, given),
+            "micro_recall": _ratio(tp, right),
+            "micro_f1": _ratio(2 * tp, given + right),
+            "macro_precision": float(by_label.precision.mean()),
+            "macro_recall": float(by_label.recall.mean()),
+            "macro_f1": float(by_label.f1.mean()),
+            "example_f1": self.example_f1_sum / self.documents,
+            "subset_accuracy": self.subset_correct / self.documents,
+        }
+
+    def per_label(self, names: Sequence[str]) -> list[LabelMetrics]:
+        """Return the metrics of each label, in the order of `names`."""
+        _refuse_different((len(names),), self.true_positives.shape)
+        support = self.true_positives + self.false_negatives
+        given = self.true_positives + self.false_positives
+        columns = [column.tolist() for column in (*self._by_label(), support, given)]
+        return [LabelMetrics(*row) for row in zip(names, *columns, strict=True)]
+
+    def _by_label(self) -> _ByLabel:
+        tp, fp, fn = self.true_positives, self.false_positives, self.false_negatives
+        return _ByLabel(_ratios(tp, tp + fp), _ratios(tp, tp + fn), _ratios(2 * tp, 2 * tp + fp + fn))
+
+
+@dataclass(frozen=True, eq=False)
+class RankingCounts:
+    """What ranking metrics are made of; arrays have one entry for each of `RANKS`.
+
+    Precision at k divides by k even where there are fewer labels; a document without labels counts 0 for
+    both, as in scikit-learn. Of equal scores the label with the lower number, the more frequent, goes first.
+    """
+
+    documents: int
+    hits: NDArray[np.int64]
+    ndcg_sums: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, scores: NDArray[Any], actual: Indicators) -> RankingCounts:
+        """Count on a dense (documents, labels) matrix of scores and the labels that are right."""
+        right = as_indicator(actual)
+        _refuse_different(np.shape(scores), right.shape)
+        found = _hits(right, _top(np.asarray(scores), max(RANKS)))  # (documents, k)
+        gained = np.cumsum(found * _GAINS[: found.shape[1]], axis=1)
+        best = np.concatenate([[0.0], np.cumsum(_GAINS)])
+        wanted = np.diff(right.indptr)
+        hits, ndcg = [], []
+        for rank in RANKS:
+            last = min(rank, found.shape[1]) - 1
+            hits.append(int(found[:, : last + 1].sum()))
+            ndcg.append(float(_ratios(gained[:, last], best[np.minimum(wanted, last + 1)]).sum()))
+        return cls(right.shape[0], np.array(hits, dtype=np.int64), np.array(ndcg))
+
+    def __add__(self, other: RankingCounts) -> RankingCounts:
+        return _added(self, other)
+
+    def metrics(self) -> dict[str, float]:
+        """Turn the counts into metrics by name."""
+        _refuse_none(self.documents)
+        precision = self.hits / np.array(RANKS) / self.documents
+        ndcg = self.ndcg_sums / self.documents
+        named = {f"precision_at_{rank}": float(value) for rank, value in zip(RANKS, precision, strict=True)}
+        return named | {f"ndcg_at_{rank}": float(value) for rank, value in zip(RANKS, ndcg, strict=True)}
+
+
+def is_better(value: float, than: float, metric: str) -> bool:
+    """Say whether a value of a metric beats another: of a loss the lower is better, otherwise the higher."""
+    return value < than if metric == "hamming_loss" else value > than
+
+
+Added = TypeVar("Added", Counts, RankingCounts)
+
+
+def _added(one: Added, other: Added) -> Added:
+    names = [field.name for field in dataclasses.fields(one)]
+    return type(one)(**{name: getattr(one, name) + getattr(other, name) for name in names})
+
+
+def _top(scores: NDArray[Any], depth: int) -> NDArray[np.int64]:
+    """Return the columns of the highest scores; the first of equals, which partitioning would not promise."""
+    if np.isnan(scores).any():
+        raise InputError("a score is nan; scores to rank must be numbers")
+    # Lifting -inf to the lowest finite number tells such a label from one that is already picked.
+    left = np.nan_to_num(scores.astype(np.result_type(scores, np.float32)))
+    rows = np.arange(len(left))
+    picked = []
+    for _ in range(min(depth, left.shape[1])):
+        picked.append(left.argmax(axis=1))
+        left[rows, picked[-1]] = -np.inf
+    return np.stack(picked, axis=1)
+
+
+def _hits(right: sparse.csr_matrix[np.bool_], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    documents, labels = right.shape
+    starts = np.arange(documents) * labels  # where each row's cells begin, were all cells in one line
+    return np.isin(starts[:, None] + columns, np.repeat(starts, np.diff(right.indptr)) + right.indices)
+
+
+def as_indicator(matrix: Indicators) -> sparse.csr_matrix[np.bool_]:
+    """Return a matrix, sparse or dense, as a sparse one that is true where it is not 0."""
+    taken: Any = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+    plain: Any = sparse.csr_matrix(taken)
+    indicator: sparse.csr_matrix[np.bool_] = sparse.csr_matrix(plain != 0)
+    return indicator
+
+
+def _column_sums(matrix: sparse.csr_matrix[np.bool_]) -> NDArray[np.int64]:
+    return np.bincount(matrix.indices, minlength=matrix.shape[1])
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _ratios(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    ratios: NDArray[np.float64] = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    return ratios
+
+
+def _refuse_different(one: tuple[int, ...], other: tuple[int, ...]) -> None:
+    if one != other:
+        raise InputError(f"label matrices have the shapes {one} and {other}; they must be the same")
+
+
+def _refuse_none(documents: int) -> None:
+    if not documents:
+        raise InputError("there are 0 documents to measure; at least one is needed")

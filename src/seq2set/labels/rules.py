@@ -1,0 +1,97 @@
+"""Rules by which scores become a set of labels: one threshold for all, one for each label, or the best few.
+
+Shapes: N documents, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2set.core.errors import InputError, UnknownNameError
+
+RuleKind = Literal["global", "top-k", "per-label"]
+RULES: tuple[RuleKind, ...] = get_args(RuleKind)
+"""The kinds of rules, the simplest first."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule; make one with `global_rule`, `label_rule` or `top_rule`."""
+
+    kind: RuleKind
+    thresholds: tuple[float, ...] = ()
+    """One threshold for all labels, or one for each; none where the best few are given"""
+    k: int = 0
+    """How many labels a text is given, the best ones, where that is the rule"""
+
+    def given(self, scores: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+        """Say which labels of scores (N, L) are given; one that scores -inf never is."""
+        if self.kind == "top-k":
+            best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
+            chosen = np.zeros(scores.shape, bool)
+            np.put_along_axis(chosen, best, True, axis=1)
+            return np.asarray(chosen & (scores > -np.inf))
+        # In the scores' own precision: a threshold that was one of the scores must stay equal to it.
+        return np.asarray(scores >= np.array(self.thresholds, np.float32))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain JSON."""
+        if self.kind == "top-k":
+            return {"kind": self.kind, "k": self.k}
+        return {"kind": self.kind, "thresholds": list(self.thresholds)}
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Rule:
+        """Read a rule back."""
+        if found["kind"] == "global":
+            return global_rule(*found["thresholds"])
+        if found["kind"] == "per-label":
+            return label_rule(found["thresholds"])
+        if found["kind"] == "top-k":
+            return top_rule(found["k"])
+        raise UnknownNameError("rule", found["kind"], RULES)
+
+    def in_words(self) -> str:
+        """Say which labels are given."""
+        if self.kind == "top-k":
+            return "the best label of each text" if self.k == 1 else f"the {self.k} best labels of each text"
+        lowest, highest = min(self.thresholds), max(self.thresholds)
+        if self.kind == "global":
+            return f"every label that scores at least {lowest:.4g}" if lowest <= 1 else "no label at all"
+        return f"every label that reaches a threshold of its own, from {lowest:.4g} to {highest:.4g}"
+
+    def refuse_misfit(self, labels: int) -> None:
+        """Refuse a rule that was made for another number of labels."""
+        if self.kind == "per-label" and len(self.thresholds) != labels:
+            raise InputError(f"a rule of {len(self.thresholds)} thresholds cannot decide on {labels} labels")
+        if self.k > labels:
+            raise InputError(f"top_k is {self.k}, but there are {labels} labels; it must be <= {labels}")
+
+
+def global_rule(threshold: float) -> Rule:
+    """Give every label whose score reaches the threshold."""
+    return Rule("global", (_within(threshold),))
+
+
+def label_rule(thresholds: npt.NDArray[np.floating[Any]] | list[float]) -> Rule:
+    """Give each label from its own threshold on."""
+    return Rule("per-label", tuple(_within(float(one)) for one in thresholds))
+
+
+def top_rule(k: int) -> Rule:
+    """Give the k best labels, whatever their scores."""
+    if k < 1:
+        raise InputError(f"top_k is {k}; it must be >= 1")
+    return Rule("top-k", k=k)
+
+
+def _within(threshold: float) -> float:
+    # Just above 1 gives nothing at all, which can be the best there is.
+    if not 0 <= threshold <= np.nextafter(np.float32(1), np.float32(2)):
+        raise InputError(f"threshold is {threshold}; it must lie in [0, 1]")
+    return float(threshold)

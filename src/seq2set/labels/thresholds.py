@@ -1,0 +1,165 @@
+"""The thresholds worth trying, each with what it gives.
+
+The one threshold for all labels that is best on a validation split.
+
+Decision rules that are best on a validation split: one threshold, one for each label, or the best few.
+
+A label is given when its score is at or above its threshold. Lowering a threshold past a score that is
+not right only adds mistakes, in every metric here, so the best threshold lies right below the score of a
+label that is right, or above all scores: only those are tried. Of equally good thresholds the highest is
+taken, which gives the fewest labels. The value lies midway to the next lower score, at the lowest score
+where there is none, and right above the highest where nothing is to be given.
+
+What is right may have more columns than there are scores: the last ones are labels that the model does not
+know. Nobody can give them, and they count as missed, as they do wherever a model is measured.
+
+A score of -inf is below every threshold: the labels of a text without a known word have it, as they are
+withheld whatever the rule.
+
+How many of the best labels to give each text, whatever their scores.
+
+Shapes: N documents, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from seq2set.config.schema import Metric
+from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.labels.metrics import Counts, Indicators, as_indicator, f1, is_better
+
+
+class Cuts(NamedTuple):
+    """Thresholds in descending order, each with the labels it gives and those of them that are right."""
+
+    values: NDArray[Any]
+    given: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+
+def cuts_of(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
+    """Return the cuts through all `scores`, those at the scores of labels that are `right`."""
+    ordered = np.sort(scores[scores > -np.inf])
+    if not ordered.size:  # nothing to go by: the highest probability
+        ordered = np.ones(1, scores.dtype)
+        return Cuts(ordered, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    winners, times = np.unique(right[right > -np.inf], return_counts=True)
+    below = np.searchsorted(ordered, winners)
+    values = np.where(below > 0, _midway(winners, ordered[below - 1]), winners)
+    nothing = np.nextafter(ordered[-1:], np.inf, dtype=ordered.dtype)
+    return Cuts(
+        np.concatenate([nothing, values[::-1]]),
+        np.concatenate([[0], (ordered.size - below)[::-1]]),
+        np.concatenate([[0], np.cumsum(times[::-1])]),
+    )
+
+
+def _midway(upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
+    """Stay in the scores' own precision: a value rounded when compared could fall to the lower score."""
+    middle = upper / 2 + lower / 2
+    return np.where((lower < middle) & (middle <= upper), middle, upper)
+
+
+def refuse_unfit(scores: NDArray[Any], right: sparse.csr_matrix[Any]) -> None:
+    """Refuse scores and labels among which no threshold can be found."""
+    if len(scores) != right.shape[0] or scores.shape[1] > right.shape[1] or not scores.size:
+        raise InputError(
+            f"scores have the shape {scores.shape} and labels {right.shape}; both must be equal, not empty"
+        )
+    if not (scores < np.inf).all():
+        raise InputError("a score is inf or nan; it must be a finite number, or -inf where it is never given")
+
+
+GRID = 200
+"""How many thresholds are tried, at most, for a metric that no closed form gives for all of them."""
+
+
+class Threshold(NamedTuple):
+    """The score from which on a label is given, and the metric that it reaches."""
+
+    value: float
+    score: float
+
+
+def best_threshold(scores: NDArray[Any], actual: Indicators, metric: Metric) -> Threshold:
+    """Find the threshold that is best for `metric` on (documents, labels) scores.
+
+    Micro-F1 and hamming loss are searched exactly; the others on at most `GRID` thresholds, spread evenly
+    over the scores of the labels that are right, which is exact where there are no more of those.
+    """
+    if metric not in get_args(Metric):
+        raise UnknownNameError("metric", metric, get_args(Metric))
+    scores, right = np.asarray(scores), as_indicator(actual)
+    refuse_unfit(scores, right)
+    rows, columns = right[:, : scores.shape[1]].nonzero()
+    cuts = cuts_of(scores, scores[rows, columns])
+    if metric in ("micro_f1", "hamming_loss"):
+        return _from_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
+    return _from_grid(_thinned(cuts.values), scores, right, metric)
+
+
+def _from_totals(cuts: Cuts, actual: int, cells: int, metric: Metric) -> Threshold:
+    if metric == "micro_f1":
+        scores = 2 * cuts.right / np.maximum(cuts.given + actual, 1)
+        best = int(scores.argmax())
+    else:
+        scores = (cuts.given + actual - 2 * cuts.right) / cells
+        best = int(scores.argmin())
+    return Threshold(float(cuts.values[best]), float(scores[best]))
+
+
+def _thinned(values: NDArray[Any]) -> NDArray[Any]:
+    places = np.linspace(0, len(values) - 1, min(GRID, len(values))).round().astype(np.int64)
+    thinned: NDArray[Any] = values[places]
+    return thinned
+
+
+def _from_grid(
+    values: NDArray[Any], scores: NDArray[Any], right: sparse.csr_matrix[Any], metric: Metric
+) -> Threshold:
+    """Measure each threshold from the lowest up, on ever fewer labels; of equals the higher one wins."""
+    best = Threshold(float(values[-1]), -1.0)
+    rows, columns = np.nonzero(scores >= values[-1])
+    above = scores[rows, columns]
+    for value in values[::-1]:
+        kept = above >= value
+        rows, columns, above = rows[kept], columns[kept], above[kept]
+        given = sparse.csr_matrix((np.ones(len(above), dtype=bool), (rows, columns)), shape=right.shape)
+        reached = Counts.of(given, right).metrics()[metric]
+        if reached >= best.score:
+            best = Threshold(float(value), reached)
+    return best
+
+
+def best_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: Metric) -> int:
+    """Try every number of labels (N, L); of equally good ones the smallest is taken."""
+    reached = [counts.metrics()[metric] for counts in _by_number(scores, right)]
+    best = 0
+    for place, value in enumerate(reached):
+        if is_better(value, reached[best], metric):
+            best = place
+    return best + 1
+
+
+def _by_number(scores: NDArray[Any], right: NDArray[np.bool_]) -> Iterator[Counts]:
+    """Count what the best label gives, then the best two, and so on, each from the one before."""
+    documents, known = scores.shape
+    labels = right.shape[1]
+    order = np.argsort(-scores, axis=1, kind="stable")
+    can = np.take_along_axis(scores > -np.inf, order, axis=1)  # (N, L) whether the best, second ... is given
+    found = can & np.take_along_axis(right[:, :known], order, axis=1)  # and is right
+    actual, of_label = right.sum(axis=1), right.sum(axis=0)
+    hits, sizes, both, given = (np.zeros(size, np.int64) for size in (documents, documents, labels, labels))
+    for label, some, hit in zip(order.T, can.T, found.T, strict=True):
+        hits, sizes = hits + hit, sizes + some
+        both += np.bincount(label[hit], minlength=labels)
+        given += np.bincount(label[some], minlength=labels)
+        exact = int(((hits == sizes) & (hits == actual)).sum())
+        example_f1 = float(f1(hits, sizes, actual).sum())
+        yield Counts(both.copy(), given - both, of_label - both, documents, exact, example_f1)

@@ -1,0 +1,63 @@
+"""The `cnn` model: convolution over the words, and one logit a label on the largest responses.
+
+Kim's network with a sigmoid a label in the place of the softmax, as the paper's baseline has it. Training
+minimises the binary cross-entropy, summed over the labels of a document.
+
+Letters: B documents, T words, F filters, S labels, L labels in all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from seq2set.config.schema import SearchSettings
+from seq2set.models.network_output import Network
+from seq2set.nn.decoding.searches import Found
+from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
+from seq2set.objectives.losses import negative_log_likelihood
+
+
+@dataclass(frozen=True)
+class LabelLogits:
+    """One logit a label; labels are independent of each other, so there is nothing to search."""
+
+    logits: Tensor
+    """(B, L)"""
+    weights: Tensor
+    """(L, F) of the layer that gave them"""
+    windows: Windows
+
+    def likelihood(self, sequences: Tensor, gold: Tensor) -> Tensor:  # noqa: ARG002 (sets have no order)
+        """Return the binary cross-entropy of the right sets (B, L): each label's yes or no is one step."""
+        return negative_log_likelihood(functional.logsigmoid(torch.where(gold, self.logits, -self.logits)))
+
+    def found(self, name: str, settings: SearchSettings, least: int = 0) -> Found:  # noqa: ARG002
+        """Return each label's own probability, for a rule to decide."""
+        return Found(torch.sigmoid(self.logits.float()).cpu().numpy(), None)
+
+    def shares(self, sequences: Tensor) -> Tensor:
+        """Say for each label (B, S) what its weights make of the words in the windows that won."""
+        return self.windows.shares(self.weights[sequences.clamp(max=len(self.weights) - 1)])
+
+
+class ConvolutionalNetwork(Network):
+    """A convolutional encoder, dropout, and one linear layer."""
+
+    decodes = False
+    encoder: ConvolutionalEncoder
+
+    def __init__(self, encoder: ConvolutionalEncoder, labels: int, dropout: float = 0.0):
+        super().__init__()
+        self.encoder, self.max_labels = encoder, None
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(encoder.size, labels)
+
+    def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> LabelLogits:  # noqa: ARG002
+        """Read documents (B, T); there is no prior."""
+        pooled = self.encoder(ids, lengths)
+        logits = self.output(self.dropout(pooled.features))  # (B, F) x (F, L)
+        return LabelLogits(logits, self.output.weight, Windows(self.encoder, ids, lengths, pooled))

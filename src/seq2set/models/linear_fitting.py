@@ -1,0 +1,279 @@
+"""One linear classifier a label, fitted in parallel by scikit-learn.
+
+Scoring lies elsewhere, so that a model in use does not load scikit-learn, which takes a second.
+
+Shapes: N documents, F terms, L labels.
+
+Fitting linear classifiers once: what a stopped run has fitted already is read back.
+
+The examples as matrices, for all linear baselines alike.
+
+The search over C: fit for each, tune the decision on validation, keep the best.
+
+Shapes: N documents of the validation split, L labels.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from safetensors.numpy import load_file, save_file
+from scipy.sparse import csc_matrix, csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from seq2set.config import Config
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.files import written_aside
+from seq2set.core.hardware import thread_count
+from seq2set.core.processes import quiet_pool, starting_a_pool
+from seq2set.core.progress import Advance, Progress
+from seq2set.labels.calibration import Sigmoid
+from seq2set.labels.labels import Labels
+from seq2set.labels.metrics import Counts, is_better
+from seq2set.labels.rules import Rule, global_rule
+from seq2set.labels.thresholds import best_threshold
+from seq2set.models.linear import LinearScorer
+from seq2set.models.predictions import Scores, withhold_scores
+from seq2set.models.tagger import Examples
+from seq2set.text.tfidf import TfidfFeatures, encoded_blocks
+from seq2set.text.vocabulary import Words
+
+WORTH_PROCESSES = 20_000_000
+"""From this much work on (stored features times labels), starting processes pays."""
+
+VISITS = 1
+"""The random state of liblinear, which visits the documents in a random order. The optimum does not depend on
+it, so it is none of a run's seeds: one training stands for all of them."""
+
+
+def fit_linear(
+    features: csr_matrix,
+    targets: csr_matrix,
+    *,
+    c: float,
+    tolerance: float,
+    threads: int,
+    advance: Advance,
+    seen: Sequence[int] | None = None,
+) -> LinearScorer:
+    """Fit a support vector machine for each column of `targets` (N, L).
+
+    `seen` says how many of the features, the first ones, each machine sees; all where it is not told.
+    """
+    # Double precision and 32-bit indices are what liblinear reads: converted once, not once a label.
+    wide = csr_matrix(features, dtype=np.float64)
+    by_label = csc_matrix(targets)
+    widths = [features.shape[1]] * targets.shape[1] if seen is None else seen
+    # Processes, not threads: liblinear draws from one random state a process, so that threads would
+    # disturb each other's numbers and no run could be repeated.
+    workers = threads if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
+    with starting_a_pool():
+        fitted = Parallel(n_jobs=workers, return_as="generator")(
+            delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance)
+            for label, width in enumerate(widths)
+        )
+    # Filled label by label: many classes on many terms fit into memory once, not twice.
+    weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
+    bias = np.zeros(targets.shape[1], np.float32)
+    with quiet_pool(), _closed_in_the_end(fitted):
+        for label, row in enumerate(fitted):
+            weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
+            advance(1)
+    return LinearScorer(weights, bias)
+
+
+@contextmanager
+def _closed_in_the_end(fitted: Generator[object]) -> Iterator[None]:
+    """Let nobody fit on for a training that was stopped, without the warning that some of it was in vain."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            fitted.close()
+
+
+def _column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:
+    return np.asarray(targets[:, [label]].toarray().ravel().astype(bool))
+
+
+def _fit_one(
+    features: csr_matrix, target: npt.NDArray[np.bool_], width: int, *, c: float, tolerance: float
+) -> npt.NDArray[np.float32]:
+    """Return one label's weights, its bias last."""
+    if target.all() or not target.any():
+        # Nothing to tell apart: the label is always, or never, given.
+        return np.append(np.zeros(width), 1.0 if target.all() else -1.0).astype(np.float32)
+    if width < features.shape[1]:
+        features = features[:, :width]
+    machine = LinearSVC(C=c, tol=tolerance, random_state=VISITS, dual=True)
+    with warnings.catch_warnings():
+        # A machine stopped at its iteration limit is still judged by its validation score like any other.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(features, target)
+    return np.append(machine.coef_.ravel(), machine.intercept_).astype(np.float32)
+
+
+def fitted_or_found(
+    checkpoint: Path,
+    config: Config,
+    features: csr_matrix,
+    targets: csr_matrix,
+    *,
+    c: float,
+    title: str,
+    progress: Progress,
+    seen: Sequence[int] | None = None,
+) -> LinearScorer:
+    """Read the classifiers from `checkpoint`, or fit one for each column of `targets` and keep them."""
+    if checkpoint.is_file():
+        found = load_file(checkpoint)
+        return LinearScorer(found["weights"], found["bias"])
+    with progress.stage(f"{title}, C = {c:g}", targets.shape[1]) as advance:
+        scorer = fit_linear(
+            features,
+            targets,
+            c=c,
+            tolerance=config.linear.tolerance,
+            threads=thread_count(config.threads),
+            advance=advance,
+            seen=seen,
+        )
+    with written_aside(checkpoint) as aside:
+        save_file({"weights": scorer.weights, "bias": scorer.bias}, aside)
+    return scorer
+
+
+class Prepared(NamedTuple):
+    """Features and targets of both splits; computed once for all values of C."""
+
+    features: TfidfFeatures
+    labels: Labels
+    train: csr_matrix
+    train_targets: csr_matrix
+    valid: csr_matrix
+    valid_targets: csr_matrix
+    valid_actual: csr_matrix
+    """The same, with the labels that `train` does not have behind the others"""
+    valid_known: npt.NDArray[np.bool_]
+    """Whether a word of each is known"""
+
+
+def prepare(
+    config: Config, train: Examples, valid: Examples, progress: Progress, most_terms: int | None = None
+) -> Prepared:
+    """Find words, labels and terms in `train`, and turn both splits into matrices.
+
+    Where there are more than `most_terms`, those that occur in the most documents are kept.
+    """
+    with progress.stage("features", 4) as advance:
+        labels = Labels.build(train.label_sets)
+        words = Words.build(train.texts, **config.text.model_dump())
+        advance(1)
+        encoded = list(encoded_blocks(words, train.texts))
+        features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
+        if most_terms is not None and len(features) > most_terms:
+            progress.note(f"the {most_terms:,} most frequent of {len(features):,} terms are kept")
+            features = _cut(features, most_terms)
+        advance(1)
+        train_matrix = features.transform_blocks(encoded)
+        advance(1)
+        valid_matrix = features.transform(valid.texts)
+        advance(1)
+    return Prepared(
+        features,
+        labels,
+        train_matrix,
+        labels.indicator(train.label_sets),
+        valid_matrix,
+        labels.indicator(valid.label_sets),
+        labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
+        features.has_words(valid_matrix),
+    )
+
+
+def _cut(features: TfidfFeatures, most: int) -> TfidfFeatures:
+    # The more documents a term occurs in, the smaller is its inverse document frequency.
+    kept = np.sort(np.argsort(features.idf, kind="stable")[:most])
+    return replace(features, terms=features.terms[kept], idf=features.idf[kept])
+
+
+Machine = TypeVar("Machine")
+
+
+@dataclass(frozen=True)
+class Scored(Generic[Machine]):
+    """What was fitted with one C, and its scores of the validation split."""
+
+    machine: Machine
+    scores: Scores  # (N, L)
+    boundary: float
+    """The score of a label that the classifiers are undecided about."""
+
+
+@dataclass(frozen=True)
+class Candidate(Generic[Machine]):
+    """What was fitted with one C, its decision rule, and what it reached on validation."""
+
+    c: float
+    machine: Machine
+    rule: Rule
+    reached: float
+
+
+def undecided(sigmoid: Sigmoid) -> float:
+    """Return the score of a margin of zero."""
+    return float(sigmoid(np.zeros(1, np.float32))[0])
+
+
+def best_candidate(
+    config: Config, data: Prepared, run: RunFolder, fit: Callable[[float], Scored[Machine]]
+) -> Candidate[Machine]:
+    """Fit for each C of the settings until the next does no better on the validation split.
+
+    As in every evaluation, labels that training never saw count as missed, and documents without a known word
+    are given none.
+    """
+    best: Candidate[Machine] | None = None
+    for c in sorted(config.linear.c):
+        candidate = _candidate(config, data, run, c, fit)
+        if best is not None and not is_better(candidate.reached, best.reached, config.decision.metric):
+            # Quality rises with C and then falls, while the time only rises: the rest would be for nothing.
+            break
+        best = candidate
+    assert best is not None  # the settings hold at least one C
+    return best
+
+
+def _candidate(
+    config: Config, data: Prepared, run: RunFolder, c: float, fit: Callable[[float], Scored[Machine]]
+) -> Candidate[Machine]:
+    began = time.perf_counter()
+    scored = fit(c)
+    scores = withhold_scores(scored.scores, data.valid_known)
+    threshold = _threshold(config, scores, scored.boundary, data.valid_actual)
+    rule = global_rule(threshold)
+    reached = Counts.of_known(rule.given(scores), data.valid_actual).metrics()
+    if not any(record["c"] == c for record in run.records()):
+        seconds = round(time.perf_counter() - began, 3)
+        run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})
+    return Candidate(c, scored.machine, rule, reached[config.decision.metric])
+
+
+def _threshold(config: Config, scores: Scores, boundary: float, actual: csr_matrix) -> float:
+    wanted = config.decision.threshold
+    if wanted == "boundary":
+        return boundary
+    if wanted == "tuned":
+        return best_threshold(scores, actual, config.decision.metric).value
+    return wanted

@@ -1,0 +1,198 @@
+"""From margins of label combinations to probabilities of labels.
+
+A softmax turns the margins into a probability for each combination; a label's is the sum over those that
+hold it.
+
+Shapes: N documents, K combinations, L labels.
+
+Label powerset (LP): one linear classifier for each combination of labels that training saw.
+
+A label's score is its probability over all combinations, and the rule decides on those scores: so scores and
+sets agree, thresholds can be tuned, and a set that no training document had can be given. The boundary
+between yes and no is a score of 0.5.
+
+Shapes: N documents, F terms, K combinations, L labels.
+
+How sharp the softmax over label combinations is: one number, the likeliest for the validation labels.
+
+Shapes: N documents, K combinations, L labels.
+
+Training the label powerset: combinations become classes, the rarest are pruned, one classifier a class.
+
+A run that was stopped goes on after the last C that was finished, to the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_matrix
+from scipy.special import softmax
+
+from seq2set.config import Config
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import ConfigError
+from seq2set.core.progress import Progress
+from seq2set.models.label_combinations import Combinations, find_combinations
+from seq2set.models.linear import Common, LinearScorer, LinearTagger, Reals
+from seq2set.models.linear_fitting import Prepared, Scored, best_candidate, fitted_or_found, prepare
+from seq2set.models.predictions import Scores
+from seq2set.models.tagger import Examples, Parts
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """How likely combinations, and the labels in them, are."""
+
+    holds: csr_matrix  # (K, L)
+    scale: float
+
+    def combinations(self, margins: Reals) -> Reals:
+        """Return each combination's probability: (N, K) -> (N, K)."""
+        return np.asarray(softmax(np.float32(self.scale) * margins, axis=1), np.float32)
+
+    def labels(self, margins: Reals) -> Scores:
+        """Return each label's probability: (N, K) -> (N, L)."""
+        summed = self.combinations(margins) @ self.holds  # (N, K) x (K, L) -> (N, L)
+        return np.ascontiguousarray(np.clip(summed, 0, 1), np.float32)
+
+
+DOCUMENTS_AT_A_TIME = 1024
+"""Bounds the memory of the combinations' margins."""
+
+
+@dataclass(frozen=True)
+class LabelPowerset(LinearTagger):
+    """A trained LP model."""
+
+    scorer: LinearScorer  # one column a combination
+    posterior: Posterior
+    combinations: Mapping[str, int]
+    """How many combinations and documents were kept and pruned."""
+
+    def scores(self, features: csr_matrix) -> Scores:
+        """Return every label's probability over the combinations."""
+        return powerset_scores(self.scorer, self.posterior, features)
+
+    def label_weights(self, vector: csr_matrix, label: int) -> npt.NDArray[np.float32]:
+        """Return the weights of the combinations that hold the label, the likelier ones weighing more."""
+        likely = self.posterior.combinations(self.scorer.margins(vector))[0]
+        held = likely * self.posterior.holds[:, [label]].toarray().ravel()  # (K,)
+        weights = np.zeros(len(self.features), np.float32)
+        # All terms of all combinations would be hundreds of megabytes; only the text's own matter.
+        weights[vector.indices] = self.scorer.weights[vector.indices] @ held
+        return weights
+
+    def own_tensors(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the classifiers, and the labels of each combination one after the other."""
+        return {
+            "linear.weights": self.scorer.weights,
+            "linear.bias": self.scorer.bias,
+            "combinations.labels": self.posterior.holds.indices.astype(np.int32),
+            "combinations.ends": self.posterior.holds.indptr.astype(np.int64),
+        }
+
+    def own_facts(self) -> dict[str, Any]:
+        """Return the calibration, and what was pruned."""
+        return {"scale": self.posterior.scale, "combinations": dict(self.combinations)}
+
+    @classmethod
+    def restore(cls, parts: Parts) -> LabelPowerset:
+        """Put a model together again."""
+        scorer = LinearScorer(parts.tensors["linear.weights"], parts.tensors["linear.bias"])
+        labels, ends = parts.tensors["combinations.labels"], parts.tensors["combinations.ends"]
+        shape = (len(ends) - 1, len(parts.labels))
+        holds = csr_matrix((np.ones(len(labels), np.float32), labels, ends), shape=shape)
+        posterior = Posterior(holds, parts.facts["scale"])
+        return cls(*Common.of(parts), scorer, posterior, parts.facts["combinations"])
+
+
+def powerset_scores(scorer: LinearScorer, posterior: Posterior, features: csr_matrix) -> Scores:
+    """Score the labels of documents, some at a time: (N, F) -> (N, L)."""
+    scores = np.zeros((features.shape[0], posterior.holds.shape[1]), np.float32)
+    for start in range(0, features.shape[0], DOCUMENTS_AT_A_TIME):
+        block = slice(start, start + DOCUMENTS_AT_A_TIME)
+        scores[block] = posterior.labels(scorer.margins(features[block]))
+    return scores
+
+
+SHARPEST = 1000.0
+"""The largest scale; at the smallest, its inverse, all combinations are about as likely as each other."""
+_CERTAIN = 1e-6
+_EXACT = 0.01
+
+
+def fit_posterior(holds: csr_matrix, margins: Reals, actual: npt.NDArray[np.bool_]) -> Posterior:
+    """Find the scale under which the labels (N, L) that the documents really have are the likeliest."""
+
+    def surprise(exponent: float) -> float:
+        scores = Posterior(holds, float(np.exp(exponent))).labels(margins).astype(np.float64)
+        right = np.where(actual, scores, 1 - scores)
+        return -float(np.log(np.maximum(right, _CERTAIN)).mean())
+
+    widest = float(np.log(SHARPEST))
+    found = minimize_scalar(surprise, bounds=(-widest, widest), method="bounded", options={"xatol": _EXACT})
+    return Posterior(holds, float(np.exp(found.x)))
+
+
+class _Machine(NamedTuple):
+    scorer: LinearScorer
+    posterior: Posterior
+
+
+def train_lp(
+    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
+) -> LabelPowerset:
+    """Train on `train`, tune on `valid`, and return the best model found."""
+    data = prepare(config, train, valid, progress, config.powerset.max_features)
+    found = _combinations(config, data.train_targets, progress)
+    learnt = np.flatnonzero(found.classes >= 0)
+    features, targets = data.train[learnt], _one_hot(found.classes[learnt], found.holds.shape[0])
+
+    def fit(c: float) -> Scored[_Machine]:
+        scorer = fitted_or_found(
+            run.checkpoints / f"powerset-c-{c:g}.safetensors",
+            config,
+            features,
+            targets,
+            c=c,
+            title="one classifier a label combination",
+            progress=progress,
+        )
+        posterior = _posterior(found.holds, scorer, data)
+        return Scored(_Machine(scorer, posterior), powerset_scores(scorer, posterior, data.valid), 0.5)
+
+    best = best_candidate(config, data, run, fit)
+    return LabelPowerset(config, data.features, data.labels, best.rule, best.c, *best.machine, found.counts())
+
+
+def _combinations(config: Config, targets: csr_matrix, progress: Progress) -> Combinations:
+    most, least = config.powerset.max_combinations, config.powerset.min_documents
+    found = find_combinations(targets, most=most, least=least)
+    if not found.holds.shape[0]:
+        raise ConfigError(
+            [f"powerset.min_documents is {least}; at least one label combination must have so many documents"]
+        )
+    if found.pruned:
+        progress.note(
+            f"{found.holds.shape[0]:,} label combinations are kept and {found.pruned:,} pruned; of their "
+            f"documents {found.cut:,} count for a part of their labels, {found.left_out:,} are left out"
+        )
+    return found
+
+
+def _posterior(holds: csr_matrix, scorer: LinearScorer, data: Prepared) -> Posterior:
+    """Calibrate on documents spread over the validation split, as many as are scored at a time."""
+    size = data.valid.shape[0]
+    rows = np.unique(np.linspace(0, size - 1, min(size, DOCUMENTS_AT_A_TIME)).round().astype(np.int64))
+    return fit_posterior(holds, scorer.margins(data.valid[rows]), data.valid_targets[rows].toarray())
+
+
+def _one_hot(classes: np.ndarray, count: int) -> csr_matrix:
+    cells = (np.ones(len(classes), bool), classes, np.arange(len(classes) + 1))
+    return csr_matrix(cells, shape=(len(classes), count))

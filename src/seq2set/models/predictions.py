@@ -1,0 +1,181 @@
+"""What a model says of a text, and how much of it is asked for.
+
+From a weight a word to the few words that a reader should look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.labels.rules import Rule, global_rule, top_rule
+from seq2set.text.tokenizer import Span
+
+Scores = npt.NDArray[np.float32]
+
+SEARCHES = ("beam", "greedy", "marginal", "set-beam")
+"""The ways to search a decoder for a set of labels."""
+
+
+NO_KNOWN_WORDS = "no known words"
+"""The note on a text in which the model knows no word: its scores rest on nothing in the text."""
+
+
+class Evidence(NamedTuple):
+    """A word that a label rests on: its place in the text and its share of the reasons."""
+
+    word: str
+    start: int
+    end: int
+    weight: float
+
+
+class Suggestion(NamedTuple):
+    """One label that a model gives, with its score and, where asked for, its evidence."""
+
+    label: str
+    score: float
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Inference(NamedTuple):
+    """A model's answer for a batch of texts: N documents, L labels."""
+
+    scores: Scores  # (N, L), each in [0, 1]
+    chosen: list[npt.NDArray[np.intp]]
+    """Each text's labels, in the order in which the model gives them."""
+    evidence: list[list[tuple[Evidence, ...]]] | None = None
+    """For each chosen label the words it rests on, where asked for."""
+    rule: Rule | None = None
+    """The rule that chose; none where a search found the sets by itself."""
+    known: npt.NDArray[np.bool_] | None = None
+    """Whether the model knows a word of what it reads of each text, (N,); none where it cannot tell"""
+
+    def notes(self) -> list[str | None]:
+        """Return what there is to say of each text beside its labels."""
+        known = [True] * len(self.chosen) if self.known is None else self.known.tolist()
+        return [None if one else NO_KNOWN_WORDS for one in known]
+
+    def suggestions(self, names: Sequence[str]) -> list[tuple[Suggestion, ...]]:
+        """Spell the chosen labels out."""
+        return [self._spelled(row, names) for row in range(len(self.chosen))]
+
+    def _spelled(self, row: int, names: Sequence[str]) -> tuple[Suggestion, ...]:
+        labels = self.chosen[row]
+        reasons = self.evidence[row] if self.evidence else [()] * len(labels)
+        return tuple(
+            Suggestion(names[label], float(self.scores[row, label]), words)
+            for label, words in zip(labels, reasons, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a prediction is wanted; what is left open is as the model was trained."""
+
+    threshold: float | None = None
+    """The score from which on a label is given, instead of by the model's own rule."""
+    max_labels: int | None = None
+    """At most so many labels, the best ones."""
+    min_labels: int = 0
+    """At least so many labels, even where the rule gives fewer or no word of the text is known."""
+    search: str | None = None
+    """How a decoder is searched: one of SEARCHES; models without a decoder take no notice."""
+    explain: bool = False
+    """Whether to say which words each label rests on."""
+    words_a_label: int = 8
+    """How many words to name for each label."""
+    top_k: int | None = None
+    """So many labels, the best ones, instead of by the model's own rule, also where no word is known."""
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise InputError(f"threshold is {self.threshold}; it must lie in [0, 1]")
+        if self.top_k is not None and self.top_k < 1:
+            raise InputError(f"top_k is {self.top_k}; it must be >= 1")
+        if self.top_k is not None and self.threshold is not None:
+            raise InputError(
+                f"threshold is {self.threshold} and top_k is {self.top_k}; only one of the two can decide"
+            )
+        if self.search is not None and self.search not in SEARCHES:
+            raise UnknownNameError("search", self.search, SEARCHES)
+        if self.min_labels < 0:
+            raise InputError(f"min_labels is {self.min_labels}; it must be >= 0")
+        if self.max_labels is not None and self.max_labels < max(self.min_labels, 1):
+            raise InputError(
+                f"max_labels is {self.max_labels}; it must be >= {max(self.min_labels, 1)}, "
+                "and not below min_labels"
+            )
+
+
+def deciding_rule(rule: Rule, request: Request, labels: int) -> Rule:
+    """Return the rule that decides among so many labels: the request's where it names one, or the model's."""
+    if request.threshold is not None:
+        return global_rule(request.threshold)
+    if request.top_k is not None:
+        rule = top_rule(request.top_k)
+        rule.refuse_misfit(labels)
+    return rule
+
+
+def decide(scores: Scores, rule: Rule, request: Request) -> list[npt.NDArray[np.intp]]:
+    """Choose each document's labels from its scores (N, L), the best first.
+
+    Where the rule gives more labels than are asked for, the best of them stay; where it gives fewer, the
+    best of the others join them.
+    """
+    given = deciding_rule(rule, request, scores.shape[1]).given(scores)
+    _fill(given, scores, request.min_labels)
+    # Only what is given is put in order: it is little, and sorting all labels would take most of the time.
+    rows, labels = np.nonzero(given)
+    best_first = labels[np.lexsort((-scores[rows, labels], rows))]
+    ends = np.cumsum(given.sum(axis=1))
+    return [row[: request.max_labels] for row in np.split(best_first, ends)[:-1]]
+
+
+def withhold(
+    chosen: list[npt.NDArray[np.intp]], known: npt.NDArray[np.bool_] | None, request: Request
+) -> list[npt.NDArray[np.intp]]:
+    """Leave a text without a known word those labels only whose number was asked for, and none by default.
+
+    A model's bias alone can pass its rule, and a decoder always says something.
+    """
+    if known is None:
+        return chosen
+    most = request.top_k or request.min_labels
+    return [row if one else row[:most] for row, one in zip(chosen, known.tolist(), strict=True)]
+
+
+def withhold_scores(scores: Scores, known: npt.NDArray[np.bool_] | None) -> Scores:
+    """Return scores (N, L) by which no rule gives a label to a text without a known word: all -inf.
+
+    Rules are tuned on these, so that they are the best for what prediction gives by default.
+    """
+    return scores if known is None else np.where(known[:, None], scores, np.float32(-np.inf))
+
+
+def _fill(given: npt.NDArray[np.bool_], scores: Scores, least: int) -> None:
+    """Give the best of the other labels where fewer than `least` are given."""
+    for row in np.flatnonzero(given.sum(axis=1) < least):
+        others = np.argsort(np.where(given[row], np.inf, -scores[row]), kind="stable")
+        given[row, others[: least - given[row].sum()]] = True
+
+
+def heaviest_words(
+    text: str, spans: Sequence[Span], weights: npt.NDArray[Any], most: int
+) -> tuple[Evidence, ...]:
+    """Return the words of the most weight (T,), the heaviest first, without punctuation and repetitions."""
+    named: dict[str, Evidence] = {}
+    for place in np.argsort(-weights, kind="stable"):
+        if len(named) == most or weights[place] <= 0:
+            break
+        start, end = spans[place]
+        word = text[start:end]
+        if any(map(str.isalnum, word)):
+            named.setdefault(word.lower(), Evidence(word, start, end, float(weights[place])))
+    return tuple(named.values())

@@ -1,0 +1,107 @@
+"""The contract that every model keeps, whatever it is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2set.config import Config
+from seq2set.corpora.documents import Document
+from seq2set.labels.labels import Labels
+from seq2set.labels.rules import Rule
+from seq2set.models.predictions import Inference, Request
+from seq2set.text.vocabulary import Words
+
+Tensors = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A model taken apart into what can be written to files and read back without running code."""
+
+    config: Config
+    words: Words
+    labels: Labels
+    tensors: Tensors
+    facts: Mapping[str, Any]
+    """Numbers that training found, such as the tuned rule; plain JSON."""
+
+
+class Tagger(Protocol):
+    """A trained model: texts in, scored labels out."""
+
+    @property
+    def labels(self) -> Labels:
+        """The labels it can give."""
+
+    @property
+    def rule(self) -> Rule:
+        """The rule by which its scores become a set of labels, unless a request says otherwise."""
+
+    def infer(self, texts: Sequence[str], request: Request) -> Inference:
+        """Score and choose labels for each text."""
+
+    def parts(self) -> Parts:
+        """Take the model apart for saving."""
+
+    @classmethod
+    def restore(cls, parts: Parts) -> Tagger:
+        """Put a model together again."""
+
+
+class Examples:
+    """Texts with their label sets, as a model learns from them."""
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        label_sets: Sequence[Sequence[str]],
+        ids: Sequence[str] | None = None,
+        depths: Mapping[str, int] | None = None,
+        groups: Sequence[str] | None = None,
+    ):
+        assert len(texts) == len(label_sets)
+        self.texts, self.label_sets = list(texts), [tuple(one) for one in label_sets]
+        self.ids = list(ids) if ids is not None else [str(number) for number in range(1, len(texts) + 1)]
+        self.depths = dict(depths or {})
+        """How deep each label stands in the corpus's label tree, where it has one."""
+        self.groups = None if groups is None else list(groups)
+        """Which texts belong together, such as packages of one source; None where nothing is known of it."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def pick(self, index: npt.NDArray[np.intp]) -> Examples:
+        """Return the examples at the given places."""
+        texts, sets = [self.texts[i] for i in index], [self.label_sets[i] for i in index]
+        groups = None if self.groups is None else [self.groups[i] for i in index]
+        return Examples(texts, sets, [self.ids[i] for i in index], self.depths, groups)
+
+    def labels(self) -> list[tuple[str, ...]]:
+        """Return the label sets of all examples."""
+        return self.label_sets
+
+    def digest(self) -> str:
+        """Return a text that differs where an id, a text, a label, a group or the order differs."""
+        seen = hashlib.sha256(json.dumps([sorted(self.depths.items()), self.groups]).encode())
+        for row in zip(self.ids, self.texts, self.label_sets, strict=True):
+            seen.update(json.dumps(row).encode())
+        return seen.hexdigest()
+
+    def iter_batches(self, size: int) -> Iterator[list[Document]]:
+        """Give the examples as documents in batches."""
+        documents = map(Document, self.ids, self.texts, self.label_sets)
+        while batch := list(islice(documents, size)):
+            yield batch
+
+
+def fingerprint_of(*parts: Examples) -> str:
+    """Return a short text that differs where the examples, or the part that they stand in, differ."""
+    return hashlib.sha256("".join(part.digest() for part in parts).encode()).hexdigest()[:16]

@@ -1,0 +1,137 @@
+"""Decoding along given labels: the likelihood of sequences, and likelihood without an order.
+
+Letters: B documents, K hypotheses a document, S labels of the longest sequence, L labels, T places of a
+source.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from seq2set.nn.decoding.policy import (
+    Policy,
+    S,
+    Symbols,
+    all_rows,
+    masked_log_probs,
+    narrowed,
+    nothing_emitted,
+    opened,
+    regrouping,
+    step_limit,
+    with_emitted,
+)
+from seq2set.nn.decoding.rollout import Picked, Rollout, Turn, roll_out, without_hypotheses
+
+
+class Scores(NamedTuple):
+    """How likely given sequences are; of the shape of the sequences, with or without the axis K."""
+
+    steps: Tensor
+    """(B, K, S + 1) log-probability of each label given those before, then of `eos`; 0 after it"""
+
+    @property
+    def log_prob(self) -> Tensor:
+        """The log-probability (B, K) of the whole sequence, `eos` included."""
+        return self.steps.sum(-1)
+
+
+class _Step(NamedTuple):
+    features: Tensor
+    """(B', K', D)"""
+    emitted: Tensor
+    """(B', K', L + 1)"""
+
+
+def score_sequences(policy: Policy[S], labels: Tensor, *, max_steps: int | None = None) -> Scores:
+    """Score sequences (B, S) or (B, K, S) that are padded with `pad`, with their gradients.
+
+    This is the sum in L(phi), under the mask of eq. 6: a sequence that repeats a label has log-probability
+    -inf. Under a limit of `max_steps` labels, as searches have one, the `eos` of a sequence of so many labels
+    is forced and counts 0, and a longer sequence has log-probability -inf. The output layer runs once for
+    each stretch of steps in which no row leaves.
+    """
+    if labels.dim() == 2:
+        return Scores(score_sequences(policy, labels[:, None], max_steps=max_steps).steps[:, 0])
+    limit = step_limit(policy, max_steps)
+    targets = _ended(labels, Symbols(policy.labels))  # (B, K, S + 1)
+    lengths = (labels < policy.labels).sum(-1)  # (B, K)
+    rows, longest = all_rows(policy.documents, labels.shape[1], policy.device), int(lengths.max())
+    state, emitted = opened(policy, labels.shape[1]), nothing_emitted(policy, labels.shape[1])
+    whole, stretch, pieces = targets.shape, [], []
+    for step in range(longest + 1):
+        stretch.append(_Step(state.features, emitted))
+        leaving = regrouping(lengths <= step)
+        if leaving or step == longest:
+            taken = _scored(policy, stretch, targets[..., step + 1 - len(stretch) : step + 1])
+            pieces.append(rows.spread(taken, taken.new_zeros(*whole[:2], len(stretch))))
+            stretch = []
+        if leaving:
+            policy, state, rows = (
+                narrowed(policy, leaving.documents),
+                state.map(leaving.taken),
+                leaving.of(rows),
+            )
+            emitted, targets, lengths = map(leaving.taken, (emitted, targets, lengths))
+        if step < longest:
+            emitted = with_emitted(emitted, targets[..., step])
+            state = policy.advance(state, targets[..., step])
+    steps = functional.pad(torch.cat(pieces, -1), (0, whole[-1] - longest - 1))
+    place = torch.arange(whole[-1], device=steps.device)
+    steps = steps.masked_fill(place > (labels < policy.labels).sum(-1)[..., None], 0.0)
+    return Scores(_limited(steps, labels < policy.labels, limit))
+
+
+def _limited(steps: Tensor, there: Tensor, limit: int) -> Tensor:
+    """Count the step after the last label that the limit allows: a forced `eos`, or a label too many."""
+    if limit >= steps.shape[-1]:
+        return steps
+    beyond = there[..., limit] if limit < there.shape[-1] else torch.zeros_like(there[..., 0])  # (B, K)
+    last = torch.zeros_like(steps[..., limit]).masked_fill(beyond, float("-inf"))
+    return torch.cat([steps[..., :limit], last[..., None], steps[..., limit + 1 :]], -1)
+
+
+def _scored(policy: Policy[S], stretch: list[_Step], targets: Tensor) -> Tensor:
+    """Score targets (B', K', n) of n steps, with one run of the output layer."""
+    logits = policy.logits(torch.cat([step.features for step in stretch], 1))  # (B', n K', L + 1)
+    log_probs = masked_log_probs(logits, torch.cat([step.emitted for step in stretch], 1))
+    wanted = targets.transpose(1, 2)  # (B', n, K')
+    return log_probs.gather(-1, wanted.flatten(1)[..., None]).view(wanted.shape).transpose(1, 2)
+
+
+def order_free(policy: Policy[S], gold: Tensor) -> Rollout:
+    """Decode along label sets (B, L): at each step every gold label not yet emitted is right.
+
+    A step counts the log of the summed probability of all that is right, and goes on with the likeliest of
+    it; `eos` is right only when nothing else is left.
+    """
+
+    def pick(turn: Turn) -> Picked:
+        wanted = functional.pad(gold.index_select(0, turn.documents), (0, 1))[:, None]
+        right = wanted & ~turn.emitted  # (B', 1, L + 1)
+        right[..., -1] = ~right.any(-1)
+        log_probs = turn.log_probs.masked_fill(~right, float("-inf"))
+        return Picked(log_probs.argmax(-1), log_probs.logsumexp(-1))
+
+    return without_hypotheses(roll_out(policy, pick))
+
+
+def attention_along(policy: Policy[S], labels: Tensor) -> tuple[Tensor, ...]:
+    """Say where each label of sequences (B, K, S) looked: (B, K, S, T) for each source, 0 after the last."""
+    state, steps = opened(policy, labels.shape[1]), []
+    nothing = (labels >= policy.labels)[..., None]  # (B, K, S, 1)
+    for step in range(labels.shape[-1]):
+        steps.append([weights.masked_fill(nothing[:, :, step], 0.0) for weights in state.attention])
+        state = policy.advance(state, labels[..., step])
+    if not steps:
+        return tuple(weights[:, :, None][:, :, :0] for weights in state.attention)
+    return tuple(torch.stack(weights, 2) for weights in zip(*steps, strict=True))
+
+
+def _ended(labels: Tensor, symbols: Symbols) -> Tensor:
+    """Give sequences (B, K, S) their `eos`, here also in the place of `pad`: (B, K, S + 1)."""
+    return functional.pad(labels, (0, 1), value=symbols.eos).clamp(max=symbols.eos)

@@ -1,0 +1,1 @@
+"""Encoders: from word ids to states that decoders attend to."""

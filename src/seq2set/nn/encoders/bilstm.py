@@ -1,0 +1,176 @@
+"""The encoder: word vectors and a bidirectional LSTM of n layers, which give h_i of the paper.
+
+Three routes to the same numbers from the same weights, which are held as `nn.LSTM` holds them:
+
+- `flipped`, on a CPU: the backward direction is a forward LSTM on documents flipped within their own
+  length, so that padding always comes last; documents are sorted by length, and whenever an eighth of them
+  has ended, those leave. The library's own packed LSTM has a backward pass quadratic in length there.
+- `packed`, on CUDA: the library's packed sequences, which cuDNN runs.
+- `whole`, elsewhere and for export: as `flipped`, but no document leaves, so nothing depends on the data.
+
+Letters: B documents, T words, E numbers a word vector, H hidden units a direction, n layers.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from seq2set.core.errors import InputError
+
+Route = Literal["flipped", "packed", "whole"]
+
+LEAVING = 8
+"""Ended documents leave when they are one of so many: more often saves padding, less often saves calls."""
+
+
+class Segment(NamedTuple):
+    """Words that the same documents, longest first, read together."""
+
+    words: int
+    live: int
+
+
+class Encoded(NamedTuple):
+    """What the encoder made of a batch."""
+
+    states: Tensor
+    """(B, T, 2H) h_i of each word, zero at padding."""
+    mask: Tensor
+    """(B, T) true where there is a word."""
+    final: Tensor
+    """(n, B, 2H) each layer's two last states: forward at the last word, backward at the first."""
+
+
+class BiLSTM(nn.Module):
+    """A bidirectional LSTM of n layers over padded vectors, with dropout between its layers."""
+
+    def __init__(self, inputs: int, hidden: int, layers: int = 1, dropout: float = 0.0):
+        super().__init__()
+        between = dropout if layers > 1 else 0.0
+        self.lstm = nn.LSTM(inputs, hidden, layers, batch_first=True, bidirectional=True, dropout=between)
+
+    def forward(self, vectors: Tensor, lengths: Tensor, route: Route | None = None) -> Encoded:
+        """Encode (B, T, E) vectors of documents of `lengths` (B,) words; the device chooses the route."""
+        if _must_widen(vectors.device):
+            with torch.autocast("cpu", enabled=False):
+                return self.forward(vectors.float(), lengths, route)
+        route = route or route_for(vectors.device)
+        if route == "packed":
+            return self._packed(vectors, lengths)
+        if route == "whole":
+            return self._flipped(vectors, lengths, [Segment(vectors.shape[1], vectors.shape[0])])
+        ordered, order = lengths.sort(descending=True, stable=True)
+        segments = segments_of(ordered.tolist(), vectors.shape[1])
+        encoded = self._flipped(vectors.index_select(0, order), ordered, segments)
+        back = order.argsort()
+        states, mask = encoded.states.index_select(0, back), encoded.mask.index_select(0, back)
+        return Encoded(states, mask, encoded.final.index_select(1, back))
+
+    def _packed(self, vectors: Tensor, lengths: Tensor) -> Encoded:
+        width = vectors.shape[1]
+        packed = pack_padded_sequence(vectors, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        outputs, (hidden, _) = self.lstm(packed)
+        states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=width)
+        ahead, back = hidden[0::2], hidden[1::2]  # (n, B, H) each
+        mask = torch.arange(width, device=vectors.device) < lengths[:, None]
+        return Encoded(states, mask, torch.cat([ahead, back], -1))
+
+    def _flipped(self, vectors: Tensor, lengths: Tensor, segments: list[Segment]) -> Encoded:
+        place = torch.arange(vectors.shape[1], device=vectors.device)[:, None]
+        mask = place < lengths  # (T, B)
+        mirror = torch.where(mask, lengths - 1 - place, place)[..., None]  # (T, B, 1)
+        last = (lengths - 1)[None, :, None]  # (1, B, 1)
+        states, finals = vectors.transpose(0, 1), []  # (T, B, E)
+        for layer in range(self.lstm.num_layers):
+            states = functional.dropout(states, self.lstm.dropout, self.training) if layer else states
+            ahead = self._one_way(states, f"l{layer}", segments)  # (T, B, H)
+            back = self._one_way(_taken(states, mirror), f"l{layer}_reverse", segments)
+            finals.append(torch.cat([_taken(ahead, last), _taken(back, last)], -1))  # (1, B, 2H)
+            states = torch.cat([ahead, _taken(back, mirror)], -1)
+        states = states.masked_fill(~mask[..., None], 0.0).transpose(0, 1)
+        return Encoded(states.contiguous(), mask.T, torch.cat(finals))
+
+    def _one_way(self, states: Tensor, suffix: str, segments: list[Segment]) -> Tensor:
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        weights = [getattr(self.lstm, f"{name}_{suffix}") for name in names]
+        batch, outputs = states.shape[1], []
+        hidden = cell = states.new_zeros(1, batch, self.lstm.hidden_size)
+        parts = torch.split(states, [segment.words for segment in segments])
+        for part, (_, live) in zip(parts, segments, strict=True):
+            first = (hidden[:, :live].contiguous(), cell[:, :live].contiguous())
+            # After the weights: biases, layers, dropout, keep what backward needs, both ways, batch first.
+            output, hidden, cell = torch.lstm(
+                part[:, :live], first, weights, True, 1, 0.0, torch.is_grad_enabled(), False, False
+            )
+            outputs.append(functional.pad(output, (0, 0, 0, batch - live)))
+        return torch.cat(outputs)
+
+
+class Encoder(nn.Module):
+    """Word vectors learned from scratch, then a `BiLSTM`; word 0 is padding."""
+
+    def __init__(self, words: int, embedding: int, hidden: int, layers: int = 1, dropout: float = 0.0):
+        super().__init__()
+        self.embedding = nn.Embedding(words, embedding, padding_idx=0)
+        self.dropout = nn.Dropout(dropout)
+        self.bilstm = BiLSTM(embedding, hidden, layers, dropout)
+
+    def forward(self, ids: Tensor, lengths: Tensor, route: Route | None = None) -> Encoded:
+        """Encode (B, T) word numbers of documents of `lengths` (B,) words."""
+        encoded: Encoded = self.bilstm(self.dropout(self.embedding(ids)), lengths, route)
+        return encoded
+
+
+def route_for(device: torch.device) -> Route:
+    """Say which route is the fastest on a device."""
+    routes: dict[str, Route] = {"cpu": "flipped", "cuda": "packed"}
+    return routes.get(device.type, "whole")
+
+
+@cache
+def has_bf16_lstm() -> bool:
+    """Try whether the CPU runs an LSTM in bfloat16, forward and backward; the library refuses some CPUs."""
+    with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", torch.bfloat16):
+        vectors = torch.zeros(1, 1, 1)
+        weights = [torch.zeros(4, 1), torch.zeros(4, 1), torch.zeros(4), torch.zeros(4)]
+        weights = [one.requires_grad_() for one in weights]
+        try:
+            output, _, _ = torch.lstm(vectors, (vectors, vectors), weights, True, 1, 0.0, True, False, False)
+            torch.autograd.grad(output.sum(), weights)
+        except RuntimeError:
+            return False
+    return True
+
+
+def _must_widen(device: torch.device) -> bool:
+    """Whether mixed precision would ask the CPU for an LSTM that it does not have."""
+    return (
+        device.type == "cpu"
+        and torch.is_autocast_enabled("cpu")
+        and torch.get_autocast_dtype("cpu") == torch.bfloat16
+        and not has_bf16_lstm()
+    )
+
+
+def segments_of(lengths: list[int], width: int) -> list[Segment]:
+    """Cut `width` words where enough of the documents of these lengths, longest first, have ended."""
+    if lengths[-1] < 1 or lengths[0] > width:
+        raise InputError(f"documents have {lengths[-1]} to {lengths[0]} words; this batch takes 1 to {width}")
+    segments, start, live = [], 0, len(lengths)
+    for left in range(len(lengths) - 1, 0, -1):  # So many documents are longer than the next one, or as long.
+        end = lengths[left]
+        if end < lengths[left - 1] and LEAVING * (live - left) >= live:
+            segments.append(Segment(end - start, live))
+            start, live = end, left
+    return [*segments, Segment(width - start, live)]
+
+
+def _taken(states: Tensor, places: Tensor) -> Tensor:
+    """Take the states (T, B, H) at places (S, B, 1): (S, B, H)."""
+    return states.gather(0, places.expand(-1, -1, states.shape[-1]))

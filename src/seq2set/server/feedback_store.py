@@ -1,0 +1,96 @@
+"""Where feedback is kept: an SQLite database; what was acknowledged survives a kill or a power cut."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from seq2set.core.errors import CorpusError, OutputError
+from seq2set.core.files import output_errors
+from seq2set.corpora.sources.feedback import CREATE, check_version
+
+_SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 5000")
+"""In write-ahead mode readers do not block; with full synchronisation a commit is on the disk."""
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What somebody says of a text's labels."""
+
+    text: str
+    accepted: Sequence[str] = ()
+    rejected: Sequence[str] = ()
+    added: Sequence[str] = ()
+
+    def verdicts(self) -> list[tuple[str, str]]:
+        """Return each label with what is said of it, in the order given."""
+        named = (("accepted", self.accepted), ("rejected", self.rejected), ("added", self.added))
+        return [(label, verdict) for verdict, labels in named for label in labels]
+
+
+class FeedbackStore:
+    """A database of feedback; one thread writes, so that the event loop never waits for the disk."""
+
+    def __init__(self, path: Path, model: str):
+        self.path, self.model = path, model
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="seq2set-feedback")
+        try:
+            self._connection = self._thread.submit(_opened, path).result()
+        except OutputError:
+            self._thread.shutdown()
+            raise
+
+    async def add(self, feedback: Feedback) -> int:
+        """Keep feedback and return its number, once it is on the disk."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._add, feedback)
+
+    def close(self) -> None:
+        """Finish what is being written and close the database."""
+        self._thread.submit(self._connection.close).result()
+        self._thread.shutdown()
+
+    def _add(self, feedback: Feedback) -> int:
+        with self._connection as transaction:  # commits, or takes everything back
+            transaction.execute("BEGIN IMMEDIATE")
+            number = self._insert(transaction, _text_number(transaction, feedback.text))
+            rows = [(number, place, *one) for place, one in enumerate(feedback.verdicts())]
+            transaction.executemany(
+                "INSERT INTO feedback_labels (feedback_id, place, label, verdict) VALUES (?, ?, ?, ?)", rows
+            )
+        return number
+
+    def _insert(self, transaction: sqlite3.Connection, text: int) -> int:
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        done = transaction.execute(
+            "INSERT INTO feedback (text_id, model, received) VALUES (?, ?, ?)", (text, self.model, now)
+        )
+        return int(done.lastrowid or 0)
+
+
+def _text_number(transaction: sqlite3.Connection, text: str) -> int:
+    digest = hashlib.sha256(text.encode()).digest()
+    transaction.execute("INSERT OR IGNORE INTO texts (sha256, text) VALUES (?, ?)", (digest, text))
+    return int(transaction.execute("SELECT id FROM texts WHERE sha256 = ?", (digest,)).fetchone()[0])
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    with output_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    connection = None
+    try:
+        connection = sqlite3.connect(path, isolation_level=None)
+        for setting in _SETTINGS:
+            connection.execute(f"PRAGMA {setting}")
+        check_version(connection, path)
+        connection.executescript(CREATE)
+    except (sqlite3.Error, CorpusError) as error:
+        if connection is not None:
+            connection.close()
+        raise OutputError(f"cannot keep feedback in {path}: {error}") from error
+    return connection

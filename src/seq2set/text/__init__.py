@@ -1,0 +1,1 @@
+"""From texts to word ids and TF-IDF features."""

@@ -1,0 +1,85 @@
+"""Documents into batches of tensors: buckets of like lengths, so that almost no padding is computed.
+
+A document without words becomes the one word `unk` here, and counts as one word long: nothing downstream then
+meets a length of zero. B documents, T words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from seq2set.core.errors import InputError
+from seq2set.text.vocabulary import PAD, UNK
+
+WINDOW = 50
+"""How many batches' worth of shuffled documents are sorted by length together."""
+
+
+class Batch(NamedTuple):
+    """Some documents of a split, padded to the longest of them."""
+
+    ids: torch.Tensor  # (B, T) int64, padded with PAD
+    lengths: torch.Tensor  # (B,) int64, at least 1
+    index: torch.Tensor  # type: ignore[assignment]  # (B,) int64, hides tuple.index: the documents' places in the split
+
+
+def collate(documents: Sequence[NDArray[Any]], index: ArrayLike) -> Batch:
+    """Put the documents at the places `index` into one batch; `documents` are those of the whole split."""
+    places = np.asarray(index, dtype=np.int64)
+    rows = [documents[place] if len(documents[place]) else np.array([UNK]) for place in places]
+    if not rows:
+        raise InputError("a batch of 0 documents cannot be made; at least one is needed")
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    ids = np.full((len(rows), lengths.max()), PAD, dtype=np.int64)
+    ids[np.arange(ids.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    return Batch(torch.from_numpy(ids), torch.from_numpy(lengths), torch.from_numpy(places.copy()))
+
+
+def length_buckets(
+    lengths: ArrayLike, batch_size: int, *, seed: int, epoch: int, window: int = WINDOW
+) -> list[NDArray[np.int64]]:
+    """Return batches of places in the split, like lengths together; each document once, every epoch anew.
+
+    Documents are shuffled, sorted by length within windows of `window` batches, cut, and the batches
+    shuffled: the wider the window, the less padding, and the less chance in who meets whom.
+    """
+    if batch_size < 1 or window < 1:
+        raise InputError(f"batch_size is {batch_size} and window {window}; both must be >= 1")
+    generator = np.random.default_rng([seed, epoch])
+    sizes = _at_least_one(lengths)
+    order = generator.permutation(len(sizes))
+    batches = []
+    for part in _cut(order, batch_size * window):
+        batches += _cut(part[np.argsort(sizes[part], kind="stable")], batch_size)
+    return [batches[place] for place in generator.permutation(len(batches))]
+
+
+def padding_share(lengths: ArrayLike, batches: Sequence[NDArray[np.int64]]) -> float:
+    """Return which share of all cells of the batches is padding."""
+    sizes = _at_least_one(lengths)
+    cells = sum(len(batch) * int(sizes[batch].max()) for batch in batches)
+    return 1 - sum(int(sizes[batch].sum()) for batch in batches) / cells if cells else 0.0
+
+
+def shard(batches: Sequence[NDArray[np.int64]], rank: int, world: int) -> list[NDArray[np.int64]]:
+    """Return one process's part of each batch, for training on `world` processes in step.
+
+    Every `world`-th document, so that the parts are of like lengths too. Where a batch has fewer documents
+    than there are processes, those left over take its first one: no process may miss a step.
+    """
+    if not 0 <= rank < world:
+        raise InputError(f"rank is {rank}; it must lie in [0, {world - 1}], for {world} processes")
+    return [batch[rank::world] if rank < len(batch) else batch[:1] for batch in batches]
+
+
+def _cut(places: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+    return [places[start : start + size] for start in range(0, len(places), size)]
+
+
+def _at_least_one(lengths: ArrayLike) -> NDArray[np.int64]:
+    return np.maximum(np.asarray(lengths, dtype=np.int64), 1)

@@ -1,0 +1,185 @@
+"""TF-IDF features of runs of words, computed on word numbers rather than on strings.
+
+A term of words w1 ... wn is one integer: its word numbers plus one as digits to the base of the
+vocabulary's size plus one. No digit is zero, so terms of different lengths never collide, and a
+fitted vocabulary is two plain arrays: no strings to hash, nothing to pickle.
+
+Shapes: N documents, F terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix, vstack
+
+from seq2set.core.errors import InputError
+from seq2set.text.vocabulary import UNK, FlatIds, Words
+
+Codes = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float32]
+
+DOCUMENTS_A_BLOCK = 4096
+"""Bounds the memory of the intermediate codes, whatever the size of the corpus."""
+
+
+class Occurrences(NamedTuple):
+    """Every known term of a block of texts: its document, its code, and its first word's place."""
+
+    row: npt.NDArray[np.int64]
+    code: Codes
+    place: npt.NDArray[np.int64]
+    width: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TfidfFeatures:
+    """A fitted set of terms with their inverse document frequencies."""
+
+    words: Words
+    ngrams: int
+    sublinear: bool
+    terms: Codes  # (F,) ascending
+    idf: Reals  # (F,)
+
+    @classmethod
+    def fit(
+        cls,
+        words: Words,
+        blocks: Sequence[FlatIds],
+        *,
+        ngrams: int = 2,
+        min_documents: int = 2,
+        max_terms: int = 200_000,
+        sublinear: bool = True,
+    ) -> TfidfFeatures:
+        """Choose the terms that occur in the most of the encoded documents."""
+        _refuse_overflow(len(words), ngrams)
+        terms, documents = _document_frequencies(blocks, len(words), ngrams)
+        total = sum(len(block.offsets) - 1 for block in blocks)
+        kept = np.flatnonzero(documents >= min_documents)
+        # A stable sort: of two terms as frequent as each other, the one of more frequent words stays.
+        kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:max_terms]])
+        idf = np.log((1 + total) / (1 + documents[kept])) + 1
+        return cls(words, ngrams, sublinear, terms[kept], idf.astype(np.float32))
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def transform(self, texts: Sequence[str]) -> csr_matrix:
+        """Return the documents' unit vectors as a sparse matrix (N, F)."""
+        return self.transform_blocks(encoded_blocks(self.words, texts))
+
+    def transform_blocks(self, blocks: Iterable[FlatIds]) -> csr_matrix:
+        """Do the same for documents that are encoded already."""
+        parts = [self._transform_block(block) for block in blocks]
+        return vstack(parts, format="csr", dtype=np.float32) if parts else self._empty()
+
+    def has_words(self, matrix: csr_matrix) -> npt.NDArray[np.bool_]:
+        """Say of each document of `transform` whether it has a term with a word, which has a letter."""
+        found = np.concatenate([[0], np.cumsum(self._is_word[matrix.indices])])
+        return np.asarray(np.diff(found[matrix.indptr]) > 0)
+
+    @cached_property
+    def _is_word(self) -> npt.NDArray[np.bool_]:
+        """Whether each term holds a word, (F,)."""
+        spelled, rest = np.zeros(len(self.terms), bool), self.terms
+        for _ in range(self.ngrams):
+            rest, digit = np.divmod(rest, len(self.words) + 1)
+            spelled |= (digit > 0) & self.words.is_word[digit - 1]
+        return spelled
+
+    def columns(self, codes: Codes) -> npt.NDArray[np.int64]:
+        """Return each code's column, or -1 where the term is not among the features."""
+        if not len(self.terms):
+            return np.full(len(codes), -1)
+        at = np.minimum(np.searchsorted(self.terms, codes), len(self.terms) - 1)
+        return np.where(self.terms[at] == codes, at, -1)
+
+    def _transform_block(self, block: FlatIds) -> csr_matrix:
+        found = occurrences(block, len(self.words), self.ngrams)
+        column = self.columns(found.code)
+        known = column >= 0
+        counted = np.ones(int(known.sum()), dtype=np.float32)
+        shape = (len(block.offsets) - 1, len(self))
+        matrix = csr_matrix((counted, (found.row[known], column[known])), shape=shape)
+        matrix.sum_duplicates()
+        counts = 1 + np.log(matrix.data) if self.sublinear else matrix.data
+        matrix.data = counts * self.idf[matrix.indices]
+        return _unit_rows(matrix)
+
+    def _empty(self) -> csr_matrix:
+        return csr_matrix(np.zeros((0, len(self)), dtype=np.float32))
+
+
+def encoded_blocks(words: Words, texts: Sequence[str]) -> Iterator[FlatIds]:
+    """Encode texts block by block."""
+    for start in range(0, len(texts), DOCUMENTS_A_BLOCK):
+        yield words.flat_encode(texts[start : start + DOCUMENTS_A_BLOCK])
+
+
+def occurrences(block: FlatIds, vocabulary: int, ngrams: int) -> Occurrences:
+    """Find every run of up to `ngrams` known words in each text; runs never cross an unknown word."""
+    digit = block.ids.astype(np.int64) + 1
+    row = np.repeat(np.arange(len(block.offsets) - 1), np.diff(block.offsets))
+    place = np.arange(len(digit)) - block.offsets[row]
+    live = digit > UNK + 1
+    runs, code, whole = [], digit, live
+    for width in range(1, ngrams + 1):
+        if width > 1:
+            code = code[:-1] * (vocabulary + 1) + digit[width - 1 :]
+            whole = whole[:-1] & live[width - 1 :] & (row[: len(code)] == row[width - 1 :])
+        at = np.flatnonzero(whole)
+        runs.append(Occurrences(row[at], code[at], place[at], np.full(len(at), width)))
+    return Occurrences(*(np.concatenate(parts) for parts in zip(*runs, strict=True)))
+
+
+class _Frequencies(NamedTuple):
+    terms: Codes
+    documents: npt.NDArray[np.int64]
+
+
+def _document_frequencies(blocks: Iterable[FlatIds], vocabulary: int, ngrams: int) -> _Frequencies:
+    found = [_block_frequencies(block, vocabulary, ngrams) for block in blocks]
+    codes = np.concatenate([np.empty(0, np.int64), *(one.terms for one in found)])
+    counts = np.concatenate([np.empty(0, np.int64), *(one.documents for one in found)])
+    order = np.argsort(codes)
+    starts = _starts(codes[order])
+    sums = np.add.reduceat(counts[order], starts) if len(starts) else counts
+    return _Frequencies(codes[order][starts], sums)
+
+
+def _block_frequencies(block: FlatIds, vocabulary: int, ngrams: int) -> _Frequencies:
+    """Count documents a term: with term and document in one integer, one plain sort brings them together."""
+    found = occurrences(block, vocabulary, ngrams)
+    pairs = np.sort(found.code * DOCUMENTS_A_BLOCK + found.row)
+    codes = pairs[_starts(pairs)] // DOCUMENTS_A_BLOCK
+    starts = _starts(codes)
+    return _Frequencies(codes[starts], np.diff(np.append(starts, len(codes))))
+
+
+def _starts(ordered: Codes) -> npt.NDArray[np.intp]:
+    """Return where each run of equal values begins."""
+    return (
+        np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, np.intp)
+    )
+
+
+def _refuse_overflow(vocabulary: int, ngrams: int) -> None:
+    if (vocabulary + 1) ** ngrams * DOCUMENTS_A_BLOCK >= 2**63:
+        raise InputError(
+            f"features.ngrams is {ngrams} with {vocabulary:,} words, more terms than can be numbered; "
+            "text.vocabulary_size must be smaller"
+        )
+
+
+def _unit_rows(matrix: csr_matrix) -> csr_matrix:
+    squares = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+    norms = np.sqrt(squares, out=np.ones_like(squares), where=squares > 0)
+    matrix.data = (matrix.data / np.repeat(norms, np.diff(matrix.indptr))).astype(np.float32)
+    return matrix

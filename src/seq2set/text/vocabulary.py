@@ -1,0 +1,178 @@
+"""Words and labels as numbers, both in descending training frequency, ties by name.
+
+Words: number 0 is `pad`, 1 is `unk`, the words follow. The size of a vocabulary counts words only, so that a
+size of 50,000 makes 50,002 numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer, models, trainers
+
+from seq2set.core.errors import ModelFolderError
+from seq2set.text.tokenizer import UNKNOWN, Span, UnicodeForm, new_tokenizer, whole_spans, without_surrogates
+
+PAD, UNK = 0, 1
+"""The numbers of padding and of words that are not in the vocabulary."""
+
+_SPECIALS = ["[pad]", UNKNOWN]
+_CHUNK = 1024
+_ASCII = "".join(map(chr, range(128)))
+
+# The library's threads do not survive a fork, and unless told what to do it prints a warning there. Saying
+# that parallelism is wanted keeps it quiet; switching it off in a child keeps the child from waiting for
+# threads that it does not have.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=lambda: os.environ.update(TOKENIZERS_PARALLELISM="false"))
+
+
+class FlatIds(NamedTuple):
+    """Many encoded texts in one array: text i is `ids[offsets[i]:offsets[i + 1]]`."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+
+class SpannedIds(NamedTuple):
+    """One encoded text, with the place of each word in the original text."""
+
+    ids: NDArray[np.int32]
+    spans: list[Span]
+
+
+class Words:
+    """The words that a model knows, and how a text becomes numbers; `len` counts `pad` and `unk` too."""
+
+    def __init__(self, tokenizer: Tokenizer):
+        self._tokenizer = tokenizer
+        self._words = _by_number(tokenizer)
+        if self._words[: len(_SPECIALS)] != _SPECIALS:
+            raise ModelFolderError(
+                f"the tokeniser's vocabulary begins with {self._words[:2]}; it must begin with {_SPECIALS}"
+            )
+        self._fold = _ascii_folding(tokenizer)
+        self._bare = _without_normaliser(tokenizer)
+
+    @classmethod
+    def build(
+        cls,
+        texts: Iterable[str],
+        *,
+        vocabulary_size: int,
+        min_frequency: int,
+        lowercase: bool,
+        unicode_form: UnicodeForm,
+        strip_accents: bool,
+    ) -> Words:
+        """Keep the most frequent words of the training texts, in one pass that holds only counts."""
+        tokenizer = new_tokenizer(
+            {}, lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
+        )
+        words = _SPECIALS + _frequent_words(tokenizer, texts, vocabulary_size, min_frequency)
+        numbers = {word: number for number, word in enumerate(words)}
+        tokenizer.model = models.WordLevel(numbers, unk_token=UNKNOWN)
+        return cls(tokenizer)
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def word(self, number: int) -> str:
+        """Return the word of a number."""
+        return self._words[number]
+
+    @cached_property
+    def is_word(self) -> NDArray[np.bool_]:
+        """Whether each number stands for a word, which has a letter: not for padding, a mark or a number.
+
+        Where most of the vocabulary has no letter, as in texts whose words were replaced by numbers, all of
+        it counts as words.
+        """
+        spelled = np.array([any(map(str.isalpha, word)) for word in self._words])
+        spelled[: len(_SPECIALS)] = False
+        if 2 * spelled.sum() < len(spelled) - len(_SPECIALS):
+            spelled[len(_SPECIALS) :] = True
+        return spelled
+
+    def encode(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
+        """Return the numbers of each text's words; a text without words gives an empty array."""
+        return [np.array(e.ids, dtype=np.int32) for chunk in self._encoded(texts) for e in chunk]
+
+    def flat_encode(self, texts: Iterable[str]) -> FlatIds:
+        """Encode many texts into one array, without an object a text."""
+        ids, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+        for chunk in self._encoded(texts):
+            lengths.append(np.fromiter(map(len, chunk), np.int64, len(chunk)))
+            numbers = chain.from_iterable(encoding.ids for encoding in chunk)
+            ids.append(np.fromiter(numbers, np.int32, int(lengths[-1].sum())))
+        return FlatIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
+
+    def encode_with_spans(self, text: str) -> SpannedIds:
+        """Encode one text and say where in it each word stands, whatever normalising did to its length."""
+        encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
+        return SpannedIds(np.array(encoding.ids, dtype=np.int32), whole_spans(text, encoding.offsets))
+
+    def to_json(self) -> str:
+        """Return all of it as the tokenizers library's own JSON."""
+        return str(self._tokenizer.to_str())
+
+    @classmethod
+    def from_json(cls, text: str) -> Words:
+        """Read back what `to_json` gave."""
+        try:
+            tokenizer = Tokenizer.from_str(text)
+        except Exception as error:  # the library raises nothing narrower
+            raise ModelFolderError(f"the tokeniser cannot be read from its JSON: {error}") from None
+        return cls(tokenizer)
+
+    def _encoded(self, texts: Iterable[str]) -> Iterator[list[Encoding]]:
+        """Encode chunk by chunk; ASCII, which normalising only lower-cases, is twice as fast without it."""
+        remaining = iter(texts)
+        while chunk := list(islice(remaining, _CHUNK)):
+            ascii_texts = [self._fold(text) for text in chunk if text.isascii()]
+            others = [without_surrogates(text) for text in chunk if not text.isascii()]
+            fast = iter(self._bare.encode_batch_fast(ascii_texts, add_special_tokens=False))
+            full = iter(self._tokenizer.encode_batch_fast(others, add_special_tokens=False))
+            yield [next(fast if text.isascii() else full) for text in chunk]
+
+
+def _by_number(tokenizer: Tokenizer) -> list[str]:
+    numbers: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
+    return sorted(numbers, key=numbers.__getitem__)
+
+
+def _without_normaliser(tokenizer: Tokenizer) -> Tokenizer:
+    bare = Tokenizer(tokenizer.model)
+    bare.pre_tokenizer = tokenizer.pre_tokenizer
+    return bare
+
+
+def _ascii_folding(tokenizer: Tokenizer) -> Callable[[str], str]:
+    """Return what the normaliser does to ASCII texts: it lower-cases them, or leaves them as they are."""
+    foldings: dict[str, Callable[[str], str]] = {_ASCII: str, _ASCII.lower(): str.lower}
+    folded = tokenizer.normalizer.normalize_str(_ASCII) if tokenizer.normalizer else _ASCII
+    if folded not in foldings:
+        raise ModelFolderError(f"the tokeniser turns ASCII into {folded!r}; it may only lower-case it")
+    return foldings[folded]
+
+
+def _frequent_words(tokenizer: Tokenizer, texts: Iterable[str], size: int, min_frequency: int) -> list[str]:
+    """Count in Rust; the trainer sorts by count, then by the word's bytes, the order of its code points."""
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=size, min_frequency=min_frequency, special_tokens=[], show_progress=False
+    )
+    fold, normaliser = _ascii_folding(tokenizer), tokenizer.normalizer
+    normalised = (
+        fold(text) if text.isascii() else normaliser.normalize_str(without_surrogates(text)) for text in texts
+    )
+    counter = _without_normaliser(tokenizer)
+    counter.train_from_iterator(normalised, trainer)
+    return _by_number(counter)

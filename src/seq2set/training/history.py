@@ -1,0 +1,122 @@
+"""What happened since the last look at the validation split.
+
+A run's history for TensorBoard: the same numbers as in `history.jsonl`, as event files.
+
+The first record that a process adds writes the whole history anew, which a resumed run has cut back to its
+last checkpoint: so no point stands there twice, and none that the run went back behind.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seq2set.config import Config
+from seq2set.config.run_folder import RunFolder, Watch
+from seq2set.core.errors import import_extra
+from seq2set.core.files import output_errors
+from seq2set.training.step import Losses
+
+
+class Tally:
+    """Running means of the losses, and speed."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.loss = self.reward = self.signal = 0.0
+        self.documents = self.rewarded = 0
+        self.began = time.perf_counter()
+
+    def add(self, losses: Losses, documents: int) -> None:
+        """Count a batch."""
+        self.loss += losses.total.item() * documents
+        self.documents += documents
+        if losses.reward is not None and losses.signal is not None:
+            self.reward += losses.reward.item() * documents
+            self.signal += losses.signal.item() * documents
+            self.rewarded += documents
+
+    def record(self) -> dict[str, float]:
+        """Return the means and the speed for the history."""
+        seconds = time.perf_counter() - self.began
+        values = {"loss": self.loss / max(1, self.documents)}
+        if self.rewarded:
+            values |= {"reward": self.reward / self.rewarded, "signal": self.signal / self.rewarded}
+        speed = round(self.documents / max(seconds, 1e-9), 2)
+        return values | {"seconds": round(seconds, 3), "documents_a_second": speed}
+
+    def status(self, best: float) -> str:
+        """Describe it in a few words for a progress bar."""
+        now = self.record()
+        parts = [f"loss {now['loss']:.3f}"] if self.documents else []
+        parts += [f"reward {now['reward']:.3f}"] if "reward" in now else []
+        parts += [f"validation F1 {best:.4f}"] if best >= 0 else []
+        parts += [f"{now['documents_a_second']:.0f} documents/s"] if self.documents else []
+        return ", ".join(parts)
+
+
+class Point(NamedTuple):
+    """One number of the history, with its curve and its place on it."""
+
+    curve: str
+    value: float
+    step: int
+
+
+def points(number: int, record: dict[str, Any]) -> Iterator[Point]:
+    """Give the numbers of a record, in curves named `phase/what`, over updates where it counts them."""
+    step = record.get("update", number)
+    for name, value in record.items():
+        if isinstance(value, Real) and name not in ("update", "best_update"):
+            yield Point(f"{record['phase']}/{name}", float(value), step)
+
+
+class Tracker:
+    """Watches a run, and keeps its folder `tensorboard` up to date."""
+
+    def __init__(self, run: RunFolder):
+        # Asked for before the training begins, not after its first hour.
+        import_extra("tensorboard", "track")
+        self.run, self.folder = run, run.path / "tensorboard"
+        self.writer: Any = None
+
+    def __call__(self, number: int, record: dict[str, Any]) -> None:
+        """Write one record; the first time also those before it."""
+        with output_errors(self.folder):
+            if self.writer is None:
+                self.writer = self._new_writer()
+                for earlier, known in enumerate(self.run.records()[: number - 1], start=1):
+                    self._write(earlier, known)
+            self._write(number, record)
+            # What the run writes next is a checkpoint, behind which a resumed run never goes back.
+            self.writer.flush()
+
+    def _new_writer(self) -> Any:
+        if self.folder.is_dir():
+            shutil.rmtree(self.folder)
+        return import_extra("torch.utils.tensorboard", "track").SummaryWriter(str(self.folder))
+
+    def _write(self, number: int, record: dict[str, Any]) -> None:
+        for point in points(number, record):
+            self.writer.add_scalar(*point)
+
+
+def tracked(config: Config, folder: Path, watch: Watch | None) -> Watch | None:
+    """Put TensorBoard before who watches a run already, where the settings ask for it."""
+    if not config.training.tensorboard:
+        return watch
+    tracker = Tracker(RunFolder(folder))
+
+    def both(number: int, record: dict[str, Any]) -> None:
+        tracker(number, record)
+        if watch is not None:
+            watch(number, record)
+
+    return both

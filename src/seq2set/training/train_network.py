@@ -1,0 +1,148 @@
+"""From examples to a trained network: vocabularies, prior, network, phases, and the rule at the end."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import torch
+from lightning_fabric import Fabric
+
+from seq2set.config import Config
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import ConfigError, InputError
+from seq2set.core.hardware import thread_count
+from seq2set.core.progress import Progress
+from seq2set.labels.labels import Labels
+from seq2set.labels.rules import global_rule
+from seq2set.labels.thresholds import best_threshold
+from seq2set.models.neural import NeuralTagger, cut_sentence
+from seq2set.models.predictions import Request, withhold_scores
+from seq2set.models.prior import FittedPrior, fit_prior
+from seq2set.models.seq2set import SET_MODELS, SetNetwork, build_network, has_prior
+from seq2set.models.tagger import Examples
+from seq2set.nn.encoders.bilstm import Encoder, has_bf16_lstm
+from seq2set.text.vocabulary import Words
+from seq2set.training.examples import encode_examples
+from seq2set.training.step import Objective, Step
+from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
+from seq2set.training.validation import encode_validation, validation_micro_f1, validation_search
+
+ROOM = 2
+"""A decoder may emit so many times the labels of the largest training set."""
+
+
+def train_network(
+    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
+) -> NeuralTagger:
+    """Train on `train`, choose the best weights and the decision rule on `valid`."""
+    fabric, plan, objective = new_fabric(config), phases(config), Objective.of(config)
+    torch.set_num_threads(thread_count(config.threads))
+    labels = Labels.build(train.label_sets)
+    words = Words.build(train.texts, **config.text.model_dump())
+    prior = _prior(config, words, labels, train, progress)
+    torch.manual_seed(config.seed)
+    most = ROOM * max(len(set(one)) for one in train.label_sets)
+    step = Step(build_network(config, len(words), len(labels), most), objective)
+    if prior is not None and isinstance(step.network, SetNetwork) and step.network.prior is not None:
+        step.network.prior.calibrate(*prior.sigmoid)
+    if fabric.device.type == "cpu" and isinstance(step.network.encoder, Encoder):
+        _tell_precision(config, progress)
+    learn = encode_examples(train, config, words, labels, prior and prior.margins)
+    tune = encode_validation(valid, config, words, labels, prior and prior.model)
+    if cut := learn.cut + tune.examples.cut:
+        progress.note(cut_sentence(cut, len(train) + len(valid), config.encoder.max_words))
+    trainer = Trainer(
+        step,
+        learn,
+        lambda: validation_micro_f1(step, tune, config.search, fabric.device),
+        plan,
+        replace(loop_settings(config), search=validation_search(step.network, config.search)),
+        run,
+        progress,
+        fabric,
+    )
+    trainer.run()
+    network, rule = step.network.cpu(), global_rule(0.5)
+    return _with_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
+
+
+def phases(config: Config) -> list[PhasePlan]:
+    """Return the phases that the settings ask for."""
+    if config.model not in SET_MODELS:
+        alone = config.likelihood
+        return [PhasePlan("likelihood", alone.epochs, alone.learning_rate, alone.decay)]
+    warm, critical = config.warm_start, config.self_critical
+    if not warm.epochs and not critical.epochs:
+        raise ConfigError(["warm_start.epochs and self_critical.epochs are 0; one of them must be >= 1"])
+    return [
+        PhasePlan("warm-start", warm.epochs, warm.learning_rate, config.training.decay),
+        PhasePlan("self-critical", critical.epochs, critical.learning_rate, config.training.decay),
+    ]
+
+
+def loop_settings(config: Config) -> LoopSettings:
+    """Return the loop's settings as flat values."""
+    chosen = config.training
+    return LoopSettings(
+        chosen.batch_size,
+        chosen.accumulate,
+        chosen.clip_norm,
+        chosen.validate_every,
+        chosen.patience,
+        chosen.averaging,
+        config.seed,
+    )
+
+
+def new_fabric(config: Config) -> Fabric:
+    """Start what the loop runs on: a device, a precision, and as many processes as torchrun started."""
+    device = config.training.device
+    if device not in ("auto", "cpu", "cuda"):
+        raise InputError(f"training.device is '{device}'; it must be 'auto', 'cpu' or 'cuda'")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError("training.device is 'cuda', but there is no CUDA device here; use 'cpu' or 'auto'")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    fabric = Fabric(
+        accelerator=device,
+        devices=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
+        num_nodes=max(1, processes // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))),
+        strategy="ddp" if processes > 1 else "auto",
+        precision=config.training.precision,
+    )
+    fabric.launch()
+    return fabric
+
+
+def _tell_precision(config: Config, progress: Progress) -> None:
+    if config.training.precision == "bf16-mixed" and not has_bf16_lstm():
+        progress.note(
+            "training.precision is 'bf16-mixed', but this CPU cannot run an LSTM in bfloat16: the encoder's "
+            "LSTM runs in 32 bits"
+        )
+
+
+def _prior(
+    config: Config, words: Words, labels: Labels, train: Examples, progress: Progress
+) -> FittedPrior | None:
+    if not has_prior(config):
+        return None
+    targets = labels.indicator(train.label_sets)
+    return fit_prior(config, words, train.texts, targets, progress, train.groups)
+
+
+def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
+    """Tune the threshold of the marginals on validation, or take the one that is set."""
+    wanted = tagger.config.decision.threshold
+    if wanted == "boundary":
+        value = 0.5
+    elif wanted == "tuned":
+        answer = tagger.infer(valid.texts, Request(search="marginal"))
+        scores = withhold_scores(answer.scores, answer.known)
+        actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
+        value = best_threshold(scores, actual, tagger.config.decision.metric).value
+    else:
+        value = wanted
+    return replace(tagger, rule=global_rule(value))

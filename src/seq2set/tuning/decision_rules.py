@@ -1,0 +1,281 @@
+"""Documents to tune a decision rule on, as a model scores them.
+
+Shapes: N documents, L labels that the model knows, U labels of the split that it does not.
+
+The decision rule of a trained model, tuned anew and put into its folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from seq2set.config.schema import Metric
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.seen_texts import Digests, Documents, SeenTexts, select_unseen
+from seq2set.evaluation.measure import BATCH
+from seq2set.inference.model_card import model_card
+from seq2set.inference.model_folder import read_seen, renew_model
+from seq2set.inference.predictor import Predictor
+from seq2set.labels.best_rule import LEAST, TunedRule, best_rule, present_score, refuse_unknown
+from seq2set.labels.metrics import Counts, is_better
+from seq2set.labels.rules import Rule, RuleKind
+from seq2set.models.predictions import Request, Scores, withhold_scores
+from seq2set.models.tagger import Tagger
+from seq2set.workflows.evaluate import measurable
+from seq2set.workflows.examples import training_examples
+from seq2set.workflows.open_data import TrainedOn, corpus_of, is_own, open_own, trained_on
+from seq2set.workflows.train import changed_since
+
+
+class Material(NamedTuple):
+    """The documents to tune on, and their names for the model card."""
+
+    data: str
+    split: str
+    part: Documents
+    digests: Digests
+    remarks: list[str]
+    """What is to be known of them"""
+    own: bool = False
+    """Whether they are those that the training validated on."""
+
+
+class Scored(NamedTuple):
+    """What a model thinks of documents, and what is right."""
+
+    scores: Scores  # (N, L), -inf in documents of which the model knows no word
+    right: csr_matrix  # (N, L + U)
+    names: tuple[str, ...]
+    """Of the L + U labels"""
+
+    def counts(self, rule: Rule) -> Counts:
+        """Count what a rule gives; labels that the model does not know are misses, as for `evaluate`."""
+        return Counts.of_known(rule.given(self.scores), self.right)
+
+
+def material(
+    predictor: Predictor,
+    trained: TrainedOn,
+    seen: SeenTexts,
+    data: str | None,
+    split: str | None,
+    progress: Progress,
+) -> Material:
+    """Open what to tune on: a split, by default valid, of the model's own corpus or another one, or a file.
+
+    Another plain file is taken whole where no split of it is named. Documents that the model was trained
+    on are left out: what it knows by heart does not show where a threshold should lie.
+    """
+    named, split, part, fingerprint, own, remarks = _opened(trained, data, split, progress)
+    changed = changed_since(predictor.about, named, fingerprint)
+    if own and changed is not None and data is None:
+        raise CorpusError(
+            f"{changed}; put it back as it was, or name the documents to tune on with --data", named
+        )
+    validated_on = split == "valid" and changed is None
+    chosen = select_unseen(
+        part,
+        seen._replace(tuned=None),
+        () if validated_on else ("trained",),
+        same_corpus=changed is None,
+        changed=changed if own else None,
+    )
+    if not len(chosen.part):
+        raise CorpusError(
+            f"the model was trained on all {len(part):,} documents, so none is left to tune on; name others "
+            "with --data",
+            named,
+        )
+    said = [*remarks, *chosen.overlap.sentences()]
+    return Material(named, split, chosen.part, chosen.digests, said, validated_on)
+
+
+class _Opened(NamedTuple):
+    name: str
+    split: str
+    part: Documents
+    fingerprint: str
+    own: bool
+    remarks: Sequence[str] = ()
+    """What is to be known of the corpus and was not said yet"""
+
+
+def _opened(trained: TrainedOn, data: str | None, split: str | None, progress: Progress) -> _Opened:
+    own = data is None or is_own(trained, data)
+    if data and not own and split is None and Path(data).is_file():
+        whole = measurable(trained, data, None)
+        return _Opened(whole.corpus, whole.split, whole.part, whole.fingerprint, own, whole.remarks)
+    another = trained.data.model_copy(update={"corpus": data})
+    corpus = open_own(trained, data) if own else corpus_of(another)
+    if own and split in (None, "valid"):
+        # Without a validation split, these are the documents that the training set aside, the same again.
+        aside = training_examples(corpus, progress)[1]
+        return _Opened(corpus.name, "valid", aside, corpus.fingerprint, own)
+    part = corpus.split(split or "valid")
+    if not len(part):
+        raise CorpusError(
+            f"the split '{part.name}' is empty, so there is nothing to tune on; prepare the corpus with one "
+            "(seq2set data prepare --valid 0.1), or name a file with --data, which is taken whole",
+            corpus.folder,
+        )
+    return _Opened(corpus.name, part.name, part, corpus.fingerprint, own, corpus.remarks)
+
+
+def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> Scored:
+    """Score every document once."""
+    labels, scores, sets = tagger.labels.with_unseen(part.labels()), [], []
+    with progress.stage("score", len(part)) as advance:
+        for documents in part.iter_batches(BATCH):
+            answer = tagger.infer([document.text for document in documents], Request(search=search))
+            if answer.rule is None:
+                raise InputError(f"search is '{search}', which needs no rule; only 'marginal' can have one")
+            scores.append(withhold_scores(answer.scores, answer.known))
+            sets += [document.labels for document in documents]
+            advance(len(documents))
+    return Scored(np.concatenate(scores), labels.indicator(sets), labels.names)
+
+
+class TunedModel(NamedTuple):
+    """The rule that a model has now, and its metrics on the documents to tune on, before and after."""
+
+    kind: RuleKind
+    rule: Rule
+    before: dict[str, float]
+    after: dict[str, float]
+    documents: int
+    kept: bool = False
+    """Whether no better rule was found, so that the model has the one that it had"""
+
+
+def tune_rule(
+    model: Path,
+    *,
+    kind: str = "best",
+    metric: str = "micro_f1",
+    data: str | None = None,
+    split: str | None = None,
+    search: str | None = None,
+    progress: Progress | None = None,
+) -> TunedModel:
+    """Find the rule of a kind that is best for a metric; put it into the model's folder where it is better.
+
+    It is found on the validation split of the model's own corpus, on a split of another one, or on the
+    whole of another plain file, without the documents that the model was trained on; see `best_rule` for
+    the kinds. Labels that fewer than `LEAST` of the documents have take the threshold that is best for all
+    labels together. Of a decoder's searches a rule decides `marginal` only.
+
+    The present rule is kept unless the new one is better on documents held out in turn from its tuning, and
+    not worse on all of them.
+    """
+    refuse_unknown(kind, metric)
+    progress = progress or Silent()
+    predictor = Predictor.open(model)
+    tagger = predictor.tagger
+    seen = read_seen(model)
+    documents = material(predictor, trained_on(model, predictor), seen, data, split, progress)
+    for sentence in documents.remarks:
+        progress.note(sentence)
+    _refuse_unknown_labels(tagger, documents)
+    judged = scored(tagger, documents.part, search or "marginal", progress)
+    _refuse_unknown_words(judged, documents)
+    found = best_rule(kind, judged.scores, judged.right, cast("Metric", metric))
+    _tell(found, tagger, progress)
+    before, after = (judged.counts(rule).metrics() for rule in (tagger.rule, found.rule))
+    if reason := _reason_to_keep(found, tagger.rule, judged, cast("Metric", metric)):
+        progress.note(reason)
+        return TunedModel(tagger.rule.kind, tagger.rule, before, before, len(documents.part), kept=True)
+    tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
+    _store(model, predictor, tuned, documents, metric, seen, judged)
+    return tuned
+
+
+def _reason_to_keep(found: TunedRule, present: Rule, judged: Scored, metric: Metric) -> str | None:
+    """Return why the present rule is kept, or None where the one that was found is better."""
+    if found.rule == present:
+        return "the model has this rule already"
+    now, then = (judged.counts(rule).metrics()[metric] for rule in (present, found.rule))
+    held_out = found.held_out[found.rule.kind]
+    fair = present_score(present, judged.scores, judged.right, metric)
+    if is_better(held_out, fair, metric) and not is_better(now, then, metric):
+        return None
+    return (
+        f"a rule that gives {found.rule.in_words()} is not better: {metric} {held_out:.4f} on documents held "
+        f"out in turn and {then:.4f} on all, where the present rule has {fair:.4f} and {now:.4f}"
+    )
+
+
+def _refuse_unknown_labels(tagger: Tagger, documents: Material) -> None:
+    """Refuse documents for which giving no label at all would look best."""
+    there = {label for labels in documents.part.labels() for label in labels}
+    if not there & set(tagger.labels.names):
+        raise CorpusError(
+            f"the model knows none of the labels of these {len(documents.part):,} documents, so that there "
+            "is nothing to tune on",
+            documents.data,
+        )
+
+
+def _refuse_unknown_words(judged: Scored, documents: Material) -> None:
+    """Refuse documents to which every rule gives the same, nothing."""
+    if np.isneginf(judged.scores).all():
+        raise CorpusError(
+            f"the model knows no word of these {len(documents.part):,} documents, so that there is nothing "
+            "to tune on",
+            documents.data,
+        )
+
+
+def _store(
+    model: Path,
+    predictor: Predictor,
+    tuned: TunedModel,
+    documents: Material,
+    metric: str,
+    seen: SeenTexts,
+    judged: Scored,
+) -> None:
+    renewed = documents.own and _rule_decides(predictor.tagger)
+    record = {
+        "metric": metric,
+        "data": documents.data,
+        "split": documents.split,
+        "documents": tuned.documents,
+        "before": tuned.before[metric],
+        "after": tuned.after[metric],
+        "validation_renewed": renewed,
+    }
+    about: dict[str, Any] = predictor.about | {"tuned": record}
+    if renewed:
+        about["validation"] = tuned.after
+        per_label = judged.counts(tuned.rule).per_label(judged.names)
+        about["per_label"] = [label._asdict() for label in per_label]
+    parts = predictor.tagger.parts()
+    facts = dict(parts.facts) | {"rule": tuned.rule.to_dict()}
+    card = model_card(parts.config, about, facts)
+    renew_model(model, facts=facts, about=about, card=card, seen=seen.and_tuned(documents.digests))
+
+
+def _tell(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
+    if len(found.held_out) > 1:
+        tried = ", ".join(f"{kind} {value:.4f}" for kind, value in found.held_out.items())
+        progress.note(f"on documents held out in turn: {tried}")
+    if found.rare:
+        progress.note(
+            f"{found.rare} of {len(tagger.labels)} labels stand in fewer than {LEAST} of the documents: they "
+            "take the threshold that is best for all labels together"
+        )
+    if not _rule_decides(tagger):
+        progress.note(
+            f"the model searches by '{tagger.parts().config.search.name}', which needs no rule; "
+            "pass --search marginal to evaluate and predict by this one"
+        )
+
+
+def _rule_decides(tagger: Tagger) -> bool:
+    return tagger.infer([""], Request()).rule is not None

@@ -1,0 +1,161 @@
+"""Measure a model on a split, without the documents that it was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import CorpusError
+from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.open_corpus import open_corpus
+from seq2set.corpora.prepared import Split
+from seq2set.corpora.seen_texts import Documents, SeenTexts, Selected, select_unseen
+from seq2set.evaluation.measure import Report, evaluate_tagger
+from seq2set.inference.model_folder import read_seen
+from seq2set.inference.predictor import Prediction, Predictor, TextItem
+from seq2set.models.predictions import Request
+from seq2set.models.tagger import Tagger
+from seq2set.workflows.examples import UNSPLIT
+from seq2set.workflows.open_data import TrainedOn, corpus_of, is_own, open_own, read_options, trained_on
+from seq2set.workflows.train import changed_since
+
+
+def evaluate(
+    model: Path,
+    *,
+    data: str | None = None,
+    split: str | None = None,
+    include_seen: bool | None = None,
+    request: Request | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Open a model and measure it on a split of a corpus; by default the test split of its own.
+
+    Another plain file is taken whole where no split of it is named. Documents that the model was trained or
+    tuned on are counted. By default a split of the model's own corpus keeps them, so that figures on a
+    published split can be compared, and other documents do not; `include_seen` says otherwise.
+    """
+    predictor = Predictor.open(model)
+    measured = measurable(trained_on(model, predictor), data, split)
+    chosen = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen)
+    for remark in (*measured.remarks, *_cut_texts(predictor.tagger, chosen.part)):
+        (progress or Silent()).note(remark)
+    result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
+    return Report(
+        predictor.tagger.parts().config.model,
+        measured.corpus,
+        measured.split,
+        result,
+        predictor.about,
+        RunFolder(model).records(),
+        run=str(model),
+        overlap=chosen.overlap,
+        fingerprint=chosen.fingerprint,
+    )
+
+
+def _cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
+    """Say how many texts a network does not read to their end; a linear model reads them all."""
+    count = getattr(tagger, "count_cut", None)
+    if count is None:
+        return
+    from seq2set.models.neural import cut_sentence
+
+    cut = sum(count([document.text for document in batch]) for batch in part.iter_batches(1024))
+    if cut:
+        yield cut_sentence(cut, len(part), tagger.parts().config.encoder.max_words)
+
+
+class Shown(NamedTuple):
+    """A prediction beside the labels that the document really has."""
+
+    prediction: Prediction
+    actual: tuple[str, ...]
+
+
+def sample_predictions(
+    model: Path,
+    *,
+    data: str | None = None,
+    split: str | None = None,
+    include_seen: bool | None = None,
+    count: int = 3,
+    seed: int = 1,
+) -> list[Shown]:
+    """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
+    predictor = Predictor.open(model)
+    measured = measurable(trained_on(model, predictor), data, split)
+    part = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen).part
+    places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
+    everything = (document for batch in part.iter_batches(1024) for document in batch)
+    drawn = [document for place, document in enumerate(everything) if place in places]
+    items = [TextItem(document.id, document.text) for document in drawn]
+    answers = predictor.stream(items, Request(explain=True))
+    return [Shown(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)]
+
+
+class Measured(NamedTuple):
+    """The documents to measure on, and their names for the report."""
+
+    corpus: str
+    split: str
+    part: Split
+    own: bool
+    """Whether they were taken from where the model's training took its documents"""
+    fingerprint: str
+    """Of the corpus that they were taken from"""
+    remarks: tuple[str, ...] = ()
+    """What is to be known of that corpus"""
+
+
+def measurable(trained: TrainedOn, named: str | None, split: str | None) -> Measured:
+    """Open what is to be measured: a split of a corpus, by default test, or all of another plain file."""
+    own = named is None or is_own(trained, named)
+    # Another corpus need not have the columns of groups and splits that the training's had.
+    others = trained.data.model_copy(update={"corpus": named, "group": "", "split": "auto"})
+    if named and not own and split is None and Path(named).is_file():
+        whole = open_corpus(named, replace(read_options(others), split=None), UNSPLIT, max_words=None)
+        return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks))
+    corpus = open_own(trained, named) if own else corpus_of(others)
+    part = corpus.split(split or "test")
+    if not len(part):
+        raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)
+    return Measured(corpus.name, part.name, part, own, corpus.fingerprint, tuple(corpus.remarks))
+
+
+def unseen_part(
+    measured: Measured, seen: SeenTexts, about: Mapping[str, Any], *, include_seen: bool | None = None
+) -> Selected:
+    """Count the documents that a model was trained or tuned on, and leave them out where that is due.
+
+    The splits of the model's own corpus keep their documents as long as it is what it was: a test split is
+    measured whole, as the cells of experiments measure it. Where it has changed, or is another corpus, what
+    the model has seen is left out, but for documents that are asked for as what they are (train, valid).
+    """
+    changed = changed_since(about, measured.corpus, measured.fingerprint)
+    leave_out = {"trained", "tuned"}
+    if include_seen is not None:
+        leave_out = set() if include_seen else leave_out
+    elif changed is None or (measured.own and measured.split == "train"):
+        leave_out = set()
+    elif measured.own and measured.split == "valid":
+        leave_out = {"trained"}
+    chosen = select_unseen(
+        measured.part,
+        seen,
+        leave_out,
+        same_corpus=changed is None,
+        changed=changed if measured.own else None,
+    )
+    if not len(chosen.part):
+        raise CorpusError(
+            f"the model was trained or tuned on all {len(measured.part):,} documents, so none is left to "
+            "measure on; pass --include-seen to measure on them all the same",
+            measured.corpus,
+        )
+    return chosen

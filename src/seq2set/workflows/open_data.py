@@ -1,0 +1,121 @@
+"""The corpus of a training: opened as its settings say, and found again when the model is measured.
+
+The settings hold what the user typed, which may be a path relative to a working directory that nobody knows
+later. A run therefore records the absolute path as well, and a digest of the files: from another directory a
+file of the same name is not taken for the run's own, and a copy of the own file is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from seq2set.config import DataSettings
+from seq2set.config.provenance import Provenance, read_provenance
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import InputError
+from seq2set.corpora.open_corpus import content_digest, open_corpus
+from seq2set.corpora.prepared import PreparedCorpus, is_prepared
+from seq2set.corpora.readers import ReadOptions
+from seq2set.corpora.readers.aapd import is_aapd
+from seq2set.inference.model_folder import model_folder
+from seq2set.inference.predictor import Predictor
+
+
+class TrainedOn(NamedTuple):
+    """The corpus that a model was trained on: how it was named, and what the run recorded of it."""
+
+    data: DataSettings
+    path: str = ""
+    """Absolute; empty for a known corpus, and where nothing was recorded"""
+    digest: str = ""
+    """Of a plain file, or of the files of an AAPD folder"""
+    fingerprint: str = ""
+    """Of the corpus that was made of them"""
+
+
+def trained_on(model: Path, predictor: Predictor) -> TrainedOn:
+    """Say what a model was trained on; earlier versions, and models outside of a run, know its name only."""
+    data = predictor.tagger.parts().config.data
+    fingerprint = str(predictor.about.get("corpus", {}).get("fingerprint", ""))
+    begun = _record_of(model)
+    if begun is None or begun.fingerprint != fingerprint:
+        return TrainedOn(data, fingerprint=fingerprint)
+    return TrainedOn(data, begun.path, begun.digest, fingerprint)
+
+
+def _record_of(model: Path) -> Provenance | None:
+    folder = model_folder(model).absolute()
+    try:
+        return read_provenance(folder.parent) if RunFolder(folder.parent).model == folder else None
+    except InputError:  # a damaged record is none: the model itself is whole
+        return None
+
+
+def is_own(trained: TrainedOn, named: str) -> bool:
+    """Say whether a name stands for the corpus that a model was trained on, in whatever way it is spelt."""
+    path = Path(named)
+    if not trained.path:
+        typed = trained.data.corpus
+        return bool(typed) and (named == typed or _is_same_file(path, Path(typed)))
+    if _is_same_file(path, Path(trained.path)):
+        return True
+    if is_prepared(path):
+        return PreparedCorpus.open(path).fingerprint == trained.fingerprint
+    plain = path.is_file() or is_aapd(path)
+    return plain and bool(trained.digest) and content_digest(path) == trained.digest
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def open_own(trained: TrainedOn, named: str | None = None) -> PreparedCorpus:
+    """Open the corpus that a model was trained on, or what was named and is known to be the same."""
+    if named is None and trained.path and not Path(trained.path).exists():
+        return _open_moved(trained)
+    place = named or trained.path or trained.data.corpus
+    try:
+        return corpus_of(trained.data.model_copy(update={"corpus": place}))
+    except InputError as error:
+        raise InputError(
+            f"the corpus of the training cannot be opened, name one with --data: {error}"
+        ) from error
+
+
+def _open_moved(trained: TrainedOn) -> PreparedCorpus:
+    """Open what has the corpus's name in this working directory, if it holds the same documents."""
+    try:
+        corpus = corpus_of(trained.data)
+    except InputError:
+        corpus = None
+    if corpus is None or corpus.fingerprint != trained.fingerprint:
+        namesake = "" if corpus is None else f", and '{trained.data.corpus}' here is another one"
+        raise InputError(
+            "the corpus of the training cannot be opened, name one with --data: it is no longer at "
+            f"{trained.path}{namesake}"
+        )
+    return corpus
+
+
+def corpus_of(data: DataSettings) -> PreparedCorpus:
+    """Open the corpus that the settings name."""
+    if not data.corpus:
+        raise InputError(
+            "no corpus is named; pass --data with a folder, a file or the name of a known corpus"
+        )
+    return open_corpus(data.corpus, read_options(data))
+
+
+def read_options(data: DataSettings) -> ReadOptions:
+    """Return how a plain file is read, as the settings say."""
+    return ReadOptions(
+        text=data.text,
+        labels=data.labels,
+        id=data.id,
+        group=data.group or None,
+        split=data.split or None,
+        separator=data.separator,
+        encoding=data.encoding,
+        keep_missing=data.keep_missing,
+    )

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2set.config import (
+    MODELS,
+    PRESETS,
+    Config,
+    build_config,
+    changes,
+    load_config,
+    merged,
+    nested,
+    parse_assignment,
+    preset_values,
+    validated,
+    write_toml,
+)
+from seq2set.config.catalog import OF_ITS_OWN
+from seq2set.config.documenting import settings_page
+from seq2set.config.schema import Settings
+from seq2set.core.errors import ConfigError, InputError, UnknownNameError
+
+
+def faults(values: dict[str, object]) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        validated(values)
+    return list(caught.value.faults)
+
+
+def test_every_fault_is_reported_at_once() -> None:
+    found = faults({"seed": -1, "text": {"vocabulary_size": 0}, "decision": {"metric": "x"}})
+    assert found == [
+        "seed is -1; it must be >= 0",
+        "text.vocabulary_size is 0; it must be >= 1",
+        "decision.metric is 'x'; it must be 'micro_f1', 'macro_f1', 'example_f1', 'hamming_loss' "
+        "or 'subset_accuracy'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"threads": 0}, "threads is 0; it must be >= 1 or be 'auto'"),
+        (
+            {"decision": {"threshold": 3}},
+            "decision.threshold is 3; it must be <= 1 or be 'tuned' or 'boundary'",
+        ),
+        ({"text": {"lowercas": True}}, "text.lowercas is not a setting, did you mean 'text.lowercase'?"),
+        ({"txt": {}}, "txt is not a setting, did you mean 'text'?"),
+        ({"features": 3}, "features is 3; it must be a section of settings"),
+        ({"linear": {"c": []}}, "linear.c is []; it must hold at least 1 value(s)"),
+        ({"linear": {"c": [float("inf")]}}, "linear.c.0 is inf; it must be finite"),
+        ({"linear": {"c": [0]}}, "linear.c.0 is 0; it must be > 0"),
+        ({"text": {"lowercase": "perhaps"}}, "text.lowercase is 'perhaps'; it must be true or false"),
+        ({"seed": "one"}, "seed is 'one'; it must be a whole number"),
+        ({"data": {"separator": ""}}, "data.separator is ''; it must hold at least 1 character(s)"),
+        ({"data": {"text": 5}}, "data.text is 5; it must be a text"),
+        ({"features": {"ngrams": 9}}, "features.ngrams is 9; it must be <= 3"),
+    ],
+)
+def test_a_fault_names_the_setting_the_value_and_what_is_allowed(
+    values: dict[str, object], sentence: str
+) -> None:
+    assert faults(values) == [sentence]
+
+
+def test_a_long_value_is_shown_short() -> None:
+    (fault,) = faults({"seed": "x" * 500})
+    assert len(fault) < 120
+    assert "..." in fault
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Config().seed = 2  # type: ignore[misc]
+
+
+def test_every_setting_is_documented() -> None:
+    sections = [Config, *(field.annotation for field in Config.model_fields.values())]
+    for section in sections:
+        for name, field in getattr(section, "model_fields", {}).items():
+            assert field.description, f"{section}.{name} has no description"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_builds_and_names_itself(preset: str) -> None:
+    assert preset_values(preset)["preset"] == preset
+    assert build_config(preset=preset).preset == preset
+
+
+def test_the_papers_vocabularies() -> None:
+    assert build_config(preset="paper-rcv1").text.vocabulary_size == 50_000
+    assert build_config(preset="paper-aapd").text.vocabulary_size == 30_000
+
+
+def test_later_layers_win(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('preset = "paper-aapd"\nseed = 5\n[text]\nlowercase = false\n', encoding="utf-8")
+    config = build_config(file=file, assignments=["seed=7", "decision.threshold=0.5"])
+    assert (config.preset, config.text.vocabulary_size) == ("paper-aapd", 30_000)
+    assert (config.seed, config.text.lowercase, config.decision.threshold) == (7, False, 0.5)
+
+
+def test_toml_goes_out_and_in(tmp_path: Path) -> None:
+    config = build_config(preset="paper-rcv1", assignments=["linear.c=[1, 10]", "threads=3"])
+    write_toml(config, tmp_path / "config.toml")
+    assert load_config(tmp_path / "config.toml") == config
+
+
+@given(st.integers(0, 2**31 - 1), st.text(), st.floats(0, 1))
+def test_any_config_survives_its_own_toml(seed: int, corpus: str, threshold: float) -> None:
+    import tempfile
+
+    values = {"seed": seed, "data": {"corpus": corpus}, "decision": {"threshold": threshold}}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.toml"
+        write_toml(validated(values), path)
+        assert load_config(path) == validated(values)
+
+
+def test_assignments() -> None:
+    assert parse_assignment("a.b=1") == ("a.b", 1)
+    assert parse_assignment('a.b="1"') == ("a.b", "1")
+    assert parse_assignment("a = plain words") == ("a", "plain words")
+    assert parse_assignment("a=x=y") == ("a", "x=y")
+    assert nested("a.b", 1) == {"a": {"b": 1}}
+    assert merged({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}) == {"a": {"b": 3, "c": 2}}
+
+
+@pytest.mark.parametrize("text", ["seed", "=1", "a..b=1", "."])
+def test_a_malformed_assignment(text: str) -> None:
+    with pytest.raises(ConfigError, match="it must have the form section.name=value"):
+        parse_assignment(text)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="preset 'compat' is not known, did you mean 'compact'"):
+        build_config(preset="compat")
+    with pytest.raises(UnknownNameError, match="model 'brr' is not known, did you mean 'br'"):
+        build_config(model="brr")
+
+
+def test_a_settings_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        build_config(file=tmp_path / "none.toml")
+    with pytest.raises(InputError, match="cannot be read"):
+        build_config(file=tmp_path)
+    (tmp_path / "bad.toml").write_text("seed = = 1", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"bad.toml is not valid TOML: .*line 1"):
+        build_config(file=tmp_path / "bad.toml")
+
+
+def test_a_fault_in_a_file_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("seed = -4", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"mine.toml: seed is -4; it must be >= 0"):
+        build_config(file=file)
+
+
+def test_what_a_model_never_reads_is_no_change() -> None:
+    for model, same, other in (
+        ("br", "encoder.hidden=9", "linear.tolerance=0.5"),
+        ("seq2set", "cnn.filters=9", "objective.lambda=0.5"),
+        ("seq2seq", "objective.lambda=0.5", "likelihood.epochs=9"),
+        ("cnn", "decoder.hidden=9", "cnn.filters=9"),
+    ):
+        plain = build_config(model=model)
+        assert changes(plain, build_config(model=model, assignments=[same])) == []
+        assert len(changes(plain, build_config(model=model, assignments=[other]))) == 1
+
+
+def test_every_section_is_read_by_a_model() -> None:
+    sections = {name for name, field in Config.model_fields.items() if isinstance(field.default, Settings)}
+    assert frozenset().union(*OF_ITS_OWN.values()) == sections - {"data", "text", "decision"}
+    assert set(OF_ITS_OWN) == set(MODELS)
+
+
+def test_changes_name_what_differs() -> None:
+    other = build_config(assignments=["seed=2", "text.lowercase=false"])
+    assert changes(build_config(), other) == ["seed: 1 -> 2", "text.lowercase: True -> False"]
+
+
+def test_the_page_of_settings_is_current() -> None:
+    page = Path(__file__).parents[2] / "docs" / "settings.md"
+    assert page.read_text(encoding="utf-8") == settings_page(), "run: make docs"

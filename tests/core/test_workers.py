@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import subprocess
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from seq2set.core.processes import quiet_pool, starting_a_pool, stopping_with, worker_environment
+
+
+def test_the_end_of_the_pipe_interrupts_the_work() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"left over")
+    os.close(writing)
+    with pytest.raises(KeyboardInterrupt), stopping_with(reading):
+        time.sleep(60)
+    os.close(reading)
+
+
+def test_it_is_heard_where_a_shell_had_interruptions_ignored() -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(KeyboardInterrupt), stopping_with(reading):
+            time.sleep(60)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    os.close(reading)
+
+
+def test_work_that_has_ended_is_not_interrupted() -> None:
+    reading, writing = os.pipe()
+    before = set(threading.enumerate())
+    with stopping_with(reading):
+        (watcher,) = set(threading.enumerate()) - before
+    os.close(writing)
+    watcher.join(60)
+    assert not watcher.is_alive()  # it saw the end, and said nothing
+    os.close(reading)
+
+
+def test_an_open_pipe_lets_the_work_be() -> None:
+    reading, writing = os.pipe()
+    with stopping_with(reading):
+        os.write(writing, b"words are no sign")
+        time.sleep(0.05)
+    os.close(writing)
+
+
+RESIDENT = """
+text = b"x" * 200_000_000
+del text
+print(int(open("/proc/self/statm").read().split()[1]) * 4096)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the settings are glibc's")
+def test_a_worker_keeps_the_memory_that_it_frees() -> None:
+    def resident(environment: dict[str, str]) -> int:
+        command = [sys.executable, "-c", RESIDENT]
+        return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+    assert resident(dict(os.environ)) < 100_000_000
+    assert resident(worker_environment()) > 200_000_000
+
+
+def test_what_the_user_has_set_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "5")
+    environment = worker_environment()
+    assert environment["MALLOC_TRIM_THRESHOLD_"] == "5"
+    assert environment["PATH"] == os.environ["PATH"]
+
+
+def test_only_a_pool_that_was_told_to_end_dies_unheard(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str | None] = []
+    monkeypatch.setattr(threading, "excepthook", lambda failed: heard.append(failed.thread.name))
+
+    def fail() -> None:
+        raise KeyError(9)
+
+    with quiet_pool():
+        for name, ends in (("told to end", True), ("surprised", False)):
+            thread = threading.Thread(target=fail, name=name)
+            thread.executor_flags = SimpleNamespace(shutdown=ends)  # type: ignore[attr-defined]
+            thread.start()
+            thread.join()
+        other = threading.Thread(target=fail, name="of no pool")
+        other.start()
+        other.join()
+    assert heard == ["surprised", "of no pool"]
+
+
+WHAT_IT_HEARS = """
+import os, signal
+print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []), os.environ["PYTHONWARNINGS"])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="the system has no masks of signals")
+@pytest.mark.parametrize("filters", [None, "error"])
+def test_what_starts_with_a_pool_hears_no_ctrl_c_and_warns_of_no_leaks(
+    filters: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = "ignore:resource_tracker:UserWarning"
+    if filters is None:
+        monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    else:
+        monkeypatch.setenv("PYTHONWARNINGS", filters)
+    with starting_a_pool():
+        started = subprocess.run([sys.executable, "-c", WHAT_IT_HEARS], capture_output=True, check=True)
+    assert started.stdout.decode().split() == ["True", quiet if filters is None else f"error,{quiet}"]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert os.environ.get("PYTHONWARNINGS") == filters

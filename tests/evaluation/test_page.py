@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from seq2set.config.run_folder import RunFolder
+from seq2set.evaluation.measure import Report
+from seq2set.evaluation.plots import threshold_curve
+from seq2set.evaluation.report import report_page
+from seq2set.labels.metrics import LabelMetrics
+from seq2set.labels.rules import global_rule
+from seq2set.workflows.evaluate import evaluate
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is never closed, or closed without being open."""
+
+    VOID = ("meta", "input", "br", "use")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.fixture
+def report(br_run: RunFolder) -> Report:
+    return evaluate(br_run.path)
+
+
+def test_the_page_is_whole_and_holds_the_numbers(report: Report) -> None:
+    page = Balanced()
+    page.feed(report_page(report))
+    assert page.open == []
+    text = " ".join(page.texts)
+    assert f"{report.result.metrics['micro_f1']:.4f}" in text
+    assert "br on small" in text
+    assert report_page(report).count("<svg") == 3
+
+
+def test_the_page_fetches_nothing(report: Report) -> None:
+    page = report_page(report)
+    assert "src=" not in page
+    assert "@import" not in page
+    assert "url(http" not in page
+
+
+def test_labels_cannot_smuggle_code_in(report: Report) -> None:
+    nasty = LabelMetrics("<script>alert(1)</script>", 0.5, 0.5, 0.5, 3, 2)
+    spoilt = replace(report, data="<b>&", result=replace(report.result, per_label=[nasty]))
+    page = report_page(spoilt)
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<b>&" not in page
+
+
+def test_a_run_shows_its_training_curve(report: Report) -> None:
+    looks = [
+        {"phase": phase, "update": update, "micro_f1": 0.1 * update}
+        for update, phase in enumerate(("warm-start", "warm-start", "self-critical"), start=1)
+    ]
+    page = report_page(replace(report, history=looks))
+    assert page.count("<svg") == 4
+    assert "best 0.3000, after update 3" in page
+    assert "self-critical" in page
+
+
+def test_the_same_evaluation_gives_the_same_page(report: Report, tmp_path: Path) -> None:
+    assert report_page(report) == report_page(report)
+
+
+def test_facts_are_readable(report: Report) -> None:
+    facts = {"training": {"seconds": 152.2, "best_seed": 10, "share": 0.25004}}
+    page = report_page(replace(report, about=facts))
+    assert '<tr><th colspan="2">training</th></tr>' in page
+    assert "<td>seconds</td><td>152.2</td>" in page
+    assert "<td>best seed</td><td>10</td>" in page
+    assert "<td>share</td><td>0.25</td>" in page
+
+
+def test_rankings_have_their_usual_names(report: Report) -> None:
+    page = report_page(report)
+    assert f"<td>P@1</td><td>{report.result.ranking['precision_at_1']:.4f}</td>" in page
+    assert f"<td>nDCG@1</td><td>{report.result.ranking['ndcg_at_1']:.4f}</td>" in page
+
+
+def test_no_formula_is_left_unread_in_a_plot(report: Report) -> None:
+    assert "mathdefault" not in report_page(report)
+
+
+def test_the_pages_own_background_shows_behind_the_plots(report: Report) -> None:
+    page = report_page(report)
+    backgrounds = [page[place : page.index("</g>", place)] for place in _places(page, '<g id="patch_1">')]
+    assert len(backgrounds) == 3
+    assert all("fill: none" in one or "opacity: 0" in one for one in backgrounds)
+
+
+@pytest.mark.parametrize(("threshold", "side"), [(0.9, "end"), (0.1, "start")])
+def test_the_thresholds_words_stay_inside_the_picture(report: Report, threshold: float, side: str) -> None:
+    curve = threshold_curve(replace(report.result, rule=global_rule(threshold)))
+    words = next(line for line in curve.splitlines() if f"threshold {threshold:.2f}" in line)
+    assert ("text-anchor: end" in words) == (side == "end")
+
+
+def _places(text: str, part: str) -> list[int]:
+    return [place for place in range(len(text)) if text.startswith(part, place)]

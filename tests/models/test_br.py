@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from seq2set.config import build_config
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.progress import Silent
+from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.inference.model_folder import load_model
+from seq2set.inference.predictor import Predictor
+from seq2set.labels.calibration import fit_sigmoid
+from seq2set.labels.rules import global_rule
+from seq2set.labels.thresholds import best_threshold
+from seq2set.models.br import train_br
+from seq2set.models.linear_fitting import fit_linear
+from seq2set.models.predictions import Request
+from seq2set.models.registry import training_of
+from seq2set.models.tagger import Examples
+from seq2set.text.tfidf import TfidfFeatures, encoded_blocks
+from seq2set.text.vocabulary import Words
+from seq2set.workflows.examples import examples
+
+
+def settings(*assignments: str, seed: int = 1):
+    return build_config(model="br", assignments=[f"seed={seed}", "features.min_documents=1", *assignments])
+
+
+def test_it_learns_what_the_words_show(br_run: RunFolder, small_corpus: PreparedCorpus) -> None:
+    result = evaluate_tagger(load_model(br_run.path), small_corpus.split("test"))
+    assert result.metrics["micro_f1"] > 0.95
+
+
+def test_evidence_names_the_words_of_the_label(br_run: RunFolder) -> None:
+    text = "The report said: Wheat and bushels of wheat, in a year of harvest."
+    ((suggestion,),) = Predictor.open(br_run.path).predict([text], Request(explain=True, words_a_label=3))
+    assert suggestion.label == "grain"
+    assert {word.word.lower() for word in suggestion.evidence} == {"wheat", "bushels", "harvest"}
+    for word in suggestion.evidence:
+        assert text[word.start : word.end] == word.word
+    weights = [word.weight for word in suggestion.evidence]
+    assert weights == sorted(weights, reverse=True)
+    assert 0 < sum(weights) <= 1 + 1e-6
+
+
+def test_terms_without_a_letter_are_no_words() -> None:
+    texts = ["wheat 1987 ."] * 3 + ["crude 1987 ."] * 3
+    words = Words.build(
+        texts, vocabulary_size=9, min_frequency=1, lowercase=True, unicode_form="NFC", strip_accents=False
+    )
+    features = TfidfFeatures.fit(words, list(encoded_blocks(words, texts)), ngrams=2)
+    matrix = features.transform(["1987 .", "wheat", "", "zzz 1987", "zzz . wheat"])
+    # "1987", "." and "1987 ." are terms; a text of them alone has a feature, but no word.
+    assert (matrix.getnnz(axis=1) > 0).tolist() == [True, True, False, True, True]
+    assert features.has_words(matrix).tolist() == [False, True, False, False, True]
+
+
+def test_a_text_of_nothing_known(br_run: RunFolder) -> None:
+    answers = Predictor.open(br_run.path).predict(["", "zzz qqq", " \n"], Request(explain=True, min_labels=1))
+    assert [len(answer) for answer in answers] == [1, 1, 1]
+    assert answers[0][0].evidence == ()
+
+
+def test_the_same_seed_gives_the_same_model(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
+    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    one, two = (
+        train_br(settings(), learn, tune, RunFolder.start(tmp_path / name, settings()), Silent())
+        for name in "ab"
+    )
+    assert np.array_equal(one.scorer.weights, two.scorer.weights)
+    assert one.rule == two.rule
+
+
+def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
+    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    config = settings("linear.c=[0.01, 0.1, 1]")
+    whole = train_br(config, learn, tune, RunFolder.start(tmp_path / "whole", config), Silent())
+
+    class Stopper(Silent):
+        stages = 0
+
+        def stage(self, title, total=None):  # type: ignore[no-untyped-def]
+            Stopper.stages += 1
+            if Stopper.stages == 3:  # the features, the first C, and then the power goes
+                raise KeyboardInterrupt
+            return super().stage(title, total)
+
+    run = RunFolder.start(tmp_path / "stopped", config)
+    with pytest.raises(KeyboardInterrupt):
+        train_br(config, learn, tune, run, Stopper())
+    assert [record["c"] for record in run.records()] == [0.01]
+    stamp = (run.checkpoints / "linear-c-0.01.safetensors").stat().st_mtime_ns
+    resumed = train_br(config, learn, tune, RunFolder.start(run.path, config, resume=True), Silent())
+    assert (run.checkpoints / "linear-c-0.01.safetensors").stat().st_mtime_ns == stamp
+    assert np.array_equal(resumed.scorer.weights, whole.scorer.weights)
+    assert (resumed.rule, resumed.c) == (whole.rule, whole.c)
+    assert [record["c"] for record in run.records()] == [
+        record["c"] for record in RunFolder(tmp_path / "whole").records()
+    ]
+
+
+def test_the_threshold_can_be_given(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
+    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    fixed = settings("decision.threshold=0.25", "linear.c=[1]")
+    model = train_br(fixed, learn, tune, RunFolder.start(tmp_path / "fixed", fixed), Silent())
+    assert model.rule == global_rule(0.25)
+    own = settings('decision.threshold="boundary"', "linear.c=[1]")
+    model = train_br(own, learn, tune, RunFolder.start(tmp_path / "own", own), Silent())
+    # A margin of zero has the probability sigmoid(offset).
+    assert model.rule.thresholds[0] == pytest.approx(1 / (1 + np.exp(-model.sigmoid.offset)), abs=1e-6)
+
+
+def test_the_search_over_c_stops_when_it_no_longer_pays(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
+    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    config = settings("linear.c=[10, 1, 100, 1000]")
+    run = RunFolder.start(tmp_path / "run", config)
+    model = train_br(config, learn, tune, run, Silent())
+    tried = [(record["c"], record["micro_f1"]) for record in run.records()]
+    assert [c for c, _ in tried] == sorted(c for c, _ in tried)
+    assert tried[-1][1] <= max(f1 for _, f1 in tried[:-1])
+    assert model.c == max(tried, key=lambda pair: pair[1])[0]
+
+
+def test_labels_that_all_or_no_documents_have() -> None:
+    features = csr_matrix(np.eye(3))
+    targets = csr_matrix(np.array([[1, 0], [1, 0], [1, 0]]))
+    done: list[int] = []
+    scorer = fit_linear(features, targets, c=1, tolerance=0.01, threads=1, advance=done.append)
+    assert scorer.margins(features).tolist() == [[1, -1]] * 3
+    assert sum(done) == 2
+
+
+def test_one_label_in_every_document(tmp_path: Path) -> None:
+    texts = ["wheat", "corn", "barley", "rye"]
+    config = settings("text.min_frequency=1")
+    every = Examples(texts, [("grain",)] * 4)
+    model = train_br(config, every, every, RunFolder.start(tmp_path / "run", config), Silent())
+    assert [row.tolist() for row in model.infer(["any rye"], Request()).chosen] == [[0]]
+
+
+@pytest.mark.parametrize("model", ["br", "cc", "lp"])
+def test_training_counts_validation_labels_that_it_never_saw(
+    model: str, small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    tune = Examples(tune.texts, [(*labels, "whaling") for labels in tune.label_sets])
+    config = build_config(model=model, assignments=["linear.c=[1]"])
+    run = RunFolder.start(tmp_path / "run", config)
+    tagger = training_of(model)(config, learn, tune, run, Silent())
+    (record,) = run.records()
+    assert record["micro_f1"] == evaluate_tagger(tagger, tune).metrics["micro_f1"]
+    # 32 documents miss one label each, so that recall is at most 1 - 32 / all labels.
+    labels = sum(map(len, tune.label_sets))
+    assert record["micro_recall"] <= (labels - 32) / labels
+
+
+def test_sigmoid_and_threshold_are_those_of_the_validation_documents(tmp_path: Path) -> None:
+    learn = Examples(
+        ["wheat harvest", "crude barrels", "wheat crude", "bank"] * 5, [("a",), ("b",), ("a", "b"), ()] * 5
+    )
+    tune = Examples(
+        ["wheat", "wheat bank", "crude", "harvest crude", "bank"], [("a",), (), ("b",), ("a",), ("b",)]
+    )
+    config = settings("linear.c=[1.0]")
+    tagger = train_br(config, learn, tune, RunFolder.start(tmp_path, config), Silent())
+    found = []
+    for part in (tune, learn):
+        margins, right = (
+            tagger.scorer.margins(tagger.features.transform(part.texts)),
+            tagger.labels.indicator(part.label_sets),
+        )
+        sigmoid = fit_sigmoid(margins, right.toarray())
+        found.append((sigmoid, best_threshold(sigmoid(margins), right, "micro_f1").value))
+    assert found[0][0] != found[1][0]
+    assert found[0][1] != pytest.approx(found[1][1])
+    assert tagger.sigmoid == found[0][0]
+    assert tagger.rule.thresholds == pytest.approx((found[0][1],))

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from seq2set.config import validated
+from seq2set.config.catalog import MODELS
 from seq2set.core.files import write_json, write_text
 from seq2set.experiments.analysis.comparison import Compared, Comparison, Summary, against, best_on_validation
 from seq2set.experiments.analysis.margins import (
@@ -39,7 +40,7 @@ from seq2set.experiments.analysis.margins import (
 )
 from seq2set.experiments.analysis.statistics import FEWEST_SEEDS, Estimate, Floats, Measured, Variance, spread
 from seq2set.experiments.cells.cell import CellResult
-from seq2set.experiments.model_names import BASELINES, TITLES, is_deterministic
+from seq2set.experiments.model_names import baselines, is_deterministic
 from seq2set.experiments.publishing import write_readme
 from seq2set.experiments.render.comparison_tables import f1_plot, paper_table, verdicts
 from seq2set.experiments.render.tables import Range, Table, markdown
@@ -151,7 +152,7 @@ def _with_rows(path: Path, values: dict[str, Any]) -> None:
     first, beside = values["sections"][0], sections.get("Beside the paper")
     rows = _summaries(values)
     experiment = values["experiment"]
-    reference = best_on_validation([one for one in rows if one.model in BASELINES])
+    reference = best_on_validation([one for one in rows if one.model in baselines()])
     if experiment == "shuffled":
         reference = None
     comparison = Comparison(rows, reference, _not_below_stored(first, rows, against(rows, reference)))
@@ -209,7 +210,7 @@ def _cells_of(row: Mapping[str, Any], cells: Mapping[str, list[dict[str, Any]]])
         name: abs(float(np.mean([one["metrics"]["micro_f1"] for one in some])) - row["F1"]["value"])
         for name, some in cells.items()
     }
-    named = {"λ": "seq2set", **{title: model for model, title in TITLES.items()}}
+    named = {"λ": "seq2set", **{row.title: model for model, row in MODELS.items()}}
     model = next(
         named[title] for title in sorted(named, key=len, reverse=True) if _title(row).startswith(title)
     )
@@ -336,7 +337,7 @@ def _with_leads(values: dict[str, Any]) -> None:
         next(one for one in section["tables"] if one["name"].endswith(end)) for end in ("-f1", "-leads")
     )
     rows = {row["models"]: row for row in f1["rows"]}
-    models = {title: model for model, title in TITLES.items()}
+    models = {row.title: model for model, row in MODELS.items()}
     seeds = {model: sum(cell["model"] == model for cell in values["cells"]) for model in models.values()}
     steps = [name for name in f1["rows"][0] if name != "models"]
     documents, claims = values["cells"][0]["documents"], []
@@ -398,7 +399,7 @@ def _lead(
     seeds: Mapping[str, int],
     documents: int,
 ) -> Estimate:
-    models = {title: model for model, title in TITLES.items()}
+    models = {row.title: model for model, row in MODELS.items()}
     numbers = [seeds[models[name]] for name in names]
     random = [models[name] not in ("br", "cc", "lp") for name in names]
     parts = [

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from seq2set.config import build_config
+from seq2set.config.catalog import MODELS
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.core.hardware import cpu_name, machine_facts
 from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments import EXPERIMENTS, load_experiment
-from seq2set.experiments.model_names import all_models, is_deterministic, parse_models, title_of
+from seq2set.experiments.model_names import is_deterministic, parse_models, title_of
 from seq2set.experiments.options import Options, parse_files, parse_seeds
 from seq2set.models.br import train_br
 from seq2set.models.cc import train_cc
@@ -24,16 +25,14 @@ from seq2set.workflows.examples import examples
 
 def test_models_stand_in_the_papers_order() -> None:
     assert parse_models("seq2set, seq2set-simp,br,br") == ("br", "seq2set-simp", "seq2set")
-    assert parse_models("all") == all_models()
-    assert all_models()[0] == "br"
-    assert all_models()[-2:] == ("seq2set-simp", "seq2set")
+    assert parse_models("all") == tuple(MODELS)
+    assert next(iter(MODELS)) == "br"
+    assert tuple(MODELS)[-2:] == ("seq2set-simp", "seq2set")
     assert (title_of("seq2set-simp"), title_of("mine")) == ("Seq2Set (simp.)", "mine")
 
 
 def test_a_model_of_ones_own_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    from seq2set.experiments.model_names import ENTRIES
-
-    monkeypatch.setitem(ENTRIES, "alpha", ENTRIES["br"])
+    monkeypatch.setitem(MODELS, "alpha", MODELS["br"])
     assert parse_models("alpha,seq2set") == ("seq2set", "alpha")
 
 

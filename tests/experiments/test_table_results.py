@@ -8,10 +8,10 @@ import pytest
 from fake_cells import fake_cells
 from small_experiments import small_options
 
+from seq2set.config.catalog import MODELS
 from seq2set.core.files import write_json
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import FACTS
-from seq2set.experiments.model_names import all_models
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Quantity, text_of
@@ -28,7 +28,7 @@ def skill(row: str) -> float:
 
 @pytest.fixture(scope="module")
 def options(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> Options:
-    made = small_options(small_corpus, tmp_path_factory.mktemp("table"), all_models(), seeds=(1, 2, 3))
+    made = small_options(small_corpus, tmp_path_factory.mktemp("table"), tuple(MODELS), seeds=(1, 2, 3))
     fake_cells(cells(made), lambda cell: skill(cell.row))
     return made
 

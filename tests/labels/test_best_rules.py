@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from seq2set.config.schema import Metric
+from seq2set.config.catalog import is_better, tunable_metrics
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.labels.best_rule import LEAST, best_rule
 from seq2set.labels.label_thresholds import best_thresholds
-from seq2set.labels.metrics import Counts, is_better
+from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, global_rule, label_rule, top_rule
 from seq2set.models.predictions import withhold_scores
 
-METRICS = get_args(Metric)
+METRICS = tuple(tunable_metrics())
 NOTHING = float(np.nextafter(np.float32(1), np.float32(2)))
 # Two labels on different scales: the first is right from 0.8 on, the second from 0.2 on.
 SCORES = np.array([[0.9, 0.3], [0.8, 0.1], [0.6, 0.2], [0.5, 0.05]], np.float32)
@@ -146,7 +145,7 @@ def test_own_thresholds_win_where_scales_really_differ() -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_single_document_and_no_label_at_all(metric: Metric) -> None:
+def test_a_single_document_and_no_label_at_all(metric: str) -> None:
     found = best_rule("best", SCORES[:1], RIGHT[:1], metric)
     assert found.score == (0.0 if metric == "hamming_loss" else 1.0)
     nothing = best_rule("per-label", SCORES, np.zeros((4, 2)), metric)
@@ -170,7 +169,7 @@ def choices(right: np.ndarray, shared: float) -> list[list[float]]:
 
 @settings(max_examples=40, deadline=None)
 @given(SMALL, st.sampled_from(["micro_f1", "macro_f1", "hamming_loss"]))
-def test_no_thresholds_are_better(case: tuple[np.ndarray, np.ndarray], metric: Metric) -> None:
+def test_no_thresholds_are_better(case: tuple[np.ndarray, np.ndarray], metric: str) -> None:
     scores, right = case
     found = best_rule("per-label", scores, right, metric, least=1)
     shared = best_rule("global", scores, right, metric).rule.thresholds[0]
@@ -183,7 +182,7 @@ def test_no_thresholds_are_better(case: tuple[np.ndarray, np.ndarray], metric: M
 
 @settings(max_examples=40, deadline=None)
 @given(SMALL, st.sampled_from(["example_f1", "subset_accuracy"]))
-def test_no_single_label_can_do_better(case: tuple[np.ndarray, np.ndarray], metric: Metric) -> None:
+def test_no_single_label_can_do_better(case: tuple[np.ndarray, np.ndarray], metric: str) -> None:
     scores, right = case
     found = best_rule("per-label", scores, right, metric, least=1)
     shared = best_rule("global", scores, right, metric)
@@ -197,7 +196,7 @@ def test_no_single_label_can_do_better(case: tuple[np.ndarray, np.ndarray], metr
 
 @settings(max_examples=40, deadline=None)
 @given(SMALL, st.sampled_from(METRICS))
-def test_no_other_number_is_better(case: tuple[np.ndarray, np.ndarray], metric: Metric) -> None:
+def test_no_other_number_is_better(case: tuple[np.ndarray, np.ndarray], metric: str) -> None:
     scores, right = case
     found = best_rule("top-k", scores, right, metric)
     everything = [reached(top_rule(k), scores, right, metric) for k in range(1, right.shape[1] + 1)]
@@ -220,7 +219,7 @@ def test_the_number_is_that_of_the_texts_that_are_given_labels() -> None:
 @settings(max_examples=60, deadline=None)
 @given(SMALL, st.sampled_from(METRICS), st.sampled_from(["global", "top-k", "per-label"]), st.data())
 def test_a_rule_is_the_best_where_some_texts_are_given_nothing(
-    case: tuple[np.ndarray, np.ndarray], metric: Metric, kind: str, data: st.DataObject
+    case: tuple[np.ndarray, np.ndarray], metric: str, kind: str, data: st.DataObject
 ) -> None:
     scores, right = case
     known = np.array(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))

@@ -11,8 +11,9 @@ from hypothesis.extra import numpy as arrays
 from scipy import sparse
 from sklearn import metrics as sk
 
+from seq2set.config.catalog import is_better
 from seq2set.core.errors import InputError
-from seq2set.labels.metrics import Counts, RankingCounts, as_indicator, f1, is_better
+from seq2set.labels.metrics import Counts, RankingCounts, as_indicator, f1
 
 # Three documents, four labels; the last label is neither given nor right, the last document has none.
 PREDICTED = np.array([[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])

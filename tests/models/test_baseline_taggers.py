@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError
 from seq2set.inference.model_folder import load_model, save_model
 from seq2set.models import neural
 from seq2set.models.neural import NeuralTagger
-from seq2set.models.predictions import SEARCHES, Inference, Request
+from seq2set.models.predictions import Inference, Request
 from tiny_networks import SIGNS, tiny_config, tiny_examples, trained
 
 TEXTS = [*tiny_examples(8, seed=5).texts, "", "nothing known", "wheat"]

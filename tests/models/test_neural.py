@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import torch
 
+from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError, ModelFolderError
 from seq2set.inference.model_folder import load_model, save_model
 from seq2set.labels.rules import top_rule
 from seq2set.models import neural
 from seq2set.models.neural import NeuralTagger
-from seq2set.models.predictions import SEARCHES, Inference, Request
+from seq2set.models.predictions import Inference, Request
 from seq2set.text.tokenizer import Span
 from tiny_networks import tiny_config, tiny_examples, trained
 

@@ -5,10 +5,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seq2set.config.catalog import REWARDS
 from seq2set.core.errors import UnknownNameError
 from seq2set.nn.decoding.rollout import label_masks
 from seq2set.objectives.rewards import (
-    REWARDS,
     RunningF1,
     f1,
     hamming,
@@ -45,7 +45,7 @@ def test_rewards_are_those_of_the_sets(pairs: list[tuple[set[int], set[int]]]) -
     actual = torch.stack([mask(a) for _, a in pairs])
     for name in set(REWARDS) - {"micro_f1"}:
         expected = torch.tensor([by_sets(name, p, a) for p, a in pairs])
-        torch.testing.assert_close(REWARDS[name](predicted, actual), expected)
+        torch.testing.assert_close(reward_named(name)(predicted, actual), expected)
 
 
 @settings(max_examples=60, deadline=None)
@@ -132,7 +132,7 @@ def test_the_order_of_labels_does_not_matter(
     random.shuffle(shuffled)
     padding = [LABELS + 2] * (LABELS - length)
     sequences = torch.tensor([order[:length] + padding, shuffled + padding])
-    for reward in REWARDS.values():
+    for reward in map(reward_named, REWARDS):
         first, second = reward(label_masks(sequences, LABELS), mask(actual)).tolist()
         assert first == second
 

@@ -1,5 +1,6 @@
 """Settings: frozen, documented and validated; TOML in and out; every fault reported at once."""
 
+from seq2set.config.catalog import MODELS, PRESETS
 from seq2set.config.loading import (
     build_config,
     changes,
@@ -12,14 +13,13 @@ from seq2set.config.loading import (
     validated,
     write_toml,
 )
-from seq2set.config.schema import MODELS, PRESETS, Config, DataSettings, Metric
+from seq2set.config.schema import Config, DataSettings
 
 __all__ = [
     "MODELS",
     "PRESETS",
     "Config",
     "DataSettings",
-    "Metric",
     "build_config",
     "changes",
     "differ_only_in",

@@ -1,28 +1,306 @@
-"""Which sections of the settings a model reads: what it does not read cannot change its run."""
+"""One table for each kind of named thing: models, searches, rewards, metrics and presets.
+
+Pure data. Names in help, validation, JSON, tables, plots, pages and reports come from the rows, and so do the
+tests that every model, encoder, search, reward and metric must pass. An implementation is named as
+`module:name` and imported when it is first used. docs/extending.md shows how to add a row of each kind.
+
+Corpora, file formats, studies and benchmarks have tables of their own, where they live.
+"""
 
 from __future__ import annotations
 
-_LINEAR = {"features", "linear"}
-_NETWORK = {"encoder", "training", "search"}
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from seq2set.core.names import find_named
+
+
+class Style(NamedTuple):
+    """How a model looks in plots: colours that people with any colour vision can tell apart, dash, marker."""
+
+    colour: str
+    dash: str
+    marker: str
+
+
+class Model(NamedTuple):
+    """A model: where its code is, what it reads, and how it appears."""
+
+    title: str
+    """its name in tables and plots"""
+    summary: str
+    tagger: str
+    """the class that restores a saved model"""
+    fit: str
+    """the function that trains one"""
+    family: Literal["linear", "likelihood", "set"]
+    """fitted by liblinear; a network trained by likelihood; a network with a self-critical phase too"""
+    sections: frozenset[str]
+    """the sections of the settings that it reads, of those that not every model reads"""
+    style: Style
+    is_baseline: bool = True
+    seeded_by: Mapping[str, tuple[str, ...]] | None = None
+    """of a linear model: the values of settings under which the seed matters; without any it never does"""
+
+
+class Search(NamedTuple):
+    """A way to search a decoder for a set of labels."""
+
+    summary: str
+    find: str
+    """`find(policy, settings, most) -> SearchResult`"""
+    decides: bool
+    """whether it gives a set by itself; otherwise a threshold decides on the scores that it gives"""
+    setting: str = ""
+    """the search setting that says how many hypotheses it keeps per document; none: one"""
+    wider: int = 1
+    """how many times as many it really keeps"""
+
+
+class Reward(NamedTuple):
+    """What a sampled set is rewarded by in self-critical training."""
+
+    summary: str
+    of: str
+    """`of(predicted, actual) -> reward` on indicator tensors (.., L)"""
+    metric: str = ""
+    """the metric that it pays for, where there is one"""
+    needs_run: bool = False
+    """whether it also takes `so_far`, the running values of the training"""
+
+
+class Metric(NamedTuple):
+    """A measure of label sets, computed from counts that add up over batches."""
+
+    title: str
+    summary: str
+    of: str
+    """`of(counts) -> float`, see seq2set.labels.metrics.Counts"""
+    short: str = ""
+    """its heading in narrow tables"""
+    better: Literal["higher", "lower"] = "higher"
+    digits: int = 3
+    in_paper: bool = False
+    """whether the paper's tables have it"""
+    shown: bool = True
+    """whether terminal, report, model card and page show it; JSON has every metric"""
+    tunable: bool = False
+    """whether thresholds and settings can be tuned for it"""
+
+
+class Preset(NamedTuple):
+    """A file of settings under config/presets."""
+
+    summary: str
+
+
+_LINEAR = frozenset({"features", "linear"})
+_NETWORK = frozenset({"encoder", "training", "search"})
 _DECODER = _NETWORK | {"decoder", "label_order"}
 _SET = _DECODER | _LINEAR | {"set_decoder", "prior", "objective", "warm_start", "self_critical"}
 
-OF_ITS_OWN = {
-    "br": _LINEAR,
-    "cc": _LINEAR | {"chain"},
-    "lp": _LINEAR | {"powerset"},
-    "cnn": _NETWORK | {"cnn", "likelihood"},
-    "cnn-rnn": _DECODER | {"cnn", "likelihood"},
-    "seq2seq": _DECODER | {"likelihood"},
-    "seq2set-simp": _SET,
-    "seq2set": _SET,
-}
-"""The sections that not every model reads, by model."""
+_NEURAL = "seq2set.models.neural:NeuralTagger"
+_TRAIN = "seq2set.training.train_network:train_network"
 
-_SHARED = frozenset[str]().union(*OF_ITS_OWN.values())
+MODELS: dict[str, Model] = {
+    "br": Model(
+        "BR",
+        "Binary relevance: one linear classifier per label on TF-IDF features",
+        "seq2set.models.br:BinaryRelevance",
+        "seq2set.models.br:train_br",
+        "linear",
+        _LINEAR,
+        Style("#009E73", "--", "D"),
+    ),
+    "cc": Model(
+        "CC",
+        "Classifier chains: linear classifiers on TF-IDF features, each of which sees the labels before it",
+        "seq2set.models.cc:ClassifierChains",
+        "seq2set.models.cc:train_cc",
+        "linear",
+        _LINEAR | {"chain"},
+        Style("#E69F00", ":", "v"),
+        seeded_by={"chain.order": ("random", "ensemble")},
+    ),
+    "lp": Model(
+        "LP",
+        "Label powerset: one linear classifier per label combination on TF-IDF features",
+        "seq2set.models.lp:LabelPowerset",
+        "seq2set.models.lp:train_lp",
+        "linear",
+        _LINEAR | {"powerset"},
+        Style("#56B4E9", ":", "<"),
+    ),
+    "cnn": Model(
+        "CNN",
+        "CNN: convolution of several widths over the words, and one sigmoid per label",
+        _NEURAL,
+        _TRAIN,
+        "likelihood",
+        _NETWORK | {"cnn", "likelihood"},
+        Style("#CC79A7", "-.", "P"),
+    ),
+    "cnn-rnn": Model(
+        "CNN-RNN",
+        "CNN-RNN: convolution over the words starts a recurrent network that emits one label after another",
+        _NEURAL,
+        _TRAIN,
+        "likelihood",
+        _DECODER | {"cnn", "likelihood"},
+        Style("#666666", "-.", "X"),
+    ),
+    "seq2seq": Model(
+        "Seq2Seq",
+        "Seq2Seq (SGM): an encoder and an attention decoder trained by likelihood on ordered labels",
+        _NEURAL,
+        _TRAIN,
+        "likelihood",
+        _DECODER | {"likelihood"},
+        Style("#000000", "--", "^"),
+    ),
+    "seq2set-simp": Model(
+        "Seq2Set (simp.)",
+        "Seq2Set, simplified: an encoder and a set decoder trained by self-critical policy gradient",
+        _NEURAL,
+        _TRAIN,
+        "set",
+        _SET,
+        Style("#0072B2", "-", "s"),
+        is_baseline=False,
+    ),
+    "seq2set": Model(
+        "Seq2Set",
+        "Seq2Set: an encoder, a sequence decoder, and a set decoder trained by self-critical policy gradient",
+        _NEURAL,
+        _TRAIN,
+        "set",
+        _SET,
+        Style("#D55E00", "-", "o"),
+        is_baseline=False,
+    ),
+}
+"""The models in the order of the paper's tables."""
+
+SEARCHES: dict[str, Search] = {
+    "greedy": Search(
+        "the likeliest label at each step",
+        "seq2set.nn.decoding.searches:find_greedy",
+        decides=True,
+    ),
+    "beam": Search(
+        "the likeliest of several sequences",
+        "seq2set.nn.decoding.searches:find_beam",
+        decides=True,
+        setting="width",
+    ),
+    "set-beam": Search(
+        "the likeliest of several sets, whose orders count together (approximate)",
+        "seq2set.nn.decoding.searches:find_set_beam",
+        decides=True,
+        setting="width",
+        wider=4,
+    ),
+    "marginal": Search(
+        "each label's probability over many sampled sets, for a threshold to decide",
+        "seq2set.nn.decoding.searches:find_marginals",
+        decides=False,
+        setting="samples",
+    ),
+}
+
+REWARDS: dict[str, Reward] = {
+    "f1": Reward("the F1 of the set, as in the paper", "seq2set.objectives.rewards:f1", "example_f1"),
+    "hamming": Reward("1 - hamming loss", "seq2set.objectives.rewards:hamming", "hamming_loss"),
+    "jaccard": Reward("shared labels over all labels", "seq2set.objectives.rewards:jaccard"),
+    "micro_f1": Reward(
+        "what the set adds to the micro-F1 of the run so far",
+        "seq2set.objectives.rewards:micro_f1",
+        "micro_f1",
+        needs_run=True,
+    ),
+    "subset_accuracy": Reward(
+        "1 for exactly the true set, else 0", "seq2set.objectives.rewards:subset_accuracy", "subset_accuracy"
+    ),
+}
+
+_METRICS = "seq2set.labels.metrics:"
+
+METRICS: dict[str, Metric] = {
+    "hamming_loss": Metric(
+        "hamming loss",
+        "share of wrong decisions; lower is better",
+        _METRICS + "hamming_loss",
+        "HL",
+        "lower",
+        4,
+        in_paper=True,
+        tunable=True,
+    ),
+    "micro_precision": Metric(
+        "micro-precision",
+        "share of given labels that are right",
+        _METRICS + "micro_precision",
+        "P",
+        in_paper=True,
+    ),
+    "micro_recall": Metric(
+        "micro-recall", "share of true labels that are given", _METRICS + "micro_recall", "R", in_paper=True
+    ),
+    "micro_f1": Metric(
+        "micro-F1",
+        "precision and recall in one, over all decisions",
+        _METRICS + "micro_f1",
+        "F1",
+        in_paper=True,
+        tunable=True,
+    ),
+    "macro_precision": Metric(
+        "macro-precision", "mean precision of all labels", _METRICS + "macro_precision", shown=False
+    ),
+    "macro_recall": Metric(
+        "macro-recall", "mean recall of all labels", _METRICS + "macro_recall", shown=False
+    ),
+    "macro_f1": Metric(
+        "macro-F1", "every label counts the same", _METRICS + "macro_f1", "macro-F1", tunable=True
+    ),
+    "example_f1": Metric(
+        "example F1", "every document counts the same", _METRICS + "example_f1", "example F1", tunable=True
+    ),
+    "subset_accuracy": Metric(
+        "subset accuracy",
+        "documents with exactly the true set",
+        _METRICS + "subset_accuracy",
+        "subset",
+        tunable=True,
+    ),
+}
+"""The metrics in the order of the paper's tables, then the others."""
+
+PRESETS: dict[str, Preset] = {
+    "compact": Preset("trains 10,000 documents in minutes on a laptop CPU; with options beyond the paper"),
+    "paper-aapd": Preset("the paper's sizes for AAPD"),
+    "paper-rcv1": Preset("the paper's sizes for RCV1-V2"),
+    "paper-small": Preset("the paper's method at sizes that a CPU trains overnight"),
+}
+
+
+def find_model(name: str) -> Model:
+    """Return a model's row, or say which models there are."""
+    return find_named("model", name, MODELS)
 
 
 def reads(model: str, setting: str) -> bool:
     """Say whether a model reads a setting, such as `cnn.filters`."""
     section = setting.partition(".")[0]
-    return section not in _SHARED or section in OF_ITS_OWN[model]
+    optional = any(section in row.sections for row in MODELS.values())
+    return not optional or section in find_model(model).sections
+
+
+def is_better(value: float, than: float, metric: str) -> bool:
+    """Say whether a value of a metric beats another."""
+    return value < than if METRICS[metric].better == "lower" else value > than
+
+
+def tunable_metrics() -> dict[str, Metric]:
+    """Return the metrics that thresholds and settings can be tuned for."""
+    return {name: row for name, row in METRICS.items() if row.tunable}

@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from seq2set.config.catalog import PRESETS
 from seq2set.config.loading import leaves, preset_values
-from seq2set.config.schema import PRESETS, Config, Settings
+from seq2set.config.schema import Config, Settings
 
 _HEAD = """# Settings
 

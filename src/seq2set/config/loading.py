@@ -15,8 +15,8 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from seq2set.config.catalog import reads
-from seq2set.config.schema import MODELS, PRESETS, Config, Settings
+from seq2set.config.catalog import MODELS, PRESETS, reads
+from seq2set.config.schema import Config, Settings
 from seq2set.core.errors import ConfigError, InputError, UnknownNameError, nearest
 from seq2set.core.files import write_text
 

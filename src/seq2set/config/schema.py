@@ -16,9 +16,12 @@ what the help and the documentation show.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from seq2set.config.catalog import METRICS, MODELS, PRESETS, REWARDS, SEARCHES
+from seq2set.core.names import OneOf
 
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
@@ -206,7 +209,7 @@ class ObjectiveSettings(Settings):
 
     lambda_: Share = Field(default=0.95, alias="lambda")
     """The weight of the set decoder's loss; the rest is the sequence decoder's."""
-    reward: Literal["f1", "hamming", "jaccard", "micro_f1", "subset_accuracy"] = "f1"
+    reward: Annotated[str, OneOf(REWARDS)] = "f1"
     """What a sampled set is rewarded by."""
     baseline: Literal["greedy", "leave-one-out"] = "greedy"
     """What a reward is compared with: the greedy set's, or the mean of the document's other samples."""
@@ -278,21 +281,10 @@ class TrainingSettings(Settings):
     `track`."""
 
 
-ModelName = Literal["br", "cc", "lp", "cnn", "cnn-rnn", "seq2seq", "seq2set", "seq2set-simp"]
-MODELS: tuple[str, ...] = get_args(ModelName)
-"""The names of the models, as `--model` takes them."""
-
-PresetName = Literal["compact", "paper-aapd", "paper-rcv1", "paper-small"]
-PRESETS: tuple[str, ...] = get_args(PresetName)
-"""The names of the presets, as `--preset` takes them."""
-
-Metric = Literal["micro_f1", "macro_f1", "example_f1", "hamming_loss", "subset_accuracy"]
-
-
 class SearchSettings(Settings):
     """How the decoder is searched for a set of labels."""
 
-    name: Literal["greedy", "beam", "set-beam", "marginal"] = "greedy"
+    name: Annotated[str, OneOf(SEARCHES)] = "greedy"
     """The search that prediction uses unless asked for another, of all models with a decoder; `beam` is
     what the SGM model, `seq2seq`, was published with."""
     width: Positive = 5
@@ -306,7 +298,7 @@ class SearchSettings(Settings):
 class DecisionSettings(Settings):
     """How scores become a set of labels."""
 
-    metric: Metric = "micro_f1"
+    metric: Annotated[str, OneOf(METRICS, lambda row: row.tunable)] = "micro_f1"
     """The metric on the validation split that tuning looks at."""
     threshold: Annotated[float, Field(ge=0, le=1)] | Literal["tuned", "boundary"] = "tuned"
     """The score from which on a label is given: a number, `tuned` for the best on validation, or
@@ -316,9 +308,9 @@ class DecisionSettings(Settings):
 class Config(Settings):
     """All settings of a run."""
 
-    model: ModelName = "seq2set"
+    model: Annotated[str, OneOf(MODELS)] = "seq2set"
     """Which model to train."""
-    preset: PresetName = "compact"
+    preset: Annotated[str, OneOf(PRESETS)] = "compact"
     """Which preset the settings started from."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     """The seed of everything random in a run."""

@@ -17,8 +17,7 @@ from seq2set.core.progress import Progress
 from seq2set.corpora.carve import SEED, carve_documents
 from seq2set.corpora.seen_texts import SeenTexts
 from seq2set.estimator.inputs import EstimatorInputError
-from seq2set.models.registry import training_of
-from seq2set.models.tagger import Examples, Tagger, fingerprint_of
+from seq2set.models.tagger import Examples, Tagger, fingerprint_of, fit_function
 from seq2set.workflows.train import Origin, training_facts
 
 
@@ -45,7 +44,7 @@ def trained(config: Config, examples: Examples, validation_fraction: float, prog
     with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
         run = RunFolder.start(Path(folder) / "run", config)
         try:
-            tagger = training_of(config.model)(config, parts.learn, parts.tune, run, progress)
+            tagger = fit_function(config.model)(config, parts.learn, parts.tune, run, progress)
         except StoppedError as stopped:
             # Here nothing can be resumed, and a search over settings must not go on with the next fit.
             raise KeyboardInterrupt from stopped

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seq2set.config import Config
+from seq2set.config.catalog import find_model
 from seq2set.labels.rules import Rule
-from seq2set.models.registry import find_entry
 
 _METRIC_NAMES = {
     "micro_f1": "micro-F1",
@@ -28,7 +28,7 @@ def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any
     lines = [
         f"# {config.model} on {corpus['name']}",
         "",
-        f"{find_entry(config.model).title}. It assigns a set of labels to a text.",
+        f"{find_model(config.model).summary}. It assigns a set of labels to a text.",
         "",
         "## Use",
         "",

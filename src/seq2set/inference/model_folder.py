@@ -32,8 +32,7 @@ from seq2set.core.files import folder_written_aside, sha256_of, write_json, writ
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import global_rule
-from seq2set.models.registry import tagger_class
-from seq2set.models.tagger import Parts, Tagger
+from seq2set.models.tagger import Parts, Tagger, tagger_class
 from seq2set.text.vocabulary import Words
 
 FORMAT = 2

@@ -6,15 +6,15 @@ Shapes: N documents, L labels.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.config.schema import Metric
+from seq2set.config.catalog import is_better, tunable_metrics
 from seq2set.core.errors import UnknownNameError
 from seq2set.labels.label_thresholds import best_thresholds
-from seq2set.labels.metrics import Counts, Indicators, as_indicator, is_better
+from seq2set.labels.metrics import Counts, Indicators, as_indicator
 from seq2set.labels.rules import RULES, Rule, RuleKind, global_rule, label_rule, top_rule
 from seq2set.labels.thresholds import best_number, best_threshold, refuse_unfit
 
@@ -40,7 +40,7 @@ class TunedRule(NamedTuple):
 
 
 def best_rule(
-    kind: str, scores: NDArray[Any], actual: Indicators, metric: Metric, *, least: int = LEAST
+    kind: str, scores: NDArray[Any], actual: Indicators, metric: str, *, least: int = LEAST
 ) -> TunedRule:
     """Find the rule that is best for `metric` on (documents, labels) scores in [0, 1].
 
@@ -68,12 +68,12 @@ def refuse_unknown(kind: str, metric: str) -> None:
     """Refuse a kind or a metric that there is not."""
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
-    if metric not in get_args(Metric):
-        raise UnknownNameError("metric", metric, get_args(Metric))
+    if metric not in tunable_metrics():
+        raise UnknownNameError("metric", metric, tunable_metrics())
 
 
 def present_score(
-    present: Rule, scores: NDArray[Any], actual: Indicators, metric: Metric, *, least: int = LEAST
+    present: Rule, scores: NDArray[Any], actual: Indicators, metric: str, *, least: int = LEAST
 ) -> float:
     """Return what a rule reaches, fit to be compared with what another reaches on documents held out.
 
@@ -88,7 +88,7 @@ def present_score(
 
 
 def _held_out(
-    kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: Metric, least: int
+    kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str, least: int
 ) -> float:
     given = np.zeros(scores.shape, bool)
     fold = np.arange(len(scores)) % FOLDS
@@ -101,7 +101,7 @@ def _held_out(
 
 
 def _tuned(
-    kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: Metric, least: int
+    kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str, least: int
 ) -> TunedRule:
     if kind == "top-k":
         return _measured(top_rule(best_number(scores, right, metric)), scores, right, metric)
@@ -114,5 +114,5 @@ def _tuned(
     return _measured(rule, scores, right, metric)._replace(rare=scores.shape[1] - len(free))
 
 
-def _measured(rule: Rule, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: Metric) -> TunedRule:
+def _measured(rule: Rule, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str) -> TunedRule:
     return TunedRule(rule, Counts.of_known(rule.given(scores), right).metrics()[metric])

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.config.schema import Metric
 from seq2set.labels.metrics import f1
 from seq2set.labels.thresholds import Cuts, cuts_of
 
@@ -26,7 +25,7 @@ ENOUGH = 1e-9
 class _Documents:
     """How many labels each document is given, how many of them are right, and how many it should have."""
 
-    def __init__(self, given: NDArray[np.bool_], right: NDArray[np.bool_], metric: Metric):
+    def __init__(self, given: NDArray[np.bool_], right: NDArray[np.bool_], metric: str):
         self.given, self.right, self.metric = given, right, metric  # (N, L)
         self.sizes, self.actual = given.sum(axis=1), right.sum(axis=1)
         self.hits = (given & right[:, : given.shape[1]]).sum(axis=1)
@@ -59,7 +58,7 @@ def climb(
     thresholds: NDArray[Any],
     scores: NDArray[Any],
     right: NDArray[np.bool_],
-    metric: Metric,
+    metric: str,
     cuts: Mapping[int, Cuts],
 ) -> None:
     """Move the thresholds of the labels that have `cuts` until no move of a single one gains anything."""
@@ -86,7 +85,7 @@ class _Settled(NamedTuple):
 
 
 def best_thresholds(
-    scores: NDArray[Any], right: NDArray[np.bool_], metric: Metric, shared: float, free: NDArray[np.intp]
+    scores: NDArray[Any], right: NDArray[np.bool_], metric: str, shared: float, free: NDArray[np.intp]
 ) -> NDArray[Any]:
     """Find the thresholds of the `free` labels (N, L) that are best for `metric`; the others take `shared`.
 
@@ -107,7 +106,7 @@ def best_thresholds(
     return thresholds
 
 
-def _places(cuts: Sequence[Cuts], metric: Metric, settled: _Settled, actual: NDArray[np.int64]) -> list[int]:
+def _places(cuts: Sequence[Cuts], metric: str, settled: _Settled, actual: NDArray[np.int64]) -> list[int]:
     if metric == "macro_f1":
         pairs = zip(cuts, actual, strict=True)
         return [int((2 * one.right / np.maximum(one.given + have, 1)).argmax()) for one, have in pairs]

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from seq2set.config.catalog import METRICS
 from seq2set.core.errors import InputError
+from seq2set.core.names import load_named
 
 Number = TypeVar("Number")
 Indicators = Any
@@ -51,7 +53,9 @@ class LabelMetrics(NamedTuple):
     predicted: int
 
 
-class _ByLabel(NamedTuple):
+class ByLabel(NamedTuple):
+    """Metrics of every label, (L,) each."""
+
     precision: NDArray[np.float64]
     recall: NDArray[np.float64]
     f1: NDArray[np.float64]
@@ -97,6 +101,11 @@ class Counts:
         return _added(self, other)
 
     @property
+    def correct_total(self) -> int:
+        """How many labels were given and right in all."""
+        return int(self.true_positives.sum())
+
+    @property
     def predicted_total(self) -> int:
         """How many labels were given in all."""
         return int((self.true_positives + self.false_positives).sum())
@@ -107,33 +116,22 @@ class Counts:
         return int((self.true_positives + self.false_negatives).sum())
 
     def metrics(self) -> dict[str, float]:
-        """Turn the counts into metrics by name."""
+        """Return every metric of the catalog by name."""
         _refuse_none(self.documents)
-        tp, given, right = int(self.true_positives.sum()), self.predicted_total, self.actual_total
-        by_label = self._by_label()
-        return {
-            "hamming_loss": _ratio(given + right - 2 * tp, self.documents * len(self.true_positives)),
-            "micro_precision": _ratio(tp, given),
-            "micro_recall": _ratio(tp, right),
-            "micro_f1": _ratio(2 * tp, given + right),
-            "macro_precision": float(by_label.precision.mean()),
-            "macro_recall": float(by_label.recall.mean()),
-            "macro_f1": float(by_label.f1.mean()),
-            "example_f1": self.example_f1_sum / self.documents,
-            "subset_accuracy": self.subset_correct / self.documents,
-        }
+        return {name: load_named(row.of)(self) for name, row in METRICS.items()}
 
     def per_label(self, names: Sequence[str]) -> list[LabelMetrics]:
         """Return the metrics of each label, in the order of `names`."""
         _refuse_different((len(names),), self.true_positives.shape)
         support = self.true_positives + self.false_negatives
         given = self.true_positives + self.false_positives
-        columns = [column.tolist() for column in (*self._by_label(), support, given)]
+        columns = [column.tolist() for column in (*self.by_label(), support, given)]
         return [LabelMetrics(*row) for row in zip(names, *columns, strict=True)]
 
-    def _by_label(self) -> _ByLabel:
+    def by_label(self) -> ByLabel:
+        """Return precision, recall and F1 of each label."""
         tp, fp, fn = self.true_positives, self.false_positives, self.false_negatives
-        return _ByLabel(_ratios(tp, tp + fp), _ratios(tp, tp + fn), _ratios(2 * tp, 2 * tp + fp + fn))
+        return ByLabel(_ratios(tp, tp + fp), _ratios(tp, tp + fn), _ratios(2 * tp, 2 * tp + fp + fn))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,9 +174,50 @@ class RankingCounts:
         return named | {f"ndcg_at_{rank}": float(value) for rank, value in zip(RANKS, ndcg, strict=True)}
 
 
-def is_better(value: float, than: float, metric: str) -> bool:
-    """Say whether a value of a metric beats another: of a loss the lower is better, otherwise the higher."""
-    return value < than if metric == "hamming_loss" else value > than
+def hamming_loss(counts: Counts) -> float:
+    """Return the share of wrong decisions among all labels of all documents."""
+    wrong = counts.false_positives.sum() + counts.false_negatives.sum()
+    return _ratio(int(wrong), counts.documents * len(counts.true_positives))
+
+
+def micro_precision(counts: Counts) -> float:
+    """Return the share of given labels that are right."""
+    return _ratio(counts.correct_total, counts.predicted_total)
+
+
+def micro_recall(counts: Counts) -> float:
+    """Return the share of true labels that are given."""
+    return _ratio(counts.correct_total, counts.actual_total)
+
+
+def micro_f1(counts: Counts) -> float:
+    """Return the F1 over all decisions."""
+    return _ratio(2 * counts.correct_total, counts.predicted_total + counts.actual_total)
+
+
+def macro_precision(counts: Counts) -> float:
+    """Return the mean precision of all labels."""
+    return float(counts.by_label().precision.mean())
+
+
+def macro_recall(counts: Counts) -> float:
+    """Return the mean recall of all labels."""
+    return float(counts.by_label().recall.mean())
+
+
+def macro_f1(counts: Counts) -> float:
+    """Return the mean F1 of all labels."""
+    return float(counts.by_label().f1.mean())
+
+
+def example_f1(counts: Counts) -> float:
+    """Return the mean F1 of all documents."""
+    return counts.example_f1_sum / counts.documents
+
+
+def subset_accuracy(counts: Counts) -> float:
+    """Return the share of documents with exactly the true set."""
+    return counts.subset_correct / counts.documents
 
 
 Added = TypeVar("Added", Counts, RankingCounts)

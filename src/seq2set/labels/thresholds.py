@@ -24,15 +24,15 @@ Shapes: N documents, L labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from seq2set.config.schema import Metric
+from seq2set.config.catalog import is_better, tunable_metrics
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.labels.metrics import Counts, Indicators, as_indicator, f1, is_better
+from seq2set.labels.metrics import Counts, Indicators, as_indicator, f1
 
 
 class Cuts(NamedTuple):
@@ -87,14 +87,14 @@ class Threshold(NamedTuple):
     score: float
 
 
-def best_threshold(scores: NDArray[Any], actual: Indicators, metric: Metric) -> Threshold:
+def best_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Threshold:
     """Find the threshold that is best for `metric` on (documents, labels) scores.
 
     Micro-F1 and hamming loss are searched exactly; the others on at most `GRID` thresholds, spread evenly
     over the scores of the labels that are right, which is exact where there are no more of those.
     """
-    if metric not in get_args(Metric):
-        raise UnknownNameError("metric", metric, get_args(Metric))
+    if metric not in tunable_metrics():
+        raise UnknownNameError("metric", metric, tunable_metrics())
     scores, right = np.asarray(scores), as_indicator(actual)
     refuse_unfit(scores, right)
     rows, columns = right[:, : scores.shape[1]].nonzero()
@@ -104,7 +104,7 @@ def best_threshold(scores: NDArray[Any], actual: Indicators, metric: Metric) -> 
     return _from_grid(_thinned(cuts.values), scores, right, metric)
 
 
-def _from_totals(cuts: Cuts, actual: int, cells: int, metric: Metric) -> Threshold:
+def _from_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshold:
     if metric == "micro_f1":
         scores = 2 * cuts.right / np.maximum(cuts.given + actual, 1)
         best = int(scores.argmax())
@@ -121,7 +121,7 @@ def _thinned(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _from_grid(
-    values: NDArray[Any], scores: NDArray[Any], right: sparse.csr_matrix[Any], metric: Metric
+    values: NDArray[Any], scores: NDArray[Any], right: sparse.csr_matrix[Any], metric: str
 ) -> Threshold:
     """Measure each threshold from the lowest up, on ever fewer labels; of equals the higher one wins."""
     best = Threshold(float(values[-1]), -1.0)
@@ -137,7 +137,7 @@ def _from_grid(
     return best
 
 
-def best_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: Metric) -> int:
+def best_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: str) -> int:
     """Try every number of labels (N, L); of equally good ones the smallest is taken."""
     reached = [counts.metrics()[metric] for counts in _by_number(scores, right)]
     best = 0

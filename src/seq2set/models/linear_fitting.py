@@ -32,6 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from seq2set.config import Config
+from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.files import written_aside
 from seq2set.core.hardware import thread_count
@@ -39,7 +40,7 @@ from seq2set.core.processes import quiet_pool, starting_a_pool
 from seq2set.core.progress import Advance, Progress
 from seq2set.labels.calibration import Sigmoid
 from seq2set.labels.labels import Labels
-from seq2set.labels.metrics import Counts, is_better
+from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, global_rule
 from seq2set.labels.thresholds import best_threshold
 from seq2set.models.linear import LinearScorer

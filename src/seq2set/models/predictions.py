@@ -12,15 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.config.catalog import SEARCHES
+from seq2set.core.errors import InputError
+from seq2set.core.names import find_named
 from seq2set.labels.rules import Rule, global_rule, top_rule
 from seq2set.text.tokenizer import Span
 
 Scores = npt.NDArray[np.float32]
-
-SEARCHES = ("beam", "greedy", "marginal", "set-beam")
-"""The ways to search a decoder for a set of labels."""
-
 
 NO_KNOWN_WORDS = "no known words"
 """The note on a text in which the model knows no word: its scores rest on nothing in the text."""
@@ -85,7 +83,7 @@ class Request:
     min_labels: int = 0
     """At least so many labels, even where the rule gives fewer or no word of the text is known."""
     search: str | None = None
-    """How a decoder is searched: one of SEARCHES; models without a decoder take no notice."""
+    """How a decoder is searched: one of the catalog's; models without a decoder take no notice."""
     explain: bool = False
     """Whether to say which words each label rests on."""
     words_a_label: int = 8
@@ -102,8 +100,8 @@ class Request:
             raise InputError(
                 f"threshold is {self.threshold} and top_k is {self.top_k}; only one of the two can decide"
             )
-        if self.search is not None and self.search not in SEARCHES:
-            raise UnknownNameError("search", self.search, SEARCHES)
+        if self.search is not None:
+            find_named("search", self.search, SEARCHES)
         if self.min_labels < 0:
             raise InputError(f"min_labels is {self.min_labels}; it must be >= 0")
         if self.max_labels is not None and self.max_labels < max(self.min_labels, 1):

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from seq2set.config import Config
+from seq2set.config.catalog import find_model
 from seq2set.models.cnn import ConvolutionalNetwork
 from seq2set.models.cnn_rnn import ConvolutionalRecurrentNetwork
 from seq2set.models.network_output import DecoderReading, DecoderSizes, Network, new_decoder
@@ -84,10 +85,6 @@ class SetNetwork(Network):
             return greedy(sequence, max_steps=self.max_labels, keep_states=True).source
 
 
-SET_MODELS = ("seq2set", "seq2set-simp")
-"""The models of the paper itself, trained by policy gradient; the others learn by likelihood alone."""
-
-
 def build_network(config: Config, words: int, labels: int, max_labels: int | None = None) -> Network:
     """Build the network that the settings describe, with random weights; it emits up to `max_labels`."""
     if config.model == "cnn":
@@ -110,7 +107,7 @@ def build_network(config: Config, words: int, labels: int, max_labels: int | Non
 
 def has_prior(config: Config) -> bool:
     """Say whether there is a linear prior: the set decoder's option, which the baselines do not have."""
-    return config.prior.enabled and config.model in SET_MODELS
+    return config.prior.enabled and find_model(config.model).family == "set"
 
 
 def _known(config: Config, words: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
+from seq2set.config.catalog import find_model
+from seq2set.core.names import load_named
 from seq2set.corpora.documents import Document
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
@@ -105,3 +107,15 @@ class Examples:
 def fingerprint_of(*parts: Examples) -> str:
     """Return a short text that differs where the examples, or the part that they stand in, differ."""
     return hashlib.sha256("".join(part.digest() for part in parts).encode()).hexdigest()[:16]
+
+
+def tagger_class(model: str) -> type[Tagger]:
+    """Return the class that restores a saved model of this name."""
+    found: type[Tagger] = load_named(find_model(model).tagger)
+    return found
+
+
+def fit_function(model: str) -> Callable[..., Tagger]:
+    """Return the function that trains a model of this name."""
+    found: Callable[..., Tagger] = load_named(find_model(model).fit)
+    return found

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from seq2set.core.errors import UnknownNameError
+from seq2set.config.catalog import REWARDS
+from seq2set.core.names import find_named, load_named
 from seq2set.labels import metrics
 
 Reward = Callable[[Tensor, Tensor], Tensor]
@@ -92,23 +93,11 @@ def micro_f1(predicted: Tensor, actual: Tensor, so_far: RunningF1 = RunningF1())
     return so_far.f1 + (2 * common - so_far.f1 * sizes) / so_far.size
 
 
-REWARDS: dict[str, Reward] = {
-    "f1": f1,
-    "hamming": hamming,
-    "jaccard": jaccard,
-    "micro_f1": micro_f1,
-    "subset_accuracy": subset_accuracy,
-}
-"""The rewards by the names that settings use."""
-
-
 def reward_named(name: str, so_far: RunningF1 | None = None) -> Reward:
     """Find a reward, or say which there are; the one that needs it is told how the run did so far."""
-    if name not in REWARDS:
-        raise UnknownNameError("reward", name, REWARDS)
-    if name == "micro_f1" and so_far is not None:
-        return partial(micro_f1, so_far=so_far)
-    return REWARDS[name]
+    row = find_named("reward", name, REWARDS)
+    reward: Callable[..., Tensor] = load_named(row.of)
+    return partial(reward, so_far=so_far) if row.needs_run and so_far is not None else reward
 
 
 def _size(sets: Tensor) -> Tensor:

@@ -9,10 +9,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
+from seq2set.config.catalog import SEARCHES
+from seq2set.core.names import OneOf
 from seq2set.models.predictions import Request, Suggestion
 from seq2set.server.answers import Answer, Ask
 
-Search = Literal["beam", "greedy", "marginal", "set-beam"]
+Search = Annotated[str, OneOf(SEARCHES)]
 
 
 def _whole(text: str) -> str:

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from seq2set.config import Config
+from seq2set.config.catalog import REWARDS, find_model
 from seq2set.core.errors import ConfigError
 from seq2set.models.network_output import Network, Reading, ordered_likelihood
-from seq2set.models.seq2set import SET_MODELS, Policies
+from seq2set.models.seq2set import Policies
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.rollout import Rollout
 from seq2set.nn.decoding.searches import greedy, sample
@@ -66,7 +67,11 @@ class Objective:
     def of(cls, config: Config) -> Objective:
         """Read the settings."""
         chosen = config.objective
-        if config.model in SET_MODELS and chosen.baseline == "leave-one-out" and chosen.samples < 2:
+        if (
+            find_model(config.model).family == "set"
+            and chosen.baseline == "leave-one-out"
+            and chosen.samples < 2
+        ):
             raise ConfigError(
                 [f"objective.samples is {chosen.samples}; the baseline 'leave-one-out' needs >= 2"]
             )
@@ -133,7 +138,7 @@ class Step(nn.Module):
         else:
             baseline = reward(self.test_time_greedy(policy, batch).masks(policy.labels), batch.gold)[:, None]
         differ = ((gained - baseline).abs() > SAME_REWARD).any(-1)  # (B,)
-        sums = sums_of(sets, gold) if self.objective.reward == "micro_f1" else None
+        sums = sums_of(sets, gold) if REWARDS[self.objective.reward].needs_run else None
         loss = self_critical(drawn.log_prob, gained, baseline)
         return Losses(loss, gained.mean(), differ.float().mean(), sums)
 

@@ -9,6 +9,7 @@ import torch
 from lightning_fabric import Fabric
 
 from seq2set.config import Config
+from seq2set.config.catalog import find_model
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.hardware import thread_count
@@ -19,7 +20,7 @@ from seq2set.labels.thresholds import best_threshold
 from seq2set.models.neural import NeuralTagger, cut_sentence
 from seq2set.models.predictions import Request, withhold_scores
 from seq2set.models.prior import FittedPrior, fit_prior
-from seq2set.models.seq2set import SET_MODELS, SetNetwork, build_network, has_prior
+from seq2set.models.seq2set import SetNetwork, build_network, has_prior
 from seq2set.models.tagger import Examples
 from seq2set.nn.encoders.bilstm import Encoder, has_bf16_lstm
 from seq2set.text.vocabulary import Words
@@ -69,7 +70,7 @@ def train_network(
 
 def phases(config: Config) -> list[PhasePlan]:
     """Return the phases that the settings ask for."""
-    if config.model not in SET_MODELS:
+    if find_model(config.model).family != "set":
         alone = config.likelihood
         return [PhasePlan("likelihood", alone.epochs, alone.learning_rate, alone.decay)]
     warm, critical = config.warm_start, config.self_critical

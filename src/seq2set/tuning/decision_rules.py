@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from seq2set.config.schema import Metric
+from seq2set.config.catalog import is_better
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.seen_texts import Digests, Documents, SeenTexts, select_unseen
@@ -23,7 +23,7 @@ from seq2set.inference.model_card import model_card
 from seq2set.inference.model_folder import read_seen, renew_model
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.best_rule import LEAST, TunedRule, best_rule, present_score, refuse_unknown
-from seq2set.labels.metrics import Counts, is_better
+from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, RuleKind
 from seq2set.models.predictions import Request, Scores, withhold_scores
 from seq2set.models.tagger import Tagger
@@ -184,10 +184,10 @@ def tune_rule(
     _refuse_unknown_labels(tagger, documents)
     judged = scored(tagger, documents.part, search or "marginal", progress)
     _refuse_unknown_words(judged, documents)
-    found = best_rule(kind, judged.scores, judged.right, cast("Metric", metric))
+    found = best_rule(kind, judged.scores, judged.right, metric)
     _tell(found, tagger, progress)
     before, after = (judged.counts(rule).metrics() for rule in (tagger.rule, found.rule))
-    if reason := _reason_to_keep(found, tagger.rule, judged, cast("Metric", metric)):
+    if reason := _reason_to_keep(found, tagger.rule, judged, metric):
         progress.note(reason)
         return TunedModel(tagger.rule.kind, tagger.rule, before, before, len(documents.part), kept=True)
     tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
@@ -195,7 +195,7 @@ def tune_rule(
     return tuned
 
 
-def _reason_to_keep(found: TunedRule, present: Rule, judged: Scored, metric: Metric) -> str | None:
+def _reason_to_keep(found: TunedRule, present: Rule, judged: Scored, metric: str) -> str | None:
     """Return why the present rule is kept, or None where the one that was found is better."""
     if found.rule == present:
         return "the model has this rule already"

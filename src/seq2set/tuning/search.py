@@ -22,6 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from seq2set.config import Config, load_config, write_toml
+from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.drawing import BARE_SVG, BLUE, GREY, ORANGE, our_style, plain_powers
 from seq2set.core.errors import InputError, StoppedError, WorkError
@@ -29,7 +30,6 @@ from seq2set.core.files import held, written_aside
 from seq2set.core.progress import Advance, Progress, Silent
 from seq2set.corpora.prepared import is_prepared
 from seq2set.corpora.subset import carve_validation, tunable
-from seq2set.labels.metrics import is_better
 from seq2set.tuning.space import Choice, Integers, Parameter
 from seq2set.tuning.study import (
     Source,

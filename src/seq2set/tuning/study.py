@@ -29,13 +29,13 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from seq2set.config import Config, load_config, write_toml
+from seq2set.config.catalog import is_better
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder, refuse_changes
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import output_errors, refuse_occupied, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import read_about
-from seq2set.labels.metrics import is_better
 from seq2set.tuning.space import Space, read_space, shipped_space
 
 NAME = "seq2set"

@@ -18,8 +18,7 @@ from seq2set.corpora.seen_texts import SeenTexts
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_card import model_card
 from seq2set.inference.model_folder import read_about, save_model
-from seq2set.models.registry import training_of
-from seq2set.models.tagger import Examples, Tagger, fingerprint_of
+from seq2set.models.tagger import Examples, Tagger, fingerprint_of, fit_function
 from seq2set.training.history import tracked
 from seq2set.workflows.examples import training_examples
 from seq2set.workflows.open_data import corpus_of
@@ -54,7 +53,7 @@ def train(
             "is still the same is checked by the number of its words and labels only"
         )
     began = time.perf_counter()
-    tagger = training_of(config.model)(config, learn, tune, run, progress)
+    tagger = fit_function(config.model)(config, learn, tune, run, progress)
     if process_rank() > 0:
         return run
     seconds = time.perf_counter() - began

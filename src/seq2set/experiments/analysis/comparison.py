@@ -29,7 +29,7 @@ from seq2set.experiments.analysis.statistics import (
     spread,
 )
 from seq2set.experiments.cells.cell import CellResult
-from seq2set.experiments.model_names import BASELINES, is_deterministic
+from seq2set.experiments.model_names import baselines, is_deterministic
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +179,12 @@ class Comparison:
     @property
     def ruled(self) -> list[bool]:
         """Say above which rows a line is drawn: where the baselines end, as in the paper."""
-        baselines = [one.model in BASELINES for one in self.summaries]
+        baselines = [one.model in baselines() for one in self.summaries]
         return [place > 0 and baselines[place - 1] and not one for place, one in enumerate(baselines)]
 
 
 def compare_rows(results: Sequence[CellResult], *, labels: Collection[str] | None = None) -> Comparison:
     """Compare the rows of finished cells; where labels are named, as if there were no others."""
     summaries = summarise(results, labels=labels)
-    reference = best_on_validation([one for one in summaries if one.model in BASELINES])
+    reference = best_on_validation([one for one in summaries if one.model in baselines()])
     return Comparison(summaries, reference, against(summaries, reference))

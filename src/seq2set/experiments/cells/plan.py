@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from seq2set.config import Config
+from seq2set.config.catalog import find_model
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.hardware import thread_count
 from seq2set.corpora.prepared import PreparedCorpus
@@ -26,7 +27,6 @@ from seq2set.experiments.cells.warm_start_reuse import begin_alike, share_left
 from seq2set.experiments.model_names import title_of
 from seq2set.experiments.options import Options
 from seq2set.experiments.studies.compare import row_cells
-from seq2set.models.registry import find_entry
 from seq2set.workflows.open_data import corpus_of
 
 LINEAR_WORDS = 1.2e6
@@ -61,9 +61,7 @@ class Shape(NamedTuple):
 
 def rule_of_thumb(config: Config, shape: Shape) -> float:
     """Return about how many seconds a training takes."""
-    if find_entry(config.model).training.startswith(
-        ("seq2set.models.br:", "seq2set.models.cc:", "seq2set.models.lp:")
-    ):
+    if find_model(config.model).family == "linear":
         return shape.documents * shape.words / thread_count(config.threads) * _linear_seconds(config, shape)
     weights = min(shape.words, config.encoder.max_words) * _encoder_weights(config)
     return shape.documents * _epochs(config) * (NETWORK_SECONDS + weights / NETWORK_WEIGHTS)

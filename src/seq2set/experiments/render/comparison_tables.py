@@ -15,7 +15,7 @@ from seq2set.core.text_utils import listed, parted
 from seq2set.experiments.analysis.comparison import Compared, Comparison, Summary
 from seq2set.experiments.analysis.margins import method
 from seq2set.experiments.analysis.published import PublishedRow, PublishedTable
-from seq2set.experiments.model_names import BASELINES, is_deterministic, title_of
+from seq2set.experiments.model_names import baselines, is_deterministic, title_of
 from seq2set.experiments.render.plots import Bar, Plot, interval_plot
 from seq2set.experiments.render.tables import Chance, Column, Entry, Quantity, Range, Row, Table, quantity
 
@@ -228,7 +228,7 @@ def side_by_side(comparison: Comparison, published: PublishedTable) -> Table:
 
 def _first_of_its_own(models: list[str]) -> str | None:
     """Name the first model that is the paper's own, above which a line is drawn."""
-    return next((model for model in models if model not in BASELINES), None)
+    return next((model for model in models if model not in baselines()), None)
 
 
 def _published_entries(row: PublishedRow) -> tuple[Entry, ...]:

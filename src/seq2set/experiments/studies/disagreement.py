@@ -25,7 +25,7 @@ from scipy.sparse import csr_matrix
 from seq2set.experiments.analysis.margins import ABOVE, BELOW, Claim, Terms, contrasts, judged
 from seq2set.experiments.analysis.statistics import Floats, Measured
 from seq2set.experiments.cells.predictions import Answers
-from seq2set.experiments.model_names import BASELINES, title_of
+from seq2set.experiments.model_names import baselines, title_of
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 
 SHORT = 120
@@ -182,7 +182,7 @@ def habit_claims(missed: Mapping[str, Measured], pairs: Mapping[str, Measured]) 
     Both are by row: how many true labels a document misses, and how many pairs of labels that go together are
     given as a whole.
     """
-    ours = [row for row in missed if row not in BASELINES]
+    ours = [row for row in missed if row not in baselines()]
     more = contrasts(_over(missed, "seq2seq", ours), "labels missed per 100 documents")
     both = [row for row in ours if row in pairs]
     worse = contrasts(_over(pairs, "br", both), "points of pairs given as a whole")

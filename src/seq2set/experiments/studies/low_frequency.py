@@ -27,7 +27,7 @@ from seq2set.experiments.analysis.margins import (
 )
 from seq2set.experiments.cells.cell import Cell, CellResult
 from seq2set.experiments.cells.predictions import Answers
-from seq2set.experiments.model_names import BASELINES, title_of
+from seq2set.experiments.model_names import baselines, title_of
 from seq2set.experiments.options import Options, own_number, own_numbers
 from seq2set.experiments.render.plots import STYLES, UNKNOWN, Axis, Curve, Plot, curve_plot
 from seq2set.experiments.render.report import Section, every_training
@@ -119,8 +119,8 @@ def band_claims(bands: Sequence[MeasuredBand]) -> list[Claim]:
     if "seq2seq" not in rare.summaries:
         return found
     seq2seq = rare.summaries["seq2seq"]
-    rivals = [one for one in rare.summaries.values() if one.model in BASELINES and one is not seq2seq]
-    ours = [one for one in rare.summaries.values() if one.model not in BASELINES]
+    rivals = [one for one in rare.summaries.values() if one.model in baselines() and one is not seq2seq]
+    ours = [one for one in rare.summaries.values() if one.model not in baselines()]
     below = margins([Pair(seq2seq, one) for one in rivals])
     above = margins([Pair(one, seq2seq) for one in ours])
     found += judged("Seq2Seq is particularly poor on rare labels", below, BELOW)

@@ -32,7 +32,7 @@ from seq2set.experiments.analysis.margins import (
 )
 from seq2set.experiments.analysis.statistics import Spread
 from seq2set.experiments.cells.cell import CellResult
-from seq2set.experiments.model_names import BASELINES, title_of
+from seq2set.experiments.model_names import baselines, title_of
 from seq2set.experiments.render.plots import STYLES, UNKNOWN, Axis, Curve, Plot, Style, curve_plot
 from seq2set.experiments.render.tables import Column, Entry, Quantity, Range, Row, Table, quantity
 
@@ -102,8 +102,8 @@ def lead_of(step: Step, lead: Lead) -> Spread:
 
 def _leads(summaries: dict[str, Summary]) -> list[tuple[str, str]]:
     """Pair each of the paper's models with the paper's rivals and with the best baseline of all."""
-    ours = [row for row, one in summaries.items() if one.model not in BASELINES]
-    baselines = [one for one in summaries.values() if one.model in BASELINES]
+    ours = [row for row, one in summaries.items() if one.model not in baselines()]
+    baselines = [one for one in summaries.values() if one.model in baselines()]
     best = best_on_validation(baselines)
     rivals = [one.row for one in baselines if one.row in PAPER_RIVALS or one is best]
     return [(one, other) for other in rivals for one in ours]

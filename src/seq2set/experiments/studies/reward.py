@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from seq2set.config.catalog import REWARDS, is_better
 from seq2set.core.text_utils import parted
 from seq2set.experiments.analysis.comparison import Comparison, Summary, compare_rows
 from seq2set.experiments.analysis.margins import Margin, Pair, margin_table, margins, signed
@@ -21,8 +22,6 @@ from seq2set.experiments.options import (
 )
 from seq2set.experiments.render.comparison_tables import cost_table, f1_plot, paper_table
 from seq2set.experiments.render.report import Section, every_training
-from seq2set.labels.metrics import is_better
-from seq2set.objectives.rewards import REWARDS
 
 _MEASURES = {
     "f1": ("example_f1", "example F1"),

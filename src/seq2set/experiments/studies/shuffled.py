@@ -30,7 +30,7 @@ from seq2set.experiments.analysis.margins import (
 from seq2set.experiments.analysis.published import RCV1, SHUFFLED
 from seq2set.experiments.cells.cell import Cell, CellResult
 from seq2set.experiments.cells.plan import Variant, all_cells, plain, rows_of
-from seq2set.experiments.model_names import BASELINES, title_of
+from seq2set.experiments.model_names import baselines, title_of
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.comparison_tables import f1_plot, paper_table, published_table
 from seq2set.experiments.render.report import Section, every_training
@@ -81,7 +81,7 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
 
 def _judgements(drops: Sequence[Margin], leads: Sequence[Margin]) -> list[Claim]:
     sequences = [one for one in drops if one.pair.ours.model == "seq2seq"]
-    sets = [one for one in drops if one.pair.ours.model not in BASELINES]
+    sets = [one for one in drops if one.pair.ours.model not in baselines()]
     return [
         *judged("Seq2Seq loses where labels are shuffled", sequences, BELOW),
         *judged("the Seq2Sets hardly lose", sets, NOT_BELOW),
@@ -136,7 +136,7 @@ def _drops(comparison: Comparison) -> list[Pair]:
 def _leads(comparison: Comparison) -> list[Pair]:
     """Pair the Seq2Sets under shuffling with Seq2Seq and BR under it."""
     shuffled = [one for one in comparison.summaries if one.row.endswith(f", {_KIND}")]
-    ours = [one for one in shuffled if one.model not in BASELINES]
+    ours = [one for one in shuffled if one.model not in baselines()]
     return [Pair(one, other) for other in shuffled if other.model in ("seq2seq", "br") for one in ours]
 
 

@@ -21,7 +21,7 @@ from seq2set.experiments.analysis.margins import (
 from seq2set.experiments.analysis.published import AAPD, RCV1, published_for
 from seq2set.experiments.cells.cell import Cell, CellResult
 from seq2set.experiments.cells.plan import Variant, all_cells, plain, rows_of, variant
-from seq2set.experiments.model_names import BASELINES
+from seq2set.experiments.model_names import baselines
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.comparison_tables import f1_plot, paper_table, side_by_side, verdicts
 from seq2set.experiments.render.report import Section, every_training
@@ -94,7 +94,7 @@ def _beside_the_paper(comparison: Comparison) -> list[Section]:
 
 
 def _pairs(comparison: Comparison) -> list[Pair]:
-    ours = [one for one in comparison.summaries if one.model not in BASELINES]
+    ours = [one for one in comparison.summaries if one.model not in baselines()]
     theirs = [one for one in comparison.summaries if one.model in ("seq2seq", "br")]
     return [Pair(one, other) for other in reversed(theirs) for one in ours]
 

@@ -52,7 +52,7 @@ from seq2set.experiments.analysis.margins import (
 from seq2set.experiments.analysis.published import UNCORRELATED
 from seq2set.experiments.cells.cell import Cell, CellResult
 from seq2set.experiments.cells.plan import Variant, all_cells, rows_of
-from seq2set.experiments.model_names import BASELINES, title_of
+from seq2set.experiments.model_names import baselines, title_of
 from seq2set.experiments.options import Options, own_choice, own_share
 from seq2set.experiments.render.comparison_tables import f1_plot, paper_table, published_table
 from seq2set.experiments.render.report import Section, every_training
@@ -267,7 +267,7 @@ def _pairs(comparison: Comparison) -> list[Pair]:
 
 def _judgements(found: Sequence[Margin]) -> list[Claim]:
     sequences = [one for one in found if one.pair.ours.model == "seq2seq"]
-    sets = [one for one in found if one.pair.ours.model not in BASELINES]
+    sets = [one for one in found if one.pair.ours.model not in baselines()]
     return [
         *judged("Seq2Seq has no advantage over BR on uncorrelated labels", sequences, NOT_ABOVE),
         *judged("both Seq2Sets lie above BR and Seq2Seq there", sets, ABOVE),

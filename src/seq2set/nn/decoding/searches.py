@@ -37,10 +37,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import InputError
+from seq2set.core.names import find_named, load_named
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.beam import WIDER, Hypotheses, beam_search, set_beam_search
+from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
 from seq2set.nn.decoding.policy import Policy, S, Symbols
 from seq2set.nn.decoding.rollout import (
     Picked,
@@ -125,22 +127,34 @@ class Found(NamedTuple):
 
 def hypotheses(name: str, settings: SearchSettings) -> int:
     """Say how many hypotheses a search holds for each text."""
-    held = {"greedy": 1, "marginal": settings.samples, "set-beam": WIDER * settings.width}
-    return held.get(name, settings.width)
+    row = find_named("search", name, SEARCHES)
+    return row.wider * getattr(settings, row.setting) if row.setting else 1
 
 
 def search(name: str, policy: DecoderPolicy, settings: SearchSettings, most: int | None = None) -> Found:
     """Search the label sets of a batch of texts, sets of up to `most` labels."""
-    if name == "marginal":
-        sharp = policy.tempered(settings.temperature)
-        return Found(marginals(sharp, settings.samples, max_steps=most).cpu().numpy(), None)
-    if name == "greedy":
-        return _greedy(policy, most)
-    find = beam_search if name == "beam" else set_beam_search
-    return _best(find(policy, width=settings.width, max_steps=most), policy.labels)
+    found: Found = load_named(find_named("search", name, SEARCHES).find)(policy, settings, most)
+    return found
 
 
-def _greedy(policy: DecoderPolicy, most: int | None) -> Found:
+def find_marginals(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> Found:
+    """Score labels by their marginals; a rule is to decide."""
+    sharp = policy.tempered(settings.temperature)
+    return Found(marginals(sharp, settings.samples, max_steps=most).cpu().numpy(), None)
+
+
+def find_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> Found:
+    """Find the likeliest of several sequences."""
+    return _best(beam_search(policy, width=settings.width, max_steps=most), policy.labels)
+
+
+def find_set_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> Found:
+    """Find the likeliest of several sets."""
+    return _best(set_beam_search(policy, width=settings.width, max_steps=most), policy.labels)
+
+
+def find_greedy(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> Found:  # noqa: ARG001
+    """Emit the likeliest label at each step."""
     rollout = greedy(policy, max_steps=most)
     steps = rollout.steps[:, : rollout.labels.shape[1]].exp()  # (B, S) without `eos`
     scores = torch.zeros(len(steps), policy.labels + 3, device=steps.device)

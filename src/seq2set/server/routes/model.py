@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 import seq2set
-from seq2set.models.predictions import SEARCHES
+from seq2set.config.catalog import SEARCHES
 from seq2set.server.schemas import LabelsAnswer, LimitsAnswer, ModelAnswer, RuleAnswer, refusals
 from seq2set.server.service import Service, known_figures, matching, service_of
 

@@ -12,7 +12,7 @@ import seq2set
 ROOT = Path(seq2set.__file__).parent
 
 LAYERS = {
-    "seq2set": 0,  # the version only; public names load late
+    "seq2set": -1,  # the version only; public names load late
     "core": 0,
     "config": 1,
     "text": 2,

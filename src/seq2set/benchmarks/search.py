@@ -16,8 +16,8 @@ from scipy.sparse import csr_matrix
 from seq2set.benchmarks.inputs import AAPD, Shape, made_documents, mean_labels, new_learner
 from seq2set.benchmarks.ratio import Ratio, seconds
 from seq2set.config import build_config
+from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
-from seq2set.models.predictions import SEARCHES
 from seq2set.training.examples import EncodedExamples
 from seq2set.training.step import Step
 from seq2set.training.validation import Validation, validation_micro_f1

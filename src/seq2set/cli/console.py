@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -15,8 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2set.core.progress import Advance
-from seq2set.evaluation.measure import Report, same_documents
-from seq2set.inference.predictor import Prediction
+
+if TYPE_CHECKING:
+    from seq2set.evaluation.measure import Report
+    from seq2set.inference.predictor import Prediction
 
 
 class RichProgress:
@@ -99,6 +102,8 @@ def print_evaluation(*reports: Report) -> None:
 
 def remarks(reports: Sequence[Report]) -> list[str]:
     """Return what is to be known of the figures, by run where there are several."""
+    from seq2set.evaluation.measure import same_documents
+
     said = [
         f"{report.run}: {sentence}" if len(reports) > 1 else sentence
         for report in reports

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -17,7 +17,9 @@ from rich.text import Text
 
 from seq2set.cli import options as columns
 from seq2set.core.text_utils import printable, shortened
-from seq2set.corpora.checks.check import LEVELS, Finding
+
+if TYPE_CHECKING:
+    from seq2set.corpora.checks.check import Finding
 
 
 def check(
@@ -82,6 +84,8 @@ _WIDEST_EXAMPLE = 200
 
 def print_findings(findings: Sequence[Finding], name: str, documents: int) -> None:
     """Print each finding with its reason and its cure, and how many there are of each level."""
+    from seq2set.corpora.checks.check import LEVELS
+
     console = Console(highlight=False)
     for finding in findings:
         _print_finding(console, finding)

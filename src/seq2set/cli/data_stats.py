@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -17,7 +17,9 @@ from rich.text import Text
 
 from seq2set.cli import options as columns
 from seq2set.core.text_utils import printable, shortened
-from seq2set.corpora.stats import CorpusStatistics
+
+if TYPE_CHECKING:
+    from seq2set.corpora.stats import CorpusStatistics
 
 
 def stats(

@@ -13,7 +13,8 @@ from sklearn import metrics as sk
 
 from seq2set.config.catalog import is_better
 from seq2set.core.errors import InputError
-from seq2set.labels.metrics import Counts, RankingCounts, as_indicator, f1
+from seq2set.labels.indicator import as_indicator
+from seq2set.labels.metrics import Counts, RankingCounts, f1
 
 # Three documents, four labels; the last label is neither given nor right, the last document has none.
 PREDICTED = np.array([[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])

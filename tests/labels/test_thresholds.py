@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from seq2set.config.catalog import is_better
+from seq2set.config.catalog import is_better, tunable_metrics
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import GRID, best_threshold
@@ -159,6 +157,6 @@ def test_labels_that_are_never_given_move_the_threshold():
     assert best_threshold(withheld, more, "hamming_loss") == (pytest.approx(0.7), pytest.approx(9 / 18))
 
 
-@pytest.mark.parametrize("metric", get_args(str))
+@pytest.mark.parametrize("metric", tunable_metrics())
 def test_where_no_label_can_be_given_the_threshold_is_the_highest_probability(metric):
     assert best_threshold(np.full((2, 3), -np.inf, np.float32), ACTUAL, metric).value == 1

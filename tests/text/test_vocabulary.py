@@ -186,7 +186,7 @@ def test_the_vocabulary_is_what_counting_in_python_gives(texts, size, least):
 
 SCRIPT = """
 import os, sys
-from seq2set.vocabulary import Words
+from seq2set.text.vocabulary import Words
 texts = ["alpha beta gamma \\u00e9 %d" % i for i in range(3000)]
 make = lambda: Words.build(
     texts, vocabulary_size=50, min_frequency=1, lowercase=True, unicode_form="NFKC", strip_accents=False

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from seq2set.labels.indicator import build_flat_indicator
+
 
 class Document(NamedTuple):
     """A text with its labels; `split` and `group` where the source names them."""
@@ -64,8 +66,7 @@ class LabelTable:
     def matrix(self) -> sparse.csr_matrix[np.int32]:
         """Return the indicator matrix, (documents, labels)."""
         columns, ends = np.array(self._columns, np.int32), np.array(self._ends, np.int64)
-        ones = np.ones(len(columns), np.int32)
-        return sparse.csr_matrix((ones, columns, ends), shape=(len(ends) - 1, len(self._numbers)))
+        return build_flat_indicator(columns, ends, len(self._numbers), np.int32)
 
     def frequencies(self, split: str | None = None) -> NDArray[np.int64]:
         """Count the documents of each label, in one split or in all."""

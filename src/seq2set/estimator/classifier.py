@@ -17,10 +17,11 @@ from seq2set.core.progress import Silent, Telling
 from seq2set.estimator.fitting import Trained, trained
 from seq2set.estimator.inputs import EstimatorInputError, Form, targets_of, texts_of
 from seq2set.estimator.settings import changed_settings, configured, plain
-from seq2set.evaluation.measure import evaluate_tagger, indicator
+from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_card import model_card
 from seq2set.inference.model_folder import read_seen, save_model
 from seq2set.inference.predictor import BATCH, Predictor
+from seq2set.labels.indicator import build_indicator
 from seq2set.models.predictions import Request, Scores
 from seq2set.models.tagger import Examples
 
@@ -125,7 +126,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         if self._form.kind == "sets":
             labels = self.classes_.tolist()
             return [tuple(labels[column] for column in row) for row in chosen]
-        matrix = indicator(chosen, self.n_labels_).astype(np.int64)
+        matrix = build_indicator(chosen, self.n_labels_, np.int64)
         matrix.sort_indices()
         result: Labelling = matrix if self._form.kind == "sparse" else matrix.toarray()
         return result

@@ -20,6 +20,7 @@ from scipy.sparse import csr_matrix
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents, Overlap
+from seq2set.labels.indicator import build_indicator
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
 from seq2set.labels.rules import Rule
@@ -196,7 +197,7 @@ class _Tally:
         actual = self.labels.indicator([document.labels for document in documents])
         unseen = len(self.labels.names) - answer.scores.shape[1]
         scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
-        self.counts.append(Counts.of(indicator(answer.chosen, len(self.labels.names)), actual))
+        self.counts.append(Counts.of(build_indicator(answer.chosen, len(self.labels.names)), actual))
         self.ranking.append(RankingCounts.of(scores, actual))
         known = np.array([note is None for note in answer.notes()], bool)
         self.strange += int((~known).sum())
@@ -230,13 +231,6 @@ class _Tally:
             seconds=self.seconds,
             no_known_words=self.strange,
         )
-
-
-def indicator(chosen: Sequence[npt.NDArray[np.intp]], labels: int) -> csr_matrix:
-    """Turn each document's chosen labels into a row of zeros and ones."""
-    ends = np.cumsum([0] + [len(one) for one in chosen])
-    columns = np.concatenate([np.empty(0, np.intp), *chosen])
-    return csr_matrix((np.ones(len(columns), np.uint8), columns, ends), shape=(len(chosen), labels))
 
 
 def timed(work: Callable[[], Inference]) -> Timed:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from seq2set.config.catalog import is_better, tunable_metrics
 from seq2set.core.errors import UnknownNameError
+from seq2set.labels.indicator import Indicators, as_indicator
 from seq2set.labels.label_thresholds import best_thresholds
-from seq2set.labels.metrics import Counts, Indicators, as_indicator
+from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import RULES, Rule, RuleKind, global_rule, label_rule, top_rule
 from seq2set.labels.thresholds import best_number, best_threshold, refuse_unfit
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from seq2set.core.errors import ConfigError, CorpusError, ModelFolderError
+from seq2set.labels.indicator import build_indicator
 
 
 class Labels:
@@ -39,13 +39,9 @@ class Labels:
 
     def indicator(self, label_sets: Iterable[Iterable[str]]) -> sparse.csr_matrix[np.bool_]:
         """Return a (documents, labels) matrix; labels that training never saw are left out."""
-        rows = [
-            sorted({self._numbers[name] for name in labels if name in self._numbers}) for labels in label_sets
-        ]
-        ends = np.cumsum([0, *map(len, rows)])
-        columns = np.fromiter(chain.from_iterable(rows), np.int32, int(ends[-1]))
-        cells = (np.ones(len(columns), dtype=bool), columns, ends)
-        return sparse.csr_matrix(cells, shape=(len(rows), len(self)))
+        known = self._numbers
+        rows = (sorted({known[name] for name in labels if name in known}) for labels in label_sets)
+        return build_indicator(rows, len(self))
 
     def with_unseen(self, label_sets: Iterable[Iterable[str]]) -> Labels:
         """Add the labels that training never saw, behind those that it saw: nobody can give them."""

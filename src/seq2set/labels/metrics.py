@@ -19,10 +19,9 @@ from scipy import sparse
 from seq2set.config.catalog import METRICS
 from seq2set.core.errors import InputError
 from seq2set.core.names import load_named
+from seq2set.labels.indicator import Indicators, as_indicator
 
 Number = TypeVar("Number")
-Indicators = Any
-"""A (documents, labels) matrix of what is given: SciPy sparse or anything that NumPy takes."""
 
 RANKS = (1, 3, 5)
 """The depths at which rankings are measured."""
@@ -246,14 +245,6 @@ def _hits(right: sparse.csr_matrix[np.bool_], columns: NDArray[np.int64]) -> NDA
     documents, labels = right.shape
     starts = np.arange(documents) * labels  # where each row's cells begin, were all cells in one line
     return np.isin(starts[:, None] + columns, np.repeat(starts, np.diff(right.indptr)) + right.indices)
-
-
-def as_indicator(matrix: Indicators) -> sparse.csr_matrix[np.bool_]:
-    """Return a matrix, sparse or dense, as a sparse one that is true where it is not 0."""
-    taken: Any = matrix if sparse.issparse(matrix) else np.asarray(matrix)
-    plain: Any = sparse.csr_matrix(taken)
-    indicator: sparse.csr_matrix[np.bool_] = sparse.csr_matrix(plain != 0)
-    return indicator
 
 
 def _column_sums(matrix: sparse.csr_matrix[np.bool_]) -> NDArray[np.int64]:

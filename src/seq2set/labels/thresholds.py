@@ -32,7 +32,8 @@ from scipy import sparse
 
 from seq2set.config.catalog import is_better, tunable_metrics
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.labels.metrics import Counts, Indicators, as_indicator, f1
+from seq2set.labels.indicator import Indicators, as_indicator
+from seq2set.labels.metrics import Counts, f1
 
 
 class Cuts(NamedTuple):

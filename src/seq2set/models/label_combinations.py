@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
+from seq2set.labels.indicator import build_indicator
+
 Ints = npt.NDArray[np.int64]
 
 ROWS_AT_A_TIME = 1024
@@ -51,7 +53,7 @@ def find_combinations(targets: csr_matrix, *, most: int, least: int) -> Combinat
     ranked = sorted(counts, key=lambda one: (-counts[one], len(one), one))
     kept = [one for one in ranked[:most] if counts[one] >= least]
     pruned = ranked[len(kept) :]
-    holds = _indicator(kept, targets.shape[1])
+    holds = build_indicator(kept, targets.shape[1], np.float32)
     numbers = {one: number for number, one in enumerate(kept)}
     numbers.update(zip(pruned, _largest_parts(pruned, holds).tolist(), strict=True))
     classes = np.array([numbers[one] for one in sets], np.int64)
@@ -68,16 +70,10 @@ def _largest_parts(pruned: list[tuple[int, ...]], holds: csr_matrix) -> Ints:
     sizes, kept = np.diff(holds.indptr).astype(np.int64), holds.shape[0]
     best = np.full(len(pruned), -1, np.int64)
     for start in range(0, len(pruned), ROWS_AT_A_TIME):
-        block = _indicator(pruned[start : start + ROWS_AT_A_TIME], holds.shape[1])
+        block = build_indicator(pruned[start : start + ROWS_AT_A_TIME], holds.shape[1], np.float32)
         common = (block @ holds.T).tocoo()  # (P, L) x (L, K) -> (P, K) labels in common
         part = common.data == sizes[common.col]
         # Size and rank in one number, the larger the better.
         merit = sizes[common.col[part]] * kept + kept - 1 - common.col[part]
         np.maximum.at(best, start + common.row[part], merit)
     return np.where(best < 0, -1, kept - 1 - best % max(kept, 1))
-
-
-def _indicator(sets: list[tuple[int, ...]], labels: int) -> csr_matrix:
-    ends = np.cumsum([0, *map(len, sets)])
-    columns = np.array([label for one in sets for label in one], np.int32)
-    return csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(sets), labels))

@@ -9,10 +9,10 @@ import numpy as np
 from seq2set.core.errors import CorpusError
 from seq2set.core.progress import Progress
 from seq2set.corpora.carve import SHARE, carve_documents
-from seq2set.corpora.label_tree import LabelTree
 from seq2set.corpora.prepared import PreparedCorpus, Split
 from seq2set.corpora.readers.label_cells import overlooked_sign, shown_sign
 from seq2set.corpora.splits import SplitPlan
+from seq2set.labels.tree import LabelTree
 from seq2set.models.tagger import Examples
 
 UNSPLIT = SplitPlan("random", valid=0, test=0)

@@ -29,12 +29,12 @@ import numpy as np
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.label_tree import read_tree
 from seq2set.corpora.readers.jsonl import read_objects
 from seq2set.corpora.readers.records import Record, folded, tidied
-from seq2set.corpora.readers.streams import COMPRESSIONS, bare_name, numbered_lines
+from seq2set.corpora.readers.streams import COMPRESSIONS, NumberedLine, bare_name, numbered_lines
 from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions, remark
 from seq2set.corpora.splits import SplitPlan
+from seq2set.labels.tree import LabelTree
 
 _SUFFIXES = (".json", ".jsonl")
 _SPLIT = re.compile(r"(?:.*[-_.])?(train|dev|val|valid|test)")
@@ -140,6 +140,43 @@ def _document(number: int, tokens: list[str], topics: Topics, split: str | None)
     return Document(str(number), " ".join(tokens), topics.of(number), split)
 
 
+_ROOT = "Root"
+"""The root of the files of topics, which is no topic itself."""
+_ONE_CHILD = re.compile(r"\s*parent:\s*(\S+)\s+child:\s*(\S+)")
+
+
+def read_tree(path: Path, encoding: str = "utf-8") -> LabelTree:
+    """Read a tree of topics in either of its two forms.
+
+    One child per line as `parent: X child: Y child-description: Z`, as LYRL2004 distributes it, or a parent
+    followed by its children, separated by tabs.
+    """
+    parents: dict[str, str | None] = {}
+    for line in numbered_lines(path, encoding):
+        for parent, child in _edges(line, path):
+            if child in parents:
+                raise CorpusError(f"'{child}' has two parents; a tree is wanted", path, line.number)
+            parents[child] = None if parent == _ROOT else parent
+    tree = LabelTree.build(parents)
+    if (label := tree.find_cycle()) is not None:
+        raise CorpusError(f"'{label}' stands above itself; a tree is wanted", path)
+    return tree
+
+
+def _edges(line: NumberedLine, path: Path) -> list[tuple[str, str]]:
+    text = line.text.strip()
+    if not text:
+        return []
+    if match := _ONE_CHILD.match(text):
+        parent, children = match[1], [match[2]]
+    else:
+        parent, *children = (name.strip() for name in text.split("\t"))
+    if not children:
+        form = "a parent and its children between tabs, or 'parent: X child: Y'"
+        raise CorpusError(f"the line is '{text[:60]}'; it must be {form}", path, line.number)
+    return [(parent, child) for child in children if child != _ROOT]
+
+
 LYRL2004, SGM = "lyrl2004", "sgm"
 PUBLISHED = {"train": 23_149, "test": 781_265}
 """How many documents the two parts of LYRL2004 hold."""
@@ -219,9 +256,9 @@ def _ordered(documents: Iterable[Document], folder: Path, notes: Notes) -> Itera
         yield from documents
         return
     tree = read_tree(file)
-    notes["tree"] = tree.as_notes()
+    notes["tree"] = tree.to_dict()
     for document in documents:
-        yield document._replace(labels=tree.parents_first(document.labels))
+        yield document._replace(labels=tree.sort_parents_first(document.labels))
 
 
 def _found(folder: Path, name: str) -> Path | None:

@@ -16,7 +16,8 @@ from scipy.sparse import csr_matrix
 
 from seq2set.core.files import written_aside
 from seq2set.core.progress import Progress
-from seq2set.evaluation.measure import Evaluation, evaluate_tagger, indicator
+from seq2set.evaluation.measure import Evaluation, evaluate_tagger
+from seq2set.labels.indicator import build_flat_indicator
 from seq2set.labels.metrics import Counts
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Examples, Tagger
@@ -43,7 +44,7 @@ class Sets(NamedTuple):
 
     def matrix(self, labels: int) -> csr_matrix:
         """Return the sets as rows of zeros and ones, (N, L)."""
-        return indicator(np.split(self.labels, self.ends[1:-1]), labels)
+        return build_flat_indicator(self.labels, self.ends, labels, np.uint8)
 
 
 class DocumentCounts(NamedTuple):

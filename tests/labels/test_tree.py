@@ -3,7 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2set.core.errors import CorpusError
-from seq2set.corpora.label_tree import LabelTree, read_tree
+from seq2set.corpora.sources.rcv1 import read_tree
+from seq2set.labels.tree import LabelTree
 
 ONE_CHILD = """parent: None  child: Root  child-description: Root
 parent: Root  child: CCAT  child-description: CORPORATE/INDUSTRIAL
@@ -25,8 +26,8 @@ def tree_of(folder, text):
 def test_both_forms_give_the_same_tree(tmp_path, text):
     tree = tree_of(tmp_path, text)
     assert tree.parents == PARENTS
-    assert tree.as_notes() == PARENTS
-    assert LabelTree(tree.as_notes()) == tree
+    assert tree.to_dict() == PARENTS
+    assert LabelTree(tree.to_dict()) == tree
 
 
 def test_depth_counts_from_the_top_and_strangers_stand_there():
@@ -37,7 +38,7 @@ def test_depth_counts_from_the_top_and_strangers_stand_there():
 
 def test_parents_come_first_and_equals_keep_their_order():
     labels = ("C151", "ECAT", "C15", "other", "CCAT")
-    assert LabelTree(PARENTS).parents_first(labels) == ("ECAT", "other", "CCAT", "C15", "C151")
+    assert LabelTree(PARENTS).sort_parents_first(labels) == ("ECAT", "other", "CCAT", "C15", "C151")
 
 
 def test_a_parent_under_nothing_stands_at_the_top(tmp_path):
@@ -68,7 +69,7 @@ def test_every_label_stands_after_those_above_it(choices, random):
     labels = list(parents)
     random.shuffle(labels)
     tree = LabelTree(parents)
-    ordered = tree.parents_first(labels)
+    ordered = tree.sort_parents_first(labels)
     assert sorted(ordered) == sorted(labels)
     place = {label: position for position, label in enumerate(ordered)}
     assert all(place[above] < place[label] for label in labels for above in tree.ancestors(label))

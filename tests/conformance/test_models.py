@@ -107,7 +107,7 @@ def test_a_run_leaves_settings_history_and_model(run: RunFolder) -> None:
 
 
 def test_a_seed_gives_the_same_model_twice(run: RunFolder, corpus: Path, tmp_path: Path) -> None:
-    config = config_of(Predictor.open(run.path).tagger.parts().config.model, corpus)
+    config = config_of(Predictor.open(run.path).tagger.config.model, corpus)
     again = train(config, tmp_path / "again")
     for name in ("model.safetensors", "labels.json", "tokenizer.json"):
         assert (again.model / name).read_bytes() == (run.model / name).read_bytes()
@@ -258,5 +258,5 @@ def test_labels_that_training_never_saw_are_misses(predictor: Predictor) -> None
 
 def test_a_finished_run_is_left_alone(run: RunFolder) -> None:
     before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*") if path.is_file()}
-    train(Predictor.open(run.path).tagger.parts().config, run.path, resume=True)
+    train(Predictor.open(run.path).tagger.config, run.path, resume=True)
     assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*") if path.is_file()} == before

@@ -71,7 +71,7 @@ def test_what_needs_no_seeds_is_the_same_with_any(
         config = build_config(model=model, assignments=settings)
         assert is_deterministic(config)
         run = RunFolder.start(tmp_path / f"{model}-{seed}", config)
-        tensors.append(train(config, learn, tune, run, Silent()).parts().tensors)
+        tensors.append(train(config, learn, tune, run, Silent()).state().tensors)
     assert tensors[0].keys() == tensors[1].keys()
     assert all(np.array_equal(tensors[0][name], tensors[1][name]) for name in tensors[0])
 

@@ -48,9 +48,9 @@ def test_saved_and_loaded_parts_are_the_same(br_run: RunFolder, tmp_path: Path) 
     first = load_model(br_run.path)
     save_model(first, tmp_path / "again", card="", about={})
     second = load_model(tmp_path / "again")
-    assert first.parts().facts == second.parts().facts
-    for name, value in first.parts().tensors.items():
-        assert np.array_equal(value, second.parts().tensors[name])
+    assert first.state().fitted == second.state().fitted
+    for name, value in first.state().tensors.items():
+        assert np.array_equal(value, second.state().tensors[name])
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ def rewritten(model: Path, facts: dict[str, object], version: int = 2) -> Path:
 
 
 def test_a_folder_from_before_there_were_rules(br_run: RunFolder, model: Path) -> None:
-    facts = dict(load_model(model).parts().facts)
+    facts = dict(load_model(model).state().fitted)
     del facts["rule"]
     opened = load_model(rewritten(model, facts | {"threshold": 0.375}, version=1))
     assert opened.rule == global_rule(0.375)
-    assert opened.parts().facts == facts | {"rule": {"kind": "global", "thresholds": [0.375]}}
+    assert opened.state().fitted == facts | {"rule": {"kind": "global", "thresholds": [0.375]}}
 
 
 @pytest.mark.parametrize(
@@ -155,13 +155,13 @@ def test_a_folder_from_before_there_were_rules(br_run: RunFolder, model: Path) -
     ],
 )
 def test_a_rule_that_cannot_be(model: Path, rule: dict[str, object], sentence: str) -> None:
-    facts = dict(load_model(model).parts().facts) | {"rule": rule}
+    facts = dict(load_model(model).state().fitted) | {"rule": rule}
     with pytest.raises(ModelFolderError, match=f"does not hold a model that can be opened: {sentence}"):
         load_model(rewritten(model, facts))
 
 
 def test_a_renewed_folder_holds_the_new_and_keeps_the_rest(br_run: RunFolder, model: Path) -> None:
-    facts = dict(load_model(model).parts().facts) | {"rule": top_rule(2).to_dict()}
+    facts = dict(load_model(model).state().fitted) | {"rule": top_rule(2).to_dict()}
     renew_model(model.parent, facts=facts, about={"new": 1}, card="a new card")
     assert load_model(model).rule == top_rule(2)
     assert read_about(model) == {"new": 1}
@@ -179,7 +179,7 @@ from seq2set.bundle import load_model, renew_model
 from seq2set.rules import top_rule
 
 model, out = map(pathlib.Path, sys.argv[1:])
-facts = dict(load_model(model).parts().facts) | {"rule": top_rule(2).to_dict()}
+facts = dict(load_model(model).state().fitted) | {"rule": top_rule(2).to_dict()}
 rename = pathlib.Path.replace
 
 for moment in range(7):
@@ -211,7 +211,7 @@ def test_killed_at_any_moment_the_folder_opens(br_run: RunFolder, model: Path, t
     own = load_model(br_run.path).rule
     assert [one.rule == top_rule(2) for one in opened] == [False, False, False, False, False, True, True]
     assert all(one.rule == own for one in opened[:5])
-    facts = dict(opened[0].parts().facts) | {"rule": top_rule(3).to_dict()}
+    facts = dict(opened[0].state().fitted) | {"rule": top_rule(3).to_dict()}
     for moment in range(7):  # and it can be renewed again, to the end
         folder = tmp_path / "killed" / str(moment)
         renew_model(folder, facts=facts, about={}, card="again")

@@ -37,7 +37,7 @@ def tagger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_there_is_no_prior_even_where_the_settings_have_one(tagger: NeuralTagger) -> None:
     assert tagger.config.prior.enabled
     assert tagger.prior is None
-    assert not [name for name in tagger.parts().tensors if name.startswith("prior/")]
+    assert not [name for name in tagger.state().tensors if name.startswith("prior/")]
 
 
 @pytest.mark.parametrize("search", SEARCHES)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from seq2set.config.schema import SearchSettings
 from seq2set.models.cnn import ConvolutionalNetwork, LabelLogits
-from seq2set.models.cnn_rnn import ConvolutionalRecurrentNetwork, WindowedReading
+from seq2set.models.cnn_rnn import ConvolutionalRecurrentNetwork, WindowedOutput
 from seq2set.models.seq2set import Policies, SetNetwork, build_network, has_prior
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
@@ -37,48 +37,48 @@ def by_hand(weights: list[list[float]], biases: list[float] | None = None) -> Co
 
 
 def read(network: ConvolutionalNetwork, *words: int) -> LabelLogits:
-    reading: LabelLogits = network(torch.tensor([words]), torch.tensor([len(words)]))
-    return reading
+    output: LabelLogits = network(torch.tensor([words]), torch.tensor([len(words)]))
+    return output
 
 
 def test_a_logit_is_a_weighted_sum_of_the_largest_responses() -> None:
     # 3 1 -2: x is at most 3, 2x + y at most 7 (3 1): 0.5 * 3 - 0.25 * 7 + 1 = 0.75 and -3 + 7 - 2 = 2.
     with torch.no_grad():
-        reading = read(by_hand([[0.5, -0.25], [-1.0, 1.0]], [1.0, -2.0]), 3, 1, 2)
-    assert reading.logits.tolist() == [[0.75, 2.0]]
-    found = reading.found("greedy", SearchSettings())
+        output = read(by_hand([[0.5, -0.25], [-1.0, 1.0]], [1.0, -2.0]), 3, 1, 2)
+    assert output.logits.tolist() == [[0.75, 2.0]]
+    found = output.search("greedy", SearchSettings())
     assert found.sequences is None
     assert found.scores.tolist() == [pytest.approx([0.6791787, 0.8807971])]  # 1 / (1 + exp(-x))
 
 
 def test_the_loss_is_the_binary_cross_entropy() -> None:
     # Logits 0.75 (right) and 2 (wrong): log(1 + exp(-0.75)) + log(1 + exp(2)) = 0.386871 + 2.126928.
-    reading = read(by_hand([[0.5, -0.25], [-1.0, 1.0]], [1.0, -2.0]), 3, 1, 2)
-    loss = reading.likelihood(torch.tensor([[0]]), torch.tensor([[True, False]]))
+    output = read(by_hand([[0.5, -0.25], [-1.0, 1.0]], [1.0, -2.0]), 3, 1, 2)
+    loss = output.likelihood(torch.tensor([[0]]), torch.tensor([[True, False]]))
     assert loss.item() == pytest.approx(2.513799, abs=1e-5)
 
 
 def test_the_loss_of_a_batch_is_the_mean_over_its_documents() -> None:
     network = tiny_network(tiny_config(model="cnn"))
     gold = torch.rand(3, 4, generator=torch.Generator().manual_seed(1)) < 0.5
-    reading: LabelLogits = network(IDS, LENGTHS)
-    wanted = nn.functional.binary_cross_entropy_with_logits(reading.logits, gold.float(), reduction="sum") / 3
-    assert reading.likelihood(SEQUENCES, gold).item() == pytest.approx(wanted.item(), rel=1e-5)
+    output: LabelLogits = network(IDS, LENGTHS)
+    wanted = nn.functional.binary_cross_entropy_with_logits(output.logits, gold.float(), reduction="sum") / 3
+    assert output.likelihood(SEQUENCES, gold).item() == pytest.approx(wanted.item(), rel=1e-5)
 
 
 def test_words_are_named_by_what_they_add() -> None:
     # 3 1 -2, weights 0.5 and 1: the word 3 adds 0.5 * 3 + 2 * 3 = 7.5 and the word 1 adds 1; 8.5 in all.
     # Weights -1 and 0: 3 adds -3 and the others nothing, so that none speaks for it: exp(-3), 1 and 1.
-    reading = read(by_hand([[0.5, 1.0], [-1.0, 0.0]]), 3, 1, 2)
-    shares = reading.shares(torch.tensor([[0, 1]]))
+    output = read(by_hand([[0.5, 1.0], [-1.0, 0.0]]), 3, 1, 2)
+    shares = output.attributions(torch.tensor([[0, 1]]))
     assert shares[0, 0].tolist() == pytest.approx([7.5 / 8.5, 1 / 8.5, 0])
     assert shares[0, 1].tolist() == pytest.approx([0.0242898, 0.4878551, 0.4878551], abs=1e-6)
 
 
 def test_padding_has_no_share() -> None:
     network = tiny_network(tiny_config(model="cnn"))
-    reading: LabelLogits = network(IDS, LENGTHS)
-    shares = reading.shares(SEQUENCES)
+    output: LabelLogits = network(IDS, LENGTHS)
+    shares = output.attributions(SEQUENCES)
     assert shares.shape == (3, 3, 4)
     assert torch.allclose(shares.sum(-1), torch.ones(3, 3), atol=1e-5)
     assert (shares[1, :, 2:] == 0).all()
@@ -87,27 +87,29 @@ def test_padding_has_no_share() -> None:
 
 def test_the_label_network_begins_with_the_features_and_knows_no_more() -> None:
     network = cast("ConvolutionalRecurrentNetwork", tiny_network(tiny_config(model="cnn-rnn")))
-    reading: WindowedReading = network(IDS, LENGTHS)
+    output: WindowedOutput = network(IDS, LENGTHS)
     features = network.encoder(IDS, LENGTHS).features
     centred = torch.stack([row - row.mean() for row in features])
     size = network.decoder.cells[0].hidden_size
     dense = centred @ network.decoder.first[0].weight.T + network.decoder.first[0].bias
-    assert torch.allclose(reading.final.first.output[:, 0], torch.tanh(dense[:, :size]), atol=1e-5)
-    assert torch.allclose(reading.final.first.cell[0][:, 0], dense[:, size:], atol=1e-5)
-    assert reading.final.memories == ()
-    wanted = -score_sequences(reading.final, SEQUENCES).log_prob.mean()
-    assert reading.likelihood(SEQUENCES, torch.zeros(3, 4)).item() == wanted.item()
+    assert torch.allclose(output.final.first.output[:, 0], torch.tanh(dense[:, :size]), atol=1e-5)
+    assert torch.allclose(output.final.first.cell[0][:, 0], dense[:, size:], atol=1e-5)
+    assert output.final.memories == ()
+    wanted = -score_sequences(output.final, SEQUENCES).log_prob.mean()
+    assert output.likelihood(SEQUENCES, torch.zeros(3, 4)).item() == wanted.item()
 
 
 def test_the_label_networks_words_add_up_to_what_the_features_do(monkeypatch: pytest.MonkeyPatch) -> None:
     network = cast("ConvolutionalRecurrentNetwork", tiny_network(tiny_config(model="cnn-rnn")))
     seen: list[Tensor] = []
-    real = Windows.shares
-    monkeypatch.setattr(Windows, "shares", lambda self, slopes: seen.append(slopes) or real(self, slopes))
+    real = Windows.attributions
+    monkeypatch.setattr(
+        Windows, "attributions", lambda self, slopes: seen.append(slopes) or real(self, slopes)
+    )
     monkeypatch.setattr("seq2set.models.cnn_rnn.POINTS", 40)
     with torch.inference_mode():  # as in prediction
-        reading: WindowedReading = network(IDS, LENGTHS)
-        shares, features = reading.shares(SEQUENCES), reading.windows.pooled.features
+        output: WindowedOutput = network(IDS, LENGTHS)
+        shares, features = output.attributions(SEQUENCES), output.windows.pooled.features
         added = (seen[0] * features[:, None]).sum(-1)  # (B, S)
         full, none = (
             score_sequences(network.bound(one), SEQUENCES).steps[:, :3]
@@ -123,15 +125,15 @@ def test_the_label_networks_words_add_up_to_what_the_features_do(monkeypatch: py
 def test_no_labels_have_no_words() -> None:
     nothing = torch.empty(3, 0, dtype=torch.long)
     for model in ("cnn", "cnn-rnn", "seq2seq"):
-        reading = tiny_network(tiny_config(model=model))(IDS, LENGTHS)
-        assert reading.shares(nothing).shape == (3, 0, 4)
+        output = tiny_network(tiny_config(model=model))(IDS, LENGTHS)
+        assert output.attributions(nothing).shape == (3, 0, 4)
 
 
 def test_shares_are_of_the_words_that_exist() -> None:
     encoder = ConvolutionalEncoder(4, 1, [3], 2)
     ids, lengths = torch.tensor([[1, 0], [2, 3]]), torch.tensor([1, 2])
     windows = Windows(encoder, ids, lengths, encoder(ids, lengths))
-    shares = windows.shares(torch.zeros(2, 1, 2))
+    shares = windows.attributions(torch.zeros(2, 1, 2))
     assert shares.tolist() == [[[1.0, 0.0]], [[0.5, 0.5]]]
 
 
@@ -161,10 +163,10 @@ def test_sgm_is_one_decoder_without_a_prior(option: bool) -> None:
     assert isinstance(network, SetNetwork)
     assert (network.sequence_decoder, network.prior) == (None, None)
     assert (network.set_decoder.feedback is not None) == option
-    reading: Policies = network(IDS, LENGTHS)
-    assert reading.sequence is None
-    wanted = -score_sequences(reading.final, SEQUENCES).log_prob.mean()
-    assert reading.likelihood(SEQUENCES, torch.zeros(3, 4)).item() == wanted.item()
+    output: Policies = network(IDS, LENGTHS)
+    assert output.sequence is None
+    wanted = -score_sequences(output.final, SEQUENCES).log_prob.mean()
+    assert output.likelihood(SEQUENCES, torch.zeros(3, 4)).item() == wanted.item()
 
 
 def test_only_the_set_models_have_a_prior() -> None:

@@ -52,7 +52,7 @@ def test_it_learns_is_saved_and_says_what_it_pruned(tmp_path: Path, small_corpus
     run = train(config, tmp_path / "run", progress=listener)
     model = load_model(run.path)
     assert isinstance(model, LabelPowerset)
-    counts = model.parts().facts["combinations"]
+    counts = model.state().fitted["combinations"]
     # No label, 4 labels alone and 6 pairs: 11 combinations.
     assert (counts["kept"], counts["pruned"]) == (9, 2)
     assert counts["documents_cut"] > 0 == counts["documents_left_out"]

@@ -106,7 +106,7 @@ def test_labels_are_added_by_the_decoder_and_not_by_frequency(tagger: NeuralTagg
 
 def stopping_at_once(tagger: NeuralTagger) -> neural.SetNetwork:
     """The same network, but far too fond of `eos`."""
-    network = NeuralTagger.restore(tagger.parts()).network
+    network = NeuralTagger.from_state(tagger.state()).network
     assert network.prior is not None
     with torch.no_grad():
         network.prior.offset[-1] += 30
@@ -164,7 +164,7 @@ def test_words_beyond_the_limit_are_evidence_of_the_prior_alone(tagger: NeuralTa
     assert found.evidence is not None
     assert found.evidence[0][0]
     for label, words in zip(found.chosen[0], found.evidence[0], strict=True):
-        shares = short.prior.shares(text, int(label)) if short.prior else np.zeros(4)
+        shares = short.prior.attributions(text, int(label)) if short.prior else np.zeros(4)
         places = [text.split().index(word.word) for word in words]
         assert all(place < 2 or shares[place] > 0 for place in places)
 
@@ -196,7 +196,7 @@ def test_saved_and_opened_it_is_the_same(tagger: NeuralTagger, search: str, tmp_
     assert [row.tolist() for row in first.chosen] == [row.tolist() for row in second.chosen]
     assert first.evidence == second.evidence
     assert again.rule == tagger.rule
-    assert again.parts().facts == tagger.parts().facts
+    assert again.state().fitted == tagger.state().fitted
 
 
 def test_weights_of_other_sizes_are_a_sentence(tagger: NeuralTagger, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 
 from seq2set.models.seq2set import build_network
 from seq2set.nn.attention import Source
-from seq2set.nn.decoding.searches import greedy, search
+from seq2set.nn.decoding.searches import greedy, run_search
 from tiny_networks import tiny_config, tiny_network
 
 IDS, LENGTHS = torch.tensor([[3, 8, 1, 4], [5, 2, 0, 0]]), torch.tensor([4, 2])
@@ -91,8 +91,8 @@ def test_marginals_at_a_very_low_temperature_are_the_greedy_set() -> None:
     policy = tiny_network(tiny_config(model="seq2set-simp")).eval()(IDS, LENGTHS).final
     settings = tiny_config(model="seq2set-simp").search
     with torch.no_grad():
-        cold = search("marginal", policy, settings.model_copy(update={"temperature": 1e-6})).scores
-        chosen = search("greedy", policy, settings).sequences
+        cold = run_search("marginal", policy, settings.model_copy(update={"temperature": 1e-6})).scores
+        chosen = run_search("greedy", policy, settings).sequences
     assert chosen is not None
     assert [set(row.nonzero()[0]) for row in cold > 0.5] == [set(one) for one in chosen]
     assert ((cold < 1e-3) | (cold > 0.999)).all()  # nothing is left to chance

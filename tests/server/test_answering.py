@@ -64,15 +64,18 @@ def test_a_label_that_is_given_but_not_among_the_best_is_explained_and_follows_t
 
 
 def test_a_linear_model_is_decided_by_its_rule_whatever_the_search(served: ServedModel) -> None:
-    answerer = Answerer(served.predictor.tagger)
-    assert not answerer.decodes
-    assert [answerer.by_rule(search) for search in (None, "greedy", "marginal")] == [True, True, True]
+    tagger = served.predictor.tagger
+    assert not tagger.decodes
+    assert [tagger.rule_decides(Request(search=search)) for search in (None, "greedy", "marginal")] == [
+        True
+    ] * 3
 
 
 def test_a_decoder_is_decided_by_its_search_and_candidates_come_from_marginals(network: NeuralTagger) -> None:
     answerer = Answerer(network)
-    assert answerer.decodes
-    assert [answerer.by_rule(search) for search in (None, "greedy", "marginal")] == [False, False, True]
+    assert network.decodes
+    searches = (None, "greedy", "marginal")
+    assert [network.rule_decides(Request(search=search)) for search in searches] == [False, False, True]
     texts, names = tiny_examples(6).texts, network.labels.names
     answers = answerer(texts, Ask(Request(explain=True), candidates=4))
     own = network.infer(texts, Request(explain=True)).suggestions(names)

@@ -78,7 +78,7 @@ class _CutTexts:
 
     def __init__(self, predictor: Predictor):
         self.count_cut = getattr(predictor.tagger, "count_cut", None)
-        self.most = predictor.tagger.parts().config.encoder.max_words
+        self.most = predictor.tagger.config.encoder.max_words
         self.texts = self.cut = 0
 
     def pass_on(self, items: Iterable[TextItem]) -> Iterator[TextItem]:

@@ -158,17 +158,17 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write a model folder, the same as the command line's; `force` replaces one that is there."""
         check_is_fitted(self)
-        parts, form = self.tagger_.parts(), self._form._asdict()
+        state, form = self.tagger_.state(), self._form._asdict()
         chosen = {name: plain(getattr(self, name)) for name in _KEPT}
         about = self.about_ | {"estimator": {"form": form, "parameters": chosen}}
-        card = model_card(parts.config, about, parts.facts)
+        card = model_card(state.config, about, state.fitted)
         save_model(self.tagger_, Path(folder), card=card, about=about, seen=self._seen, force=force)
 
     @classmethod
     def load(cls, folder: str | Path) -> Seq2SetClassifier:
         """Open a run or a model folder, written by `save` or by the command line."""
         predictor = Predictor.open(Path(folder))
-        config = predictor.tagger.parts().config
+        config = predictor.tagger.config
         saved = predictor.about.get("estimator", {"form": {}, "parameters": {}})
         try:
             loaded = cls(config.model, config.preset, changed_settings(config), config.seed, config.threads)

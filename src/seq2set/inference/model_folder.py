@@ -32,7 +32,7 @@ from seq2set.core.files import folder_written_aside, sha256_of, write_json, writ
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import global_rule
-from seq2set.models.tagger import Parts, Tagger, tagger_class
+from seq2set.models.tagger import ModelState, Tagger, tagger_class
 from seq2set.text.vocabulary import Words
 
 FORMAT = 2
@@ -55,13 +55,13 @@ def save_model(
     force: bool = False,
 ) -> None:
     """Write a model folder, whole or not at all; `about` holds facts on its training (plain JSON)."""
-    parts = tagger.parts()
+    state = tagger.state()
     with folder_written_aside(folder, force=force) as aside:
-        save_file({key: np.ascontiguousarray(value) for key, value in parts.tensors.items()}, aside / TENSORS)
-        settings = parts.config.model_dump(mode="json")
-        write_json(aside / CONFIG, {"settings": settings, "facts": dict(parts.facts), "about": dict(about)})
-        write_text(aside / TOKENIZER, parts.words.to_json())
-        write_json(aside / LABELS, parts.labels.to_dict())
+        save_file({key: np.ascontiguousarray(value) for key, value in state.tensors.items()}, aside / TENSORS)
+        settings = state.config.model_dump(mode="json")
+        write_json(aside / CONFIG, {"settings": settings, "facts": dict(state.fitted), "about": dict(about)})
+        write_text(aside / TOKENIZER, state.words.to_json())
+        write_json(aside / LABELS, state.labels.to_dict())
         write_text(aside / CARD, card)
         if arrays := seen.arrays():
             save_file(arrays, aside / SEEN)
@@ -104,15 +104,15 @@ def load_model(folder: Path) -> Tagger:
     verify(folder)
     try:
         saved = _read_json(folder / CONFIG)
-        parts = Parts(
+        state = ModelState(
             config=validated(saved["settings"], place=str(folder / CONFIG)),
             words=Words.from_json((folder / TOKENIZER).read_text(encoding="utf-8")),
             labels=Labels.from_dict(_read_json(folder / LABELS)),
             tensors=load_file(folder / TENSORS),
-            facts=_facts(saved["facts"]),
+            fitted=_facts(saved["facts"]),
         )
-        tagger = tagger_class(parts.config.model).restore(parts)
-        tagger.rule.refuse_misfit(len(parts.labels))
+        tagger = tagger_class(state.config.model).from_state(state)
+        tagger.rule.refuse_misfit(len(state.labels))
         return tagger
     except (KeyError, TypeError, ValueError, SafetensorError, InputError) as error:
         # The checksums are right, so the folder was written like this: by other software, or by hand.

@@ -24,7 +24,7 @@ from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.models.linear import Common, LinearScorer, LinearTagger
 from seq2set.models.linear_fitting import Scored, best_candidate, fitted_or_found, prepare, undecided
 from seq2set.models.predictions import Scores
-from seq2set.models.tagger import Examples, Parts
+from seq2set.models.tagger import Examples, ModelState
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class BinaryRelevance(LinearTagger):
         return {"sigmoid": self.sigmoid._asdict()}
 
     @classmethod
-    def restore(cls, parts: Parts) -> BinaryRelevance:
-        """Put a model together again."""
-        scorer = LinearScorer(parts.tensors["linear.weights"], parts.tensors["linear.bias"])
-        return cls(*Common.of(parts), scorer, Sigmoid(**parts.facts["sigmoid"]))
+    def from_state(cls, state: ModelState) -> BinaryRelevance:
+        """Restore from a saved state."""
+        scorer = LinearScorer(state.tensors["linear.weights"], state.tensors["linear.bias"])
+        return cls(*Common.of(state), scorer, Sigmoid(**state.fitted["sigmoid"]))
 
 
 class _Machine(NamedTuple):

@@ -34,7 +34,7 @@ from seq2set.models.linear_fitting import (
     undecided,
 )
 from seq2set.models.predictions import Scores
-from seq2set.models.tagger import Examples, Parts, Tensors
+from seq2set.models.tagger import Examples, ModelState, Tensors
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,10 @@ class ClassifierChains(LinearTagger):
         return {"sigmoid": self.sigmoid._asdict(), "chains": len(self.chains)}
 
     @classmethod
-    def restore(cls, parts: Parts) -> ClassifierChains:
-        """Put a model together again."""
-        chains = tuple(_restored(parts.tensors, number) for number in range(parts.facts["chains"]))
-        return cls(*Common.of(parts), chains, Sigmoid(**parts.facts["sigmoid"]))
+    def from_state(cls, state: ModelState) -> ClassifierChains:
+        """Restore from a saved state."""
+        chains = tuple(_restored(state.tensors, number) for number in range(state.fitted["chains"]))
+        return cls(*Common.of(state), chains, Sigmoid(**state.fitted["sigmoid"]))
 
 
 def chain_margins(chains: tuple[Chain, ...], features: csr_matrix) -> Reals:

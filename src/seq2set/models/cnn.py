@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from seq2set.config.schema import SearchSettings
 from seq2set.models.network_output import Network
-from seq2set.nn.decoding.searches import Found
+from seq2set.nn.decoding.searches import SearchResult
 from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
 from seq2set.objectives.losses import negative_log_likelihood
 
@@ -35,13 +35,13 @@ class LabelLogits:
         """Return the binary cross-entropy of the right sets (B, L): each label's yes or no is one step."""
         return negative_log_likelihood(functional.logsigmoid(torch.where(gold, self.logits, -self.logits)))
 
-    def found(self, name: str, settings: SearchSettings, least: int = 0) -> Found:  # noqa: ARG002
+    def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:  # noqa: ARG002
         """Return each label's own probability, for a rule to decide."""
-        return Found(torch.sigmoid(self.logits.float()).cpu().numpy(), None)
+        return SearchResult(torch.sigmoid(self.logits.float()).cpu().numpy(), None)
 
-    def shares(self, sequences: Tensor) -> Tensor:
+    def attributions(self, sequences: Tensor) -> Tensor:
         """Say for each label (B, S) what its weights make of the words in the windows that won."""
-        return self.windows.shares(self.weights[sequences.clamp(max=len(self.weights) - 1)])
+        return self.windows.attributions(self.weights[sequences.clamp(max=len(self.weights) - 1)])
 
 
 class ConvolutionalNetwork(Network):

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from seq2set.models.network_output import DecoderReading, DecoderSizes, Network, new_decoder
+from seq2set.models.network_output import DecoderOutput, DecoderSizes, Network, new_decoder
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
@@ -30,13 +30,13 @@ POINTS = 8
 
 
 @dataclass(frozen=True)
-class WindowedReading(DecoderReading):
+class WindowedOutput(DecoderOutput):
     """A label LSTM bound to documents, and the windows that its beginning comes from."""
 
     network: ConvolutionalRecurrentNetwork
     windows: Windows
 
-    def shares(self, sequences: Tensor) -> Tensor:
+    def attributions(self, sequences: Tensor) -> Tensor:
         """Say for each label (B, S) what speaks for it in the windows that won.
 
         There is no attention to look at. What a feature adds to the log-probability of a label, in its own
@@ -49,7 +49,7 @@ class WindowedReading(DecoderReading):
             features, labels = self.windows.pooled.features.detach().clone(), sequences.clone()
             way = [(point + 0.5) / POINTS * features for point in range(POINTS)]
             slopes = torch.stack([self._slopes(one.requires_grad_(), labels) for one in way]).mean(0)
-        return self.windows.shares(slopes)
+        return self.windows.attributions(slopes)
 
     def _slopes(self, features: Tensor, labels: Tensor) -> Tensor:
         """Return the slopes (B, S, F) of the log-probabilities of labels (B, S) in features (B, F)."""
@@ -78,11 +78,11 @@ class ConvolutionalRecurrentNetwork(Network):
         self.dropout = nn.Dropout(dropout)
         self.decoder = new_decoder(labels, sizes, [], encoder.size)
 
-    def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> WindowedReading:  # noqa: ARG002
+    def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> WindowedOutput:  # noqa: ARG002
         """Read documents (B, T) and bind the decoder to them; there is no prior."""
         pooled = self.encoder(ids, lengths)
         windows = Windows(self.encoder, ids, lengths, pooled)
-        return WindowedReading(self.bound(pooled.features), self.max_labels, self, windows)
+        return WindowedOutput(self.bound(pooled.features), self.max_labels, self, windows)
 
     def bound(self, features: Tensor) -> DecoderPolicy:
         """Bind the decoder to documents of these features (B, F)."""

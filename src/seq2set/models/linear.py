@@ -33,7 +33,7 @@ from seq2set.models.predictions import (
     heaviest_words,
     withhold,
 )
-from seq2set.models.tagger import Parts
+from seq2set.models.tagger import ModelState
 from seq2set.text.tfidf import TfidfFeatures, occurrences
 from seq2set.text.vocabulary import Words
 
@@ -98,13 +98,13 @@ class Common(NamedTuple):
     c: float
 
     @classmethod
-    def of(cls, parts: Parts) -> Common:
+    def of(cls, state: ModelState) -> Common:
         """Read them back from a model that was taken apart."""
-        settings, tensors = parts.config.features, parts.tensors
+        settings, tensors = state.config.features, state.tensors
         terms, idf = tensors["features.terms"], tensors["features.idf"]
-        features = TfidfFeatures(parts.words, settings.ngrams, settings.sublinear, terms, idf)
+        features = TfidfFeatures(state.words, settings.ngrams, settings.sublinear, terms, idf)
         return cls(
-            parts.config, features, parts.labels, Rule.from_dict(parts.facts["rule"]), parts.facts["c"]
+            state.config, features, state.labels, Rule.from_dict(state.fitted["rule"]), state.fitted["c"]
         )
 
 
@@ -135,6 +135,15 @@ class LinearTagger(ABC):
         """Return the findings of training that only this model has, as plain JSON."""
 
     @property
+    def decodes(self) -> bool:
+        """No: there is nothing to search."""
+        return False
+
+    def rule_decides(self, request: Request) -> bool:  # noqa: ARG002 (whatever is asked for)
+        """Yes: a rule always does."""
+        return True
+
+    @property
     def words(self) -> Words:
         """The words it knows."""
         return self.features.words
@@ -163,11 +172,11 @@ class LinearTagger(ABC):
         shares = (linear_shares(text, self.features, one) for one in weights)
         return [heaviest_words(text, spans, share, most) for share in shares]
 
-    def parts(self) -> Parts:
-        """Take the model apart for saving."""
+    def state(self) -> ModelState:
+        """Return what is saved of it."""
         terms: dict[str, npt.NDArray[Any]] = {
             "features.terms": self.features.terms,
             "features.idf": self.features.idf,
         }
         facts = {"rule": self.rule.to_dict(), "c": self.c, **self.own_facts()}
-        return Parts(self.config, self.words, self.labels, {**self.own_tensors(), **terms}, facts)
+        return ModelState(self.config, self.words, self.labels, {**self.own_tensors(), **terms}, facts)

@@ -42,7 +42,7 @@ from seq2set.models.label_combinations import Combinations, find_combinations
 from seq2set.models.linear import Common, LinearScorer, LinearTagger, Reals
 from seq2set.models.linear_fitting import Prepared, Scored, best_candidate, fitted_or_found, prepare
 from seq2set.models.predictions import Scores
-from seq2set.models.tagger import Examples, Parts
+from seq2set.models.tagger import Examples, ModelState
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ class LabelPowerset(LinearTagger):
         return {"scale": self.posterior.scale, "combinations": dict(self.combinations)}
 
     @classmethod
-    def restore(cls, parts: Parts) -> LabelPowerset:
-        """Put a model together again."""
-        scorer = LinearScorer(parts.tensors["linear.weights"], parts.tensors["linear.bias"])
-        labels, ends = parts.tensors["combinations.labels"], parts.tensors["combinations.ends"]
-        shape = (len(ends) - 1, len(parts.labels))
+    def from_state(cls, state: ModelState) -> LabelPowerset:
+        """Restore from a saved state."""
+        scorer = LinearScorer(state.tensors["linear.weights"], state.tensors["linear.bias"])
+        labels, ends = state.tensors["combinations.labels"], state.tensors["combinations.ends"]
+        shape = (len(ends) - 1, len(state.labels))
         holds = csr_matrix((np.ones(len(labels), np.float32), labels, ends), shape=shape)
-        posterior = Posterior(holds, parts.facts["scale"])
-        return cls(*Common.of(parts), scorer, posterior, parts.facts["combinations"])
+        posterior = Posterior(holds, state.fitted["scale"])
+        return cls(*Common.of(state), scorer, posterior, state.fitted["combinations"])
 
 
 def powerset_scores(scorer: LinearScorer, posterior: Posterior, features: csr_matrix) -> Scores:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from seq2set.config.schema import SearchSettings
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
-from seq2set.nn.decoding.searches import Found, filled, search
+from seq2set.nn.decoding.searches import SearchResult, filled, run_search
 from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
 from seq2set.objectives.losses import negative_log_likelihood
 
@@ -25,21 +25,21 @@ def ordered_likelihood(policy: DecoderPolicy, sequences: Tensor) -> Tensor:
     return negative_log_likelihood(score_sequences(policy, sequences).steps)
 
 
-class Reading(Protocol):
+class NetworkOutput(Protocol):
     """Documents as a network has read them."""
 
     def likelihood(self, sequences: Tensor, gold: Tensor) -> Tensor:
         """Return the loss of the right labels: in the order to learn (B, S), padded, and as sets (B, L)."""
 
-    def found(self, name: str, settings: SearchSettings, least: int = 0) -> Found:
+    def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
         """Search the label sets by the search of this name, each of at least so many labels."""
 
-    def shares(self, sequences: Tensor) -> Tensor:
+    def attributions(self, sequences: Tensor) -> Tensor:
         """Say for each label of sequences (B, S) what share each word has in the reasons: (B, S, T)."""
 
 
 class Network(nn.Module):
-    """A network that turns `ids` (B, T), `lengths` (B,) and a prior's margins, if any, into a `Reading`."""
+    """Turns `ids` (B, T), `lengths` (B,) and a prior's margins, if any, into a `NetworkOutput`."""
 
     decodes: ClassVar[bool] = True
     """Whether there is a decoder to search; without one, scores are all there is."""
@@ -55,7 +55,7 @@ class Network(nn.Module):
 
 
 @dataclass(frozen=True)
-class DecoderReading:
+class DecoderOutput:
     """Documents read by a network that answers by a decoder."""
 
     final: DecoderPolicy
@@ -67,11 +67,11 @@ class DecoderReading:
         """Return the likelihood loss of the right labels (B, S) in their order."""
         return ordered_likelihood(self.final, sequences)
 
-    def found(self, name: str, settings: SearchSettings, least: int = 0) -> Found:
+    def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
         """Search the decoder, which goes on where a set is too small."""
-        return filled(self.final, search(name, self.final, settings, self.most), least)
+        return filled(self.final, run_search(name, self.final, settings, self.most), least)
 
-    def shares(self, sequences: Tensor) -> Tensor:
+    def attributions(self, sequences: Tensor) -> Tensor:
         """Say where the decoder looked when it gave each label (B, S): its attention to the words."""
         return attention_along(self.final, sequences[:, None])[0][:, 0]
 

@@ -14,11 +14,12 @@ import numpy.typing as npt
 import torch
 
 from seq2set.config import Config
+from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.linear import LinearScorer
-from seq2set.models.network_output import Network, Reading
+from seq2set.models.network_output import Network, NetworkOutput
 from seq2set.models.predictions import (
     Evidence,
     Inference,
@@ -30,9 +31,9 @@ from seq2set.models.predictions import (
 )
 from seq2set.models.prior import PriorModel
 from seq2set.models.seq2set import build_network, has_prior
-from seq2set.models.tagger import Parts
+from seq2set.models.tagger import ModelState
 from seq2set.nn.decoding.policy import Symbols
-from seq2set.nn.decoding.searches import Found, hypotheses
+from seq2set.nn.decoding.searches import SearchResult, hypotheses
 from seq2set.text.batching import collate
 from seq2set.text.tfidf import TfidfFeatures
 from seq2set.text.vocabulary import UNK, Words
@@ -49,7 +50,7 @@ class _Block(NamedTuple):
     """Texts that are read together, by their numbers among all texts."""
 
     places: npt.NDArray[np.int64]
-    reading: Reading
+    output: NetworkOutput
     known: npt.NDArray[np.bool_]
     """Whether a word of each text is known (B,)"""
 
@@ -65,19 +66,26 @@ class NeuralTagger:
     prior: PriorModel | None
     rule: Rule
 
+    @property
+    def decodes(self) -> bool:
+        """Whether the network has a decoder."""
+        return self.network.decodes
+
+    def rule_decides(self, request: Request) -> bool:
+        """Say whether a rule decides, or a search that gives a set by itself."""
+        return not SEARCHES[self._search(request)].decides
+
     @torch.inference_mode()
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Search each text's label set, and score every label."""
         self.network.eval()
-        # Without a decoder each label's score is its marginal, and a rule always decides.
-        name = (request.search or self.config.search.name) if self.network.decodes else "marginal"
-        rule = self._rule(name, request)
+        name, rule = self._search(request), self._rule(request)
         scores = np.zeros((len(texts), len(self.labels)), np.float32)
         chosen: list[npt.NDArray[np.intp]] = [np.empty(0, np.intp)] * len(texts)
         evidence: list[list[tuple[Evidence, ...]]] = [[] for _ in texts]
         known = np.zeros(len(texts), bool)
         for block in self._blocks(texts, hypotheses(name, self.config.search)):
-            found = block.reading.found(name, self.config.search, request.min_labels)
+            found = block.output.search(name, self.config.search, request.min_labels)
             scores[block.places], known[block.places] = found.scores, block.known
             given = withhold(self._chosen(found, request), block.known, request)
             for place, labels in zip(block.places, given, strict=True):
@@ -90,13 +98,19 @@ class NeuralTagger:
         """Count the texts of which the network does not read the end."""
         return count_longer(self.words.encode(texts), self.config.encoder.max_words)
 
-    def _rule(self, search: str, request: Request) -> Rule | None:
-        """Return the rule that decides; the searches for one sequence leave it nothing to decide."""
-        if search == "marginal":
+    def _search(self, request: Request) -> str:
+        """Return the search to use; without a decoder each label's score is its marginal."""
+        return (request.search or self.config.search.name) if self.decodes else "marginal"
+
+    def _rule(self, request: Request) -> Rule | None:
+        """Return the rule that decides; a search that gives a set by itself leaves it nothing to decide."""
+        if self.rule_decides(request):
             return deciding_rule(self.rule, request, len(self.labels))
         for name, value in (("threshold", request.threshold), ("top_k", request.top_k)):
             if value is not None:
-                raise InputError(f"{name} is {value}, but search is '{search}'; it must be 'marginal' then")
+                raise InputError(
+                    f"{name} is {value}, but search is '{self._search(request)}'; it must be 'marginal' then"
+                )
         return None
 
     def _blocks(self, texts: Sequence[str], held: int) -> Iterator[_Block]:
@@ -116,10 +130,10 @@ class NeuralTagger:
         for index in _by_length(encoded, most):
             read = collate(encoded, index)
             prior = None if margins is None else torch.from_numpy(margins[index]).to(device)
-            reading = self.network(read.ids.to(device), read.lengths.to(device), prior)
-            yield _Block(index, reading, known[index])
+            output = self.network(read.ids.to(device), read.lengths.to(device), prior)
+            yield _Block(index, output, known[index])
 
-    def _chosen(self, found: Found, request: Request) -> list[npt.NDArray[np.intp]]:
+    def _chosen(self, found: SearchResult, request: Request) -> list[npt.NDArray[np.intp]]:
         if found.sequences is None:
             return decide(found.scores, self.rule, request)
         return [row[: request.max_labels] for row in found.sequences]
@@ -139,19 +153,19 @@ class NeuralTagger:
         sequences = [torch.from_numpy(chosen[i].astype(np.int64)) for i in block.places]
         pad = Symbols(len(self.labels)).pad
         padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad)
-        shares = block.reading.shares(padded.to(self.network.device)).cpu().numpy()  # (B, S, T)
+        shares = block.output.attributions(padded.to(self.network.device)).cpu().numpy()  # (B, S, T)
         for row, place in enumerate(block.places):
             spans = self.words.encode_with_spans(texts[place]).spans
             for label, step in zip(chosen[place], shares[row], strict=False):
                 weights = np.zeros(len(spans))
                 weights[: len(step)] = step[: len(spans)]
-                prior = None if self.prior is None else self.prior.shares(texts[place], int(label))
+                prior = None if self.prior is None else self.prior.attributions(texts[place], int(label))
                 if prior is not None and prior.any():
                     weights = (weights + prior) / 2
                 evidence[place].append(heaviest_words(texts[place], spans, weights, most))
 
-    def parts(self) -> Parts:
-        """Take the model apart for saving."""
+    def state(self) -> ModelState:
+        """Return what is saved of it."""
         tensors: dict[str, npt.NDArray[Any]] = {
             _NETWORK + name: value.numpy(force=True) for name, value in self.network.state_dict().items()
         }
@@ -162,25 +176,25 @@ class NeuralTagger:
             )
             tensors["prior/terms"], tensors["prior/idf"] = self.prior.features.terms, self.prior.features.idf
         facts = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
-        return Parts(self.config, self.words, self.labels, tensors, facts)
+        return ModelState(self.config, self.words, self.labels, tensors, facts)
 
     @classmethod
-    def restore(cls, parts: Parts) -> NeuralTagger:
-        """Put a model together again."""
-        most = parts.facts["max_labels"]
-        network = build_network(parts.config, len(parts.words), len(parts.labels), most)
+    def from_state(cls, state: ModelState) -> NeuralTagger:
+        """Restore from a saved state."""
+        most = state.fitted["max_labels"]
+        network = build_network(state.config, len(state.words), len(state.labels), most)
         weights = {
             name.removeprefix(_NETWORK): torch.from_numpy(value)
-            for name, value in parts.tensors.items()
+            for name, value in state.tensors.items()
             if name.startswith(_NETWORK)
         }
         try:
             network.load_state_dict(weights)
         except RuntimeError as error:  # names or shapes
             raise ValueError(f"the weights are not those of the settings: {error}") from error
-        prior = _restored_prior(parts) if has_prior(parts.config) else None
-        rule = Rule.from_dict(parts.facts["rule"])
-        return cls(parts.config, parts.words, parts.labels, network, prior, rule)
+        prior = _restored_prior(state) if has_prior(state.config) else None
+        rule = Rule.from_dict(state.fitted["rule"])
+        return cls(state.config, state.words, state.labels, network, prior, rule)
 
 
 def count_longer(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> int:
@@ -216,9 +230,9 @@ def _by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Iterator[
             start = end
 
 
-def _restored_prior(parts: Parts) -> PriorModel:
-    settings, tensors = parts.config.features, parts.tensors
+def _restored_prior(state: ModelState) -> PriorModel:
+    settings, tensors = state.config.features, state.tensors
     features = TfidfFeatures(
-        parts.words, settings.ngrams, settings.sublinear, tensors["prior/terms"], tensors["prior/idf"]
+        state.words, settings.ngrams, settings.sublinear, tensors["prior/terms"], tensors["prior/idf"]
     )
     return PriorModel(features, LinearScorer(tensors["prior/weights"], tensors["prior/bias"]))

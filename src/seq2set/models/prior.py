@@ -66,7 +66,7 @@ class PriorModel:
         features = self.features.transform(texts)
         return PriorReading(self.scorer.margins(features), self.features.has_words(features))
 
-    def shares(self, text: str, label: int) -> npt.NDArray[np.float64]:
+    def attributions(self, text: str, label: int) -> npt.NDArray[np.float64]:
         """Return each word's share (T,) of what speaks for a label; none for one without a classifier."""
         terms, classifiers = self.scorer.weights.shape
         weights = self.scorer.weights[:, label] if label < classifiers else np.zeros(terms, np.float32)

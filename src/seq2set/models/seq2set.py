@@ -21,7 +21,7 @@ from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.models.cnn import ConvolutionalNetwork
 from seq2set.models.cnn_rnn import ConvolutionalRecurrentNetwork
-from seq2set.models.network_output import DecoderReading, DecoderSizes, Network, new_decoder
+from seq2set.models.network_output import DecoderOutput, DecoderSizes, Network, new_decoder
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.searches import greedy
@@ -31,7 +31,7 @@ from seq2set.nn.prior import LinearPrior
 
 
 @dataclass(frozen=True)
-class Policies(DecoderReading):
+class Policies(DecoderOutput):
     """Both decoders, bound to a batch of documents; `final` is D2."""
 
     sequence: DecoderPolicy | None = None
@@ -76,10 +76,10 @@ class SetNetwork(Network):
         if self.sequence_decoder is None:
             return Policies(self.set_decoder.given(start, [words], bias), self.max_labels)
         sequence = self.sequence_decoder.given(start, [words], bias)
-        final = self.set_decoder.given(start, [words, self._heard(sequence)], bias)
+        final = self.set_decoder.given(start, [words, self._free_run(sequence)], bias)
         return Policies(final, self.max_labels, sequence)
 
-    def _heard(self, sequence: DecoderPolicy) -> Source:
+    def _free_run(self, sequence: DecoderPolicy) -> Source:
         """Let D1 run free and keep its states, for D2 to attend to."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.train_sequence_decoder):
             return greedy(sequence, max_steps=self.max_labels, keep_states=True).source

@@ -25,19 +25,23 @@ Tensors = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Parts:
-    """A model taken apart into what can be written to files and read back without running code."""
+class ModelState:
+    """What is saved of a model: plain values that are written to files and read back without running code."""
 
     config: Config
     words: Words
     labels: Labels
     tensors: Tensors
-    facts: Mapping[str, Any]
-    """Numbers that training found, such as the tuned rule; plain JSON."""
+    fitted: Mapping[str, Any]
+    """Values that training found, such as the tuned rule; plain JSON."""
 
 
 class Tagger(Protocol):
     """A trained model: texts in, scored labels out."""
+
+    @property
+    def config(self) -> Config:
+        """The settings that it was trained with."""
 
     @property
     def labels(self) -> Labels:
@@ -47,15 +51,22 @@ class Tagger(Protocol):
     def rule(self) -> Rule:
         """The rule by which its scores become a set of labels, unless a request says otherwise."""
 
+    @property
+    def decodes(self) -> bool:
+        """Whether it has a decoder, so that a request's search makes a difference."""
+
+    def rule_decides(self, request: Request) -> bool:
+        """Say whether a rule chooses the labels of such a request, or a search by itself."""
+
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Score and choose labels for each text."""
 
-    def parts(self) -> Parts:
-        """Take the model apart for saving."""
+    def state(self) -> ModelState:
+        """Return what is saved of it."""
 
     @classmethod
-    def restore(cls, parts: Parts) -> Tagger:
-        """Put a model together again."""
+    def from_state(cls, state: ModelState) -> Tagger:
+        """Restore a model from a saved state."""
 
 
 class Examples:

@@ -44,9 +44,7 @@ class Answerer:
 
     def __init__(self, tagger: Tagger):
         self.tagger = tagger
-        self.decodes = tagger.infer([""], Request(search="greedy")).rule is None
-        """Whether the model can be searched, so that `search` makes a difference."""
-        self._own_rule = tagger.infer([""], Request()).rule is not None
+        tagger.infer([""], Request())
 
     def __call__(self, texts: Sequence[str], ask: Ask) -> list[Answer]:
         """Answer each text."""
@@ -64,16 +62,10 @@ class Answerer:
             for labels, best, note in zip(given, wide.suggestions(names), wide.notes(), strict=True)
         ]
 
-    def by_rule(self, search: str | None) -> bool:
-        """Say whether the decision rule chooses the labels, or a search by itself."""
-        if search is None:
-            return self._own_rule
-        return search == "marginal" or not self.decodes
-
     def _given(self, texts: Sequence[str], request: Request, wide: Inference) -> list[tuple[Suggestion, ...]]:
         """Return the labels that are given; what the wide pass cannot tell is asked of the model again."""
         names = self.tagger.labels.names
-        if not self.by_rule(request.search):
+        if not self.tagger.rule_decides(request):
             return self.tagger.infer(texts, request).suggestions(names)
         chosen = withhold(decide(wide.scores, self.tagger.rule, request), wide.known, request)
         given = Inference(wide.scores, chosen).suggestions(names)

@@ -47,7 +47,7 @@ def open_served(path: Path) -> ServedModel:
     """Open a run or a model folder, checked against its manifest."""
     folder = model_folder(path)
     predictor = Predictor.open(folder)
-    kind = predictor.tagger.parts().config.model
+    kind = predictor.tagger.config.model
     card = (folder / CARD).read_text(encoding="utf-8")
     return ServedModel(predictor, kind, card, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
 

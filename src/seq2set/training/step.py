@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from seq2set.config import Config
 from seq2set.config.catalog import REWARDS, find_model
 from seq2set.core.errors import ConfigError
-from seq2set.models.network_output import Network, Reading, ordered_likelihood
+from seq2set.models.network_output import Network, NetworkOutput, ordered_likelihood
 from seq2set.models.seq2set import Policies
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.rollout import Rollout
@@ -102,7 +102,7 @@ class Step(nn.Module):
         so_far: RunningF1 | None = None,
     ) -> Losses:
         """Return the loss of a batch; `so_far` is how the run did before it."""
-        policies: Reading = self.network(batch.ids, batch.lengths, batch.margins)
+        policies: NetworkOutput = self.network(batch.ids, batch.lengths, batch.margins)
         if phase == "likelihood":
             return Losses(policies.likelihood(batch.sequences, batch.gold))
         assert isinstance(policies, Policies), "only the set models have other phases"

@@ -240,7 +240,7 @@ def _store(
     seen: SeenTexts,
     judged: Scored,
 ) -> None:
-    renewed = documents.own and _rule_decides(predictor.tagger)
+    renewed = documents.own and predictor.tagger.rule_decides(Request())
     record = {
         "metric": metric,
         "data": documents.data,
@@ -255,9 +255,9 @@ def _store(
         about["validation"] = tuned.after
         per_label = judged.counts(tuned.rule).per_label(judged.names)
         about["per_label"] = [label._asdict() for label in per_label]
-    parts = predictor.tagger.parts()
-    facts = dict(parts.facts) | {"rule": tuned.rule.to_dict()}
-    card = model_card(parts.config, about, facts)
+    state = predictor.tagger.state()
+    facts = dict(state.fitted) | {"rule": tuned.rule.to_dict()}
+    card = model_card(state.config, about, facts)
     renew_model(model, facts=facts, about=about, card=card, seen=seen.and_tuned(documents.digests))
 
 
@@ -270,12 +270,8 @@ def _tell(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
             f"{found.rare} of {len(tagger.labels)} labels stand in fewer than {LEAST} of the documents: they "
             "take the threshold that is best for all labels together"
         )
-    if not _rule_decides(tagger):
+    if not tagger.rule_decides(Request()):
         progress.note(
-            f"the model searches by '{tagger.parts().config.search.name}', which needs no rule; "
+            f"the model searches by '{tagger.config.search.name}', which needs no rule; "
             "pass --search marginal to evaluate and predict by this one"
         )
-
-
-def _rule_decides(tagger: Tagger) -> bool:
-    return tagger.infer([""], Request()).rule is not None

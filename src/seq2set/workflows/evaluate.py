@@ -47,7 +47,7 @@ def evaluate(
         (progress or Silent()).note(remark)
     result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
     return Report(
-        predictor.tagger.parts().config.model,
+        predictor.tagger.config.model,
         measured.corpus,
         measured.split,
         result,
@@ -68,7 +68,7 @@ def _cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
 
     cut = sum(count([document.text for document in batch]) for batch in part.iter_batches(1024))
     if cut:
-        yield cut_sentence(cut, len(part), tagger.parts().config.encoder.max_words)
+        yield cut_sentence(cut, len(part), tagger.config.encoder.max_words)
 
 
 class Shown(NamedTuple):

@@ -36,7 +36,7 @@ class TrainedOn(NamedTuple):
 
 def trained_on(model: Path, predictor: Predictor) -> TrainedOn:
     """Say what a model was trained on; earlier versions, and models outside of a run, know its name only."""
-    data = predictor.tagger.parts().config.data
+    data = predictor.tagger.config.data
     fingerprint = str(predictor.about.get("corpus", {}).get("fingerprint", ""))
     begun = _record_of(model)
     if begun is None or begun.fingerprint != fingerprint:

@@ -59,7 +59,7 @@ def train(
     seconds = time.perf_counter() - began
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
     about = training_facts(tagger, origin, learn, tune, seconds, run.records(), progress)
-    card = model_card(config, about, tagger.parts().facts)
+    card = model_card(config, about, tagger.state().fitted)
     seen = SeenTexts.of(learn.texts, tune.texts)
     save_model(tagger, run.model, card=card, about=about, seen=seen)
     return run
@@ -140,7 +140,7 @@ def training_facts(
     progress: Progress,
 ) -> dict[str, Any]:
     """Measure a trained model on what it was tuned on, and gather what its folder says of its training."""
-    result, config = evaluate_tagger(tagger, tune, progress=progress), tagger.parts().config
+    result, config = evaluate_tagger(tagger, tune, progress=progress), tagger.config
     return {
         "corpus": origin._asdict()
         | {

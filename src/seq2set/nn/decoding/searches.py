@@ -116,7 +116,7 @@ def marginals(policy: Policy[S], samples: int, *, seed: int = 1, max_steps: int 
 Reals = npt.NDArray[np.float32]
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search found for a batch of texts."""
 
     scores: Reals
@@ -131,41 +131,43 @@ def hypotheses(name: str, settings: SearchSettings) -> int:
     return row.wider * getattr(settings, row.setting) if row.setting else 1
 
 
-def search(name: str, policy: DecoderPolicy, settings: SearchSettings, most: int | None = None) -> Found:
+def run_search(
+    name: str, policy: DecoderPolicy, settings: SearchSettings, most: int | None = None
+) -> SearchResult:
     """Search the label sets of a batch of texts, sets of up to `most` labels."""
-    found: Found = load_named(find_named("search", name, SEARCHES).find)(policy, settings, most)
+    found: SearchResult = load_named(find_named("search", name, SEARCHES).find)(policy, settings, most)
     return found
 
 
-def find_marginals(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> Found:
+def find_marginals(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
     """Score labels by their marginals; a rule is to decide."""
     sharp = policy.tempered(settings.temperature)
-    return Found(marginals(sharp, settings.samples, max_steps=most).cpu().numpy(), None)
+    return SearchResult(marginals(sharp, settings.samples, max_steps=most).cpu().numpy(), None)
 
 
-def find_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> Found:
+def find_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
     """Find the likeliest of several sequences."""
     return _best(beam_search(policy, width=settings.width, max_steps=most), policy.labels)
 
 
-def find_set_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> Found:
+def find_set_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
     """Find the likeliest of several sets."""
     return _best(set_beam_search(policy, width=settings.width, max_steps=most), policy.labels)
 
 
-def find_greedy(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> Found:  # noqa: ARG001
+def find_greedy(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:  # noqa: ARG001
     """Emit the likeliest label at each step."""
     rollout = greedy(policy, max_steps=most)
     steps = rollout.steps[:, : rollout.labels.shape[1]].exp()  # (B, S) without `eos`
     scores = torch.zeros(len(steps), policy.labels + 3, device=steps.device)
     scores = scores.scatter(1, rollout.labels, steps)[:, : policy.labels]
-    return Found(scores.cpu().numpy(), _sequences(rollout.labels, rollout.lengths))
+    return SearchResult(scores.cpu().numpy(), _sequences(rollout.labels, rollout.lengths))
 
 
-def _best(found: Hypotheses, labels: int) -> Found:
+def _best(found: Hypotheses, labels: int) -> SearchResult:
     weights = torch.softmax(found.set_log_prob, -1)  # (B, K)
     scores = (found.masks(labels) * weights[..., None]).sum(1)  # (B, L)
-    return Found(scores.clamp(0, 1).cpu().numpy(), _sequences(found.labels[:, 0], found.lengths[:, 0]))
+    return SearchResult(scores.clamp(0, 1).cpu().numpy(), _sequences(found.labels[:, 0], found.lengths[:, 0]))
 
 
 def _sequences(labels: Tensor, lengths: Tensor) -> list[npt.NDArray[np.intp]]:
@@ -176,7 +178,7 @@ def _sequences(labels: Tensor, lengths: Tensor) -> list[npt.NDArray[np.intp]]:
 _OPEN = -1
 
 
-def filled(policy: DecoderPolicy, found: Found, least: int) -> Found:
+def filled(policy: DecoderPolicy, found: SearchResult, least: int) -> SearchResult:
     """Add to sequences of fewer than `least` labels those that the decoder likes best after them.
 
     An added label scores the probability of its step, unless the search gave it more.
@@ -199,7 +201,7 @@ def filled(policy: DecoderPolicy, found: Found, least: int) -> Found:
         new = slice(len(sequences[text]), max(least, len(sequences[text])))
         np.maximum.at(scores[text], labels[new], chances[new])
         sequences[text] = labels[: new.stop].astype(np.intp)
-    return Found(scores, sequences)
+    return SearchResult(scores, sequences)
 
 
 def _path(sequences: list[npt.NDArray[np.intp]], least: int, symbols: Symbols) -> Tensor:

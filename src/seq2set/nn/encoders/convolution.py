@@ -99,7 +99,7 @@ class Windows:
     """(B,)"""
     pooled: Pooled
 
-    def shares(self, slopes: Tensor) -> Tensor:
+    def attributions(self, slopes: Tensor) -> Tensor:
         """Return each word's share (B, S, T) of what speaks for scores with slopes (B, S, F) in the features.
 
         A word that speaks against a label has none, unless all do: then the softmax of what they add ranks

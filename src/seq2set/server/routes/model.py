@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 
 import seq2set
 from seq2set.config.catalog import SEARCHES
+from seq2set.models import predictions
 from seq2set.server.schemas import LabelsAnswer, LimitsAnswer, ModelAnswer, RuleAnswer, refusals
 from seq2set.server.service import Service, known_figures, matching, service_of
 
@@ -44,8 +45,8 @@ def described(service: Service) -> ModelAnswer:
         about={name: value for name, value in about.items() if name != "per_label"},
         manifest=service.model.manifest,
         rule=RuleAnswer(**rule.to_dict(), in_words=rule.in_words()),
-        rule_decides=service.answerer.by_rule(None),
-        searches=list(SEARCHES) if service.answerer.decodes else [],
+        rule_decides=tagger.rule_decides(predictions.Request()),
+        searches=list(SEARCHES) if tagger.decodes else [],
         labels=len(tagger.labels),
         per_label=service.rows if known_figures(about) else None,
         feedback=service.store is not None,

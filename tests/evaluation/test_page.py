@@ -5,10 +5,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from jinja2 import UndefinedError
 
+from seq2set.config.catalog import METRICS
 from seq2set.config.run_folder import RunFolder
 from seq2set.evaluation.measure import Report
-from seq2set.evaluation.plots import threshold_curve
+from seq2set.evaluation.page import render_page
+from seq2set.evaluation.plots import draw_thresholds
 from seq2set.evaluation.report import report_page
 from seq2set.labels.metrics import LabelMetrics
 from seq2set.labels.rules import global_rule
@@ -114,10 +117,41 @@ def test_the_pages_own_background_shows_behind_the_plots(report: Report) -> None
 
 @pytest.mark.parametrize(("threshold", "side"), [(0.9, "end"), (0.1, "start")])
 def test_the_thresholds_words_stay_inside_the_picture(report: Report, threshold: float, side: str) -> None:
-    curve = threshold_curve(replace(report.result, rule=global_rule(threshold)))
+    curve = draw_thresholds(replace(report.result, rule=global_rule(threshold)))
     words = next(line for line in curve.splitlines() if f"threshold {threshold:.2f}" in line)
     assert ("text-anchor: end" in words) == (side == "end")
 
 
 def _places(text: str, part: str) -> list[int]:
     return [place for place in range(len(text)) if text.startswith(part, place)]
+
+
+def test_a_page_may_extend_the_base_with_a_style_and_values_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toy_pages" / "templates").mkdir(parents=True)
+    (tmp_path / "toy_pages" / "__init__.py").touch()
+    (tmp_path / "toy_pages" / "templates" / "toy.html.j2").write_text(
+        '{% extends "base.html.j2" %}{% block style %}nav { top: 0 }{% endblock %}'
+        "{% block body %}<p>{{ text|loud }}</p>{% endblock %}"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    page = render_page(
+        "toy.html.j2", package="toy_pages", filters={"loud": str.upper}, title="A & B", text="<b>"
+    )
+    assert page.count("<title>A &amp; B</title>") == page.count("<h1>A &amp; B</h1>") == 1
+    assert page.index("box-sizing: border-box") < page.index("nav { top: 0 }") < page.index("</style>")
+    assert "<p>&lt;B&gt;</p>" in page
+
+
+def test_a_value_that_is_missing_is_an_error_not_a_gap() -> None:
+    with pytest.raises(UndefinedError, match="'title' is undefined"):
+        render_page("base.html.j2", text="no title")
+
+
+def test_tiles_are_the_metrics_that_the_catalog_shows(report: Report) -> None:
+    page = report_page(report)
+    shown = [row for row in METRICS.values() if row.shown]
+    assert page.count('<div class="tile">') == len(shown)
+    places = [page.index(f"<span>{row.title}</span><small>{row.summary}</small>") for row in shown]
+    assert places == sorted(places)

@@ -304,3 +304,8 @@ def is_better(value: float, than: float, metric: str) -> bool:
 def tunable_metrics() -> dict[str, Metric]:
     """Return the metrics that thresholds and settings can be tuned for."""
     return {name: row for name, row in METRICS.items() if row.tunable}
+
+
+def shown_metrics() -> dict[str, Metric]:
+    """Return the metrics that terminal, report, model card and page show."""
+    return {name: row for name, row in METRICS.items() if row.shown}

@@ -1,4 +1,4 @@
-"""The plots of a report, each as SVG text that stands inside the page.
+"""The plots of a report, each as SVG text for the page.
 
 Lines differ in dash and bars in place, not in colour alone.
 """
@@ -6,7 +6,7 @@ Lines differ in dash and bars in place, not in colour alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -17,8 +17,32 @@ from seq2set.evaluation.measure import Evaluation
 CURVES = ((BLUE, "--"), (ORANGE, "-"))
 
 
-def threshold_curve(result: Evaluation) -> str:
-    """Precision, recall and F1 over the threshold, with the model's own marked where it has one."""
+class ReportPlot(NamedTuple):
+    """A plot with the sentence below it."""
+
+    svg: str
+    caption: str
+
+
+def draw_plots(result: Evaluation, history: list[dict[str, Any]]) -> list[ReportPlot]:
+    """Draw the plots of a report in their order."""
+    plots = [
+        ReportPlot(
+            draw_thresholds(result),
+            "A lower threshold gives more labels: more of the true ones, and more wrong ones.",
+        ),
+        ReportPlot(
+            draw_cardinality(result), "Labels per document: how many they have, and how many the model gives."
+        ),
+        ReportPlot(draw_frequencies(result), "Each point is a label: rare ones are harder."),
+    ]
+    if curve := draw_training(history):
+        plots.append(ReportPlot(curve, "Validation during training; the best weights were kept."))
+    return plots
+
+
+def draw_thresholds(result: Evaluation) -> str:
+    """Draw precision, recall and F1 over the threshold, with the model's own marked where it has one."""
 
     def draw(axes: Axes) -> None:
         x = [point.threshold for point in result.curve]
@@ -36,8 +60,8 @@ def threshold_curve(result: Evaluation) -> str:
     return _svg(draw)
 
 
-def frequency_scatter(result: Evaluation) -> str:
-    """Each label's F1 against how often it stands in the split."""
+def draw_frequencies(result: Evaluation) -> str:
+    """Draw each label's F1 against its number of documents in the split."""
 
     def draw(axes: Axes) -> None:
         shown = [label for label in result.per_label if label.support]
@@ -52,8 +76,8 @@ def frequency_scatter(result: Evaluation) -> str:
     return _svg(draw)
 
 
-def cardinality_bars(result: Evaluation) -> str:
-    """How many labels documents have, and how many the model gives them."""
+def draw_cardinality(result: Evaluation) -> str:
+    """Draw how many labels documents have, and how many the model gives them."""
 
     def draw(axes: Axes) -> None:
         most = max([*result.actual_cardinality, *result.predicted_cardinality, 1])
@@ -62,15 +86,15 @@ def cardinality_bars(result: Evaluation) -> str:
         predicted = [result.predicted_cardinality.get(n, 0) for n in places]
         axes.bar([n - 0.2 for n in places], actual, 0.4, color=BLUE, label="true")
         axes.bar([n + 0.2 for n in places], predicted, 0.4, color=ORANGE, hatch="//", label="predicted")
-        axes.set(xlabel="labels a document", ylabel="documents")
+        axes.set(xlabel="labels per document", ylabel="documents")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(frameon=False)
 
     return _svg(draw)
 
 
-def training_curve(history: list[dict[str, Any]]) -> str | None:
-    """Draw validation micro-F1 over the updates, a line a phase; nothing for a model without updates."""
+def draw_training(history: list[dict[str, Any]]) -> str | None:
+    """Draw validation micro-F1 over the updates, one line per phase; nothing for a model without updates."""
     looks = [record for record in history if "update" in record]
     if not looks:
         return None

@@ -83,12 +83,12 @@ def _figure(figure: Plot) -> str:
 
 def _style() -> str:
     """Return the style of the evaluation page, so that all pages look alike."""
-    page = _file("seq2set.evaluation")
-    return page[page.index("<style>") : page.index("</style>") + len("</style>")]
+    page = _file("seq2set.evaluation", "templates/base.html.j2")
+    return page[page.index("<style>") : page.index("{% block style")] + "</style>"
 
 
-def _file(package: str) -> str:
-    return resources.files(package).joinpath("page.html").read_text(encoding="utf-8")
+def _file(package: str, name: str = "page.html") -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 TITLE = "The paper's experiments"

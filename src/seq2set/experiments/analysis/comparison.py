@@ -179,8 +179,8 @@ class Comparison:
     @property
     def ruled(self) -> list[bool]:
         """Say above which rows a line is drawn: where the baselines end, as in the paper."""
-        baselines = [one.model in baselines() for one in self.summaries]
-        return [place > 0 and baselines[place - 1] and not one for place, one in enumerate(baselines)]
+        others = [one.model in baselines() for one in self.summaries]
+        return [place > 0 and others[place - 1] and not one for place, one in enumerate(others)]
 
 
 def compare_rows(results: Sequence[CellResult], *, labels: Collection[str] | None = None) -> Comparison:

@@ -103,9 +103,9 @@ def lead_of(step: Step, lead: Lead) -> Spread:
 def _leads(summaries: dict[str, Summary]) -> list[tuple[str, str]]:
     """Pair each of the paper's models with the paper's rivals and with the best baseline of all."""
     ours = [row for row, one in summaries.items() if one.model not in baselines()]
-    baselines = [one for one in summaries.values() if one.model in baselines()]
-    best = best_on_validation(baselines)
-    rivals = [one.row for one in baselines if one.row in PAPER_RIVALS or one is best]
+    others = [one for one in summaries.values() if one.model in baselines()]
+    best = best_on_validation(others)
+    rivals = [one.row for one in others if one.row in PAPER_RIVALS or one is best]
     return [(one, other) for other in rivals for one in ours]
 
 

@@ -69,7 +69,7 @@ simulate: setup ## how often equal methods are called different, by simulation
 	$(BIN)/python tools/simulate_statistics.py --replicates 800
 
 bench: setup ## measure speed as ratios
-	@for name in decode encoder features metrics reward rl-step search serve; do $(BIN)/seq2set bench $$name; done
+	@for name in $$($(BIN)/python -c "from seq2set.benchmarks import RATIOS; print(*RATIOS)"); do $(BIN)/seq2set bench $$name; done
 
 clean: ## remove the virtual environment, caches and the demo
 	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.benchmarks import soak as serve_soak
-from seq2set.benchmarks.serve import Client, ServerProcess, server_process
-from seq2set.benchmarks.soak import ACTS, ANSWERS, Soak, Told, send_too_much
+from seq2set.benchmarks.serve import Client, ServerProcess, start_server
+from seq2set.benchmarks.soak import ACTIONS, EXPECTED, ActionResult, Soak, run_soak, send_too_much
 from seq2set.cli.app import main
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import WorkError
@@ -21,11 +20,11 @@ CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 
 
 def test_a_short_soak_loses_nothing_and_is_answered_as_it_should(br_run: RunFolder) -> None:
-    soak = serve_soak.run(150, model=br_run.path, clients=8, seed=4)
+    soak = run_soak(150, model=br_run.path, clients=8, seed=4)
     assert soak.wrong == Counter()
-    assert set(soak.acts) == {act.__name__ for act in ACTS}
-    assert soak.acts.total() == 150
-    assert len(soak.acknowledged) == soak.acts["give_feedback"] > 0
+    assert set(soak.actions) == {action.__name__ for action in ACTIONS}
+    assert soak.actions.total() == 150
+    assert len(soak.acknowledged) == soak.actions["give_feedback"] > 0
     assert soak.lost == 0
     assert not [status for status in soak.statuses if status >= 500]
     assert len(soak.memory) == 3
@@ -33,11 +32,11 @@ def test_a_short_soak_loses_nothing_and_is_answered_as_it_should(br_run: RunFold
 
 
 def test_too_much_is_too_much_of_the_shortest_text_too(br_run: RunFolder) -> None:
-    async def sent(server: ServerProcess) -> Told:
+    async def sent(server: ServerProcess) -> ActionResult:
         async with Client(server) as client:
             return await send_too_much(client, "a")
 
-    with server_process(br_run.path, "--max-body-bytes", "1000000", "--body-seconds", "20") as server:
+    with start_server(br_run.path, "--max-body-bytes", "1000000", "--body-seconds", "20") as server:
         assert asyncio.run(sent(server)).status == 413
 
 
@@ -57,7 +56,7 @@ def test_a_server_keeps_little_code_for_shapes_unless_told(
 
 
 def test_everything_that_waits_for_an_answer_has_one_that_is_expected() -> None:
-    assert {act.__name__ for act in ACTS.keys() - ANSWERS.keys()} == {
+    assert {action.__name__ for action in ACTIONS.keys() - EXPECTED.keys()} == {
         "hang_up_after_sending",
         "hang_up_while_sending",
         "hang_up_while_reading",
@@ -84,7 +83,7 @@ def test_the_command_tells_how_the_soak_went(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lost: int, code: int, end: str
 ) -> None:
     soak = Soak(3, memory=[2**20, 2**20], lost=lost, statuses=Counter({200: 3}))
-    monkeypatch.setattr(serve_soak, "run", lambda: soak)
+    monkeypatch.setattr("seq2set.benchmarks.soak.run_soak", lambda: soak)
     for option in ([], ["--json"]):
         monkeypatch.setattr(sys, "argv", ["seq2set", "bench", "soak", *option])
         with pytest.raises(SystemExit) as stop:
@@ -99,6 +98,6 @@ def test_the_command_tells_how_the_soak_went(
 
 
 def test_a_server_that_does_not_start_is_said(tmp_path: Path) -> None:
-    with pytest.raises(WorkError, match="the server did not start; what it said stands above"):
-        with server_process(tmp_path):
+    with pytest.raises(WorkError, match="the server did not start; see its messages above"):
+        with start_server(tmp_path):
             pass

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from seq2set.benchmarks.inputs import AAPD, Shape, made_documents
-from seq2set.benchmarks.ratio import Ratio, Timed, best_apart, seconds
+from seq2set.benchmarks.inputs import AAPD, DocumentShape, make_documents
+from seq2set.benchmarks.ratio import Ratio, TimedResult, call_apart, time_call
 from seq2set.core.errors import WorkError
 from seq2set.nn.encoders.bilstm import Encoder
 from seq2set.text.batching import length_buckets
@@ -36,7 +36,7 @@ LIMIT = 8
 TOLERANCE = 1e-5
 """How far outputs and gradients of the two sides may lie apart."""
 
-Reader = Callable[[Encoder, TrainingBatch], "Outputs"]
+EncodeFunction = Callable[[Encoder, TrainingBatch], "Outputs"]
 
 
 class Outputs(NamedTuple):
@@ -46,14 +46,14 @@ class Outputs(NamedTuple):
     final: Tensor  # (n, B, 2H)
 
 
-class Trained(NamedTuple):
+class StepResult(NamedTuple):
     """What a training step gave."""
 
     outputs: Outputs
     gradients: tuple[Tensor, ...]
 
 
-class Apart(NamedTuple):
+class Difference(NamedTuple):
     """How far the two sides lie apart."""
 
     outputs: float
@@ -62,16 +62,16 @@ class Apart(NamedTuple):
     """The largest difference, as a share of the largest gradient of the same weights"""
 
 
-class Work(NamedTuple):
+class EncoderCase(NamedTuple):
     """What both sides train, and on how many documents."""
 
     documents: int
-    shape: Shape
+    shape: DocumentShape
     embedding: int
     hidden: int
     layers: int
 
-    def encoder(self) -> Encoder:
+    def build_encoder(self) -> Encoder:
         """Return the same weights each time."""
         torch.manual_seed(1)
         return Encoder(self.shape.vocabulary + 2, self.embedding, self.hidden, self.layers)
@@ -82,10 +82,10 @@ class Work(NamedTuple):
         return {"documents": sizes.pop("documents"), **sizes.pop("shape").to_dict(), **sizes}
 
 
-def run(
+def measure_encoder(
     documents: int = 64,
     *,
-    shape: Shape = AAPD,
+    shape: DocumentShape = AAPD,
     embedding: int = 256,
     hidden: int = 256,
     layers: int = 2,
@@ -93,33 +93,35 @@ def run(
     rounds: int = 2,
 ) -> Ratio:
     """Train on one batch of `documents` both ways, then our way on `batches` batches of other lengths."""
-    work = Work(documents, shape, embedding, hidden, layers)
-    ours, theirs = best_apart(
-        partial(timed_step, work, read_by_us), partial(timed_step, work, read_packed), rounds
+    work = EncoderCase(documents, shape, embedding, hidden, layers)
+    ours, theirs = call_apart(
+        partial(time_step, work, encode_by_us), partial(time_step, work, encode_packed), rounds
     )
-    apart = compared(ours.result, theirs.result)
-    new = _new_shapes(work.encoder(), made_documents(documents * batches, shape, seed=2), documents)
-    checks = {"limit": LIMIT, "largest_difference": apart._asdict(), "new_shapes": new}
+    difference = compare_sides(ours.result, theirs.result)
+    new = _time_new_shapes(
+        work.build_encoder(), make_documents(documents * batches, shape, seed=2), documents
+    )
+    checks = {"limit": LIMIT, "largest_difference": difference._asdict(), "new_shapes": new}
     return Ratio("encoder", OPPONENT, ours.seconds, theirs.seconds, work.to_dict(), checks)
 
 
-def timed_step(work: Work, read: Reader) -> Timed[Trained]:
+def time_step(work: EncoderCase, read: EncodeFunction) -> TimedResult[StepResult]:
     """Time one training step of a side."""
-    encoder = work.encoder()
-    batch = made_documents(work.documents, work.shape).batch(np.arange(work.documents))
+    encoder = work.build_encoder()
+    batch = make_documents(work.documents, work.shape).batch(np.arange(work.documents))
     began = time.perf_counter()
-    found = trained(encoder, batch, read)
-    return Timed(time.perf_counter() - began, found)
+    found = train_step(encoder, batch, read)
+    return TimedResult(time.perf_counter() - began, found)
 
 
-def read_by_us(encoder: Encoder, batch: TrainingBatch) -> Outputs:
+def encode_by_us(encoder: Encoder, batch: TrainingBatch) -> Outputs:
     """Encode by the route that our encoder takes on a CPU."""
     encoded = encoder(batch.ids, batch.lengths)
     return Outputs(encoded.states, encoded.final)
 
 
-def read_packed(encoder: Encoder, batch: TrainingBatch) -> Outputs:
-    """Encode as the library's documentation tells."""
+def encode_packed(encoder: Encoder, batch: TrainingBatch) -> Outputs:
+    """Encode as the library's documentation recommends."""
     vectors = encoder.embedding(batch.ids)
     packed = pack_padded_sequence(vectors, batch.lengths, batch_first=True, enforce_sorted=False)
     outputs, (hidden, _) = encoder.bilstm.lstm(packed)
@@ -127,42 +129,42 @@ def read_packed(encoder: Encoder, batch: TrainingBatch) -> Outputs:
     return Outputs(states, torch.cat([hidden[0::2], hidden[1::2]], -1))
 
 
-def trained(encoder: Encoder, batch: TrainingBatch, read: Reader) -> Trained:
+def train_step(encoder: Encoder, batch: TrainingBatch, read: EncodeFunction) -> StepResult:
     """Go forward, and backward from gradients that are the same for both sides."""
     encoder.zero_grad(set_to_none=True)
     outputs = read(encoder, batch)
     torch.autograd.backward(outputs, [torch.cos(part.detach() * 9) for part in outputs])
     gradients = tuple(part.grad for part in encoder.parameters() if part.grad is not None)
-    return Trained(Outputs(*(part.detach() for part in outputs)), gradients)
+    return StepResult(Outputs(*(part.detach() for part in outputs)), gradients)
 
 
-def compared(ours: Trained, theirs: Trained) -> Apart:
+def compare_sides(ours: StepResult, theirs: StepResult) -> Difference:
     """Say how far the sides lie apart, and fail where that is too far."""
     pairs = list(zip(ours.gradients, theirs.gradients, strict=True))
-    apart = Apart(
-        max(_largest(a - b) for a, b in zip(ours.outputs, theirs.outputs, strict=True)),
-        max(_largest(a - b) / _largest(b) for a, b in pairs),
+    difference = Difference(
+        max(_find_largest(a - b) for a, b in zip(ours.outputs, theirs.outputs, strict=True)),
+        max(_find_largest(a - b) / _find_largest(b) for a, b in pairs),
     )
-    if max(apart) > TOLERANCE:
+    if max(difference) > TOLERANCE:
         raise WorkError(
-            f"the encoder's outputs differ from the packed LSTM's by {apart.outputs:.1e} and its gradients "
-            f"by {apart.gradients:.1e}; at most {TOLERANCE:.0e} is allowed"
+            f"the encoder's outputs differ from the packed LSTM's by {difference.outputs:.1e} and its gradients "
+            f"by {difference.gradients:.1e}; at most {TOLERANCE:.0e} is allowed"
         )
-    return apart
+    return difference
 
 
-def _largest(values: Tensor) -> float:
+def _find_largest(values: Tensor) -> float:
     return float(values.abs().max())
 
 
-def _new_shapes(encoder: Encoder, examples: EncodedExamples, size: int) -> dict[str, float]:
+def _time_new_shapes(encoder: Encoder, examples: EncodedExamples, size: int) -> dict[str, float]:
     """Time steps on bucketed batches, all for the first time and then all again."""
     places = length_buckets(examples.lengths, size, seed=1, epoch=0)
     batches = [examples.batch(one) for one in places]
-    first = sum(_step_seconds(encoder, batch) for batch in batches) / len(batches)
-    again = sum(_step_seconds(encoder, batch) for batch in batches) / len(batches)
+    first = sum(_time_batch(encoder, batch) for batch in batches) / len(batches)
+    again = sum(_time_batch(encoder, batch) for batch in batches) / len(batches)
     return {"first_seconds": first, "again_seconds": again, "cost": round(first / again, 3)}
 
 
-def _step_seconds(encoder: Encoder, batch: TrainingBatch) -> float:
-    return seconds(lambda: trained(encoder, batch, read_by_us))
+def _time_batch(encoder: Encoder, batch: TrainingBatch) -> float:
+    return time_call(lambda: train_step(encoder, batch, encode_by_us))

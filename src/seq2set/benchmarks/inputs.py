@@ -1,16 +1,10 @@
-"""Documents for benchmarks of networks: made up, in the shape of AAPD.
-
-Texts for benchmarks: made up, but with the word frequencies and lengths of real ones.
-
-A network at the paper's sizes for AAPD that emits sets of realistic sizes.
+"""What benchmarks run on: documents in the shape of AAPD, texts, networks and a model folder, all generated.
 
 A decoder with random weights hardly ever ends: its samples hold dozens of labels, and what they cost says
-nothing about training. `settle` therefore first trains the whole network by likelihood, with the very step
-that is measured, on other documents of the same make. They are cut to a few words, which makes it quick: the
-first word tells how many labels there are. What the sets are like on the whole documents of the benchmark is
-measured and reported.
-
-A model for benchmarks of the server: the default preset's sizes, random weights, sets of a few labels.
+nothing about training. `Learner.settle` therefore first trains the whole network by likelihood, with the very
+step that is measured, on other documents drawn alike. They are cut to a few words, which makes it quick: the
+first word tells how many labels there are. The sizes of the sets on the whole documents are measured and
+reported.
 """
 
 from __future__ import annotations
@@ -36,11 +30,11 @@ from seq2set.training.examples import EncodedExamples, TrainingBatch
 from seq2set.training.step import Objective, Phase, Step
 
 SET_SIZES = {2: 0.70, 3: 0.22, 4: 0.06, 5: 0.02}
-"""How many labels a document has, and how often: 2.4 on average, and never less than 2, as in AAPD."""
+"""The share of documents with so many labels: 2.4 labels on average, and never fewer than 2, as in AAPD."""
 
 
-class Shape(NamedTuple):
-    """What documents look like."""
+class DocumentShape(NamedTuple):
+    """The lengths, words and labels of documents."""
 
     shortest: int = 60
     longest: int = 265
@@ -48,16 +42,16 @@ class Shape(NamedTuple):
     labels: int = 54
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a benchmark shows it."""
+        """Return the shapes that `bench --json` prints."""
         words = f"{self.shortest}-{self.longest}"
         return {"words": words, "vocabulary": self.vocabulary, "labels": self.labels}
 
 
-AAPD = Shape()
+AAPD = DocumentShape()
 """The shape of the paper's second corpus."""
 
 
-def made_documents(count: int, shape: Shape = AAPD, *, seed: int = 1) -> EncodedExamples:
+def make_documents(count: int, shape: DocumentShape = AAPD, *, seed: int = 1) -> EncodedExamples:
     """Return documents whose words and labels are as frequent as in natural language.
 
     All lengths between the shortest and the longest are equally likely. The first word tells how many labels
@@ -68,7 +62,7 @@ def made_documents(count: int, shape: Shape = AAPD, *, seed: int = 1) -> Encoded
     # The numbers 0 and 1 stand for padding and for unknown words.
     drawn = 2 + random.choice(shape.vocabulary, int(lengths.sum()), p=_zipf(shape.vocabulary))
     words = np.split(drawn.astype(np.int32), np.cumsum(lengths)[:-1])
-    sizes = random.permutation(_set_sizes(count))
+    sizes = random.permutation(_draw_set_sizes(count))
     for document, size in zip(words, sizes, strict=True):
         document[0] = size
     chances = _zipf(shape.labels)
@@ -81,11 +75,11 @@ def made_documents(count: int, shape: Shape = AAPD, *, seed: int = 1) -> Encoded
 
 
 def mean_labels(examples: EncodedExamples) -> float:
-    """Return how many labels a document has on average."""
+    """Return the average number of labels per document."""
     return round(float(np.mean([len(one) for one in examples.sequences])), 2)
 
 
-def _set_sizes(count: int) -> npt.NDArray[np.int64]:
+def _draw_set_sizes(count: int) -> npt.NDArray[np.int64]:
     """Return each size as often as its share says, in order: a small batch then has the right mean too."""
     ends = np.cumsum(list(SET_SIZES.values()))
     return np.array(list(SET_SIZES))[np.searchsorted(ends, (np.arange(count) + 0.5) / count)]
@@ -96,13 +90,12 @@ def _zipf(count: int) -> npt.NDArray[np.float64]:
     return np.asarray(chances / chances.sum())
 
 
-def zipf_texts(documents: int, *, words: int = 130, vocabulary: int = 30_000, seed: int = 1) -> list[str]:
+def make_texts(documents: int, *, words: int = 130, vocabulary: int = 30_000, seed: int = 1) -> list[str]:
     """Return texts of about `words` words whose frequencies fall as in natural language."""
     random = np.random.default_rng(seed)
     names = np.array([f"w{number}" for number in range(vocabulary)])
-    chances = 1 / np.arange(1, vocabulary + 1)
     lengths = np.maximum(1, random.lognormal(np.log(words), 0.4, documents)).astype(int)
-    drawn = random.choice(vocabulary, size=int(lengths.sum()), p=chances / chances.sum())
+    drawn = random.choice(vocabulary, size=int(lengths.sum()), p=_zipf(vocabulary))
     parts = np.split(names[drawn], np.cumsum(lengths)[:-1])
     return [" ".join(part) for part in parts]
 
@@ -115,7 +108,7 @@ CUT = 8
 """How many words of a document are read while the sizes of sets are learned."""
 
 POOL = 2_000
-"""How many documents that is learned from: so many that they are not learned by heart."""
+"""How many documents that is learned from: too many to memorise."""
 
 
 @dataclass(frozen=True)
@@ -135,19 +128,19 @@ class Learner:
         self.optimizer.step()
         self.optimizer.zero_grad()
 
-    def settle(self, shape: Shape, updates: int, rate: float = 1e-3) -> None:
+    def settle(self, shape: DocumentShape, updates: int, rate: float = 1e-3) -> None:
         """Learn from short documents how many labels there are, at a learning rate that makes it quick."""
         usual = [group["lr"] for group in self.optimizer.param_groups]
         self._set_rates([rate] * len(usual))
         cut = shape._replace(shortest=min(CUT, shape.shortest), longest=min(CUT, shape.longest))
-        examples, random = made_documents(POOL, cut, seed=3), np.random.default_rng(1)
+        examples, random = make_documents(POOL, cut, seed=3), np.random.default_rng(1)
         for _ in range(updates):
             self.update(examples.batch(random.choice(POOL, self.batch_size, replace=False)), "warm-start")
         self._set_rates(usual)
 
     @torch.no_grad()
-    def set_sizes(self, batch: TrainingBatch) -> dict[str, Any]:
-        """Say how many labels greedy and sampled sets have, and how many the longest sample."""
+    def measure_set_sizes(self, batch: TrainingBatch) -> dict[str, Any]:
+        """Return the mean sizes of greedy and sampled sets, and the size of the largest sample."""
         policy = self.step.network(batch.ids, batch.lengths, batch.margins).final
         drawn = sample(policy, generator=self.generator).lengths
         return {
@@ -161,7 +154,7 @@ class Learner:
             group["lr"] = rate
 
 
-def new_learner(model: str, shape: Shape, settings: Sequence[str] = ()) -> Learner:
+def build_learner(model: str, shape: DocumentShape, settings: Sequence[str] = ()) -> Learner:
     """Build a network with random weights at the preset's sizes; `settings` (`a.b=v`) change them."""
     config = build_config(preset=PRESET, model=model, assignments=settings)
     torch.manual_seed(config.seed)
@@ -176,11 +169,11 @@ SET_SIZE = 4
 """Untrained decoders hardly ever end by themselves."""
 
 
-def save_made_model(folder: Path, settings: Sequence[str] = ()) -> None:
-    """Write a model folder; `settings` (`a.b=v`) change the sizes."""
+def save_random_model(folder: Path, settings: Sequence[str] = ()) -> None:
+    """Write a model folder with random weights at the default preset's sizes; `settings` (`a.b=v`) change them."""
     config = build_config(model="seq2set", assignments=["prior.enabled=false", *settings])
     torch.manual_seed(config.seed)
-    words = Words.build(zipf_texts(2_000), **config.text.model_dump())
+    words = Words.build(make_texts(2_000), **config.text.model_dump())
     labels = Labels([f"label {number}" for number in range(LABELS)], range(LABELS, 0, -1))
     network = build_network(config, len(words), LABELS, SET_SIZE)
     tagger = NeuralTagger(config, words, labels, network, None, global_rule(0.5))

@@ -1,43 +1,57 @@
-"""Greedy decoding of a split, against encoding it alone, at the paper's sizes for AAPD.
+"""What decoding and self-critical training cost, as multiples of encoding and of a likelihood update.
 
-Our side is all of prediction: encoding, D1 where there is one, and the set decoder; the opponent is the
-encoder's part of that. So the ratio is below 1, and `checks.cost` is its inverse, for both models: a cost of
-1.2 means that the decoders take a fifth of the time of encoding. The ratio itself is that of the model whose
-decoding costs more.
+Networks have the paper's sizes for AAPD. The opponent is a part, or a cheaper kind, of the same work, so the
+ratio is below 1; `checks.cost` is its inverse, for both models: a cost of 1.2 means a fifth more time. The
+ratio itself is that of the model that costs more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seq2set.benchmarks.inputs import AAPD, Learner, Shape
-from seq2set.benchmarks.ratio import Ratio, costliest, measure
+from seq2set.benchmarks.inputs import (
+    AAPD,
+    MODELS,
+    DocumentShape,
+    Learner,
+    build_learner,
+    make_documents,
+    mean_labels,
+)
+from seq2set.benchmarks.ratio import Ratio, measure_ratio, time_call
 from seq2set.nn.decoding.searches import greedy
 from seq2set.training.examples import EncodedExamples, TrainingBatch
 
 BATCH = 128
-"""Documents that are read together, of about the same length, as validation does."""
+"""Documents that are decoded together, of about the same length, as validation does."""
 
-LIMIT = 1.5
+DECODING_LIMIT = 1.5
 """What greedy decoding may cost, encoding included, as a multiple of encoding."""
 
+SELF_CRITICAL_LIMIT = 1.6
+"""What a self-critical update may cost, as a multiple of a likelihood update."""
 
-def run(
+
+def measure_decoding(
     documents: int = 1_000,
     *,
-    shape: Shape = AAPD,
+    shape: DocumentShape = AAPD,
     settings: Sequence[str] = (),
     settling: int = 100,
     rounds: int = 2,
 ) -> Ratio:
-    """Decode a split of `documents`, after `settling` updates that teach realistic set sizes."""
-    return costliest(
-        lambda learner, examples: _measured(learner, examples, rounds),
-        LIMIT,
+    """Decode a split of `documents` greedily, against encoding it alone.
+
+    Our side is all of prediction: encoding, D1 where there is one, and the set decoder; the opponent is the
+    encoder's part of that.
+    """
+    return _measure_costliest(
+        lambda learner, examples: _time_decoding(learner, examples, rounds),
+        DECODING_LIMIT,
         documents=documents,
         shape=shape,
         settings=settings,
@@ -45,25 +59,100 @@ def run(
     )
 
 
-def _measured(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio:
-    network, batches = learner.step.network.eval(), _batches(examples)
+def _time_decoding(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio:
+    network, batches = learner.step.network.eval(), _batch_by_length(examples)
     found: list[Tensor] = []
 
     @torch.inference_mode()
-    def ours() -> None:
+    def decode() -> None:
         found[:] = [greedy(network(batch.ids, batch.lengths).final).lengths for batch in batches]
 
     @torch.inference_mode()
-    def theirs() -> None:
+    def encode() -> None:
         for batch in batches:
             network.encoder(batch.ids, batch.lengths)
 
-    result = measure("decode", "encoding alone", ours, theirs, {}, rounds)
+    result = measure_ratio("decode", "encoding alone", decode, encode, {}, rounds)
     lengths = torch.cat(found).float()
     sizes = {"greedy_labels": round(float(lengths.mean()), 2), "longest_set": int(lengths.max())}
     return result._replace(shapes=sizes)
 
 
-def _batches(examples: EncodedExamples) -> list[TrainingBatch]:
+def _batch_by_length(examples: EncodedExamples) -> list[TrainingBatch]:
     order = np.argsort(examples.lengths, kind="stable")
     return [examples.batch(order[start : start + BATCH]) for start in range(0, len(order), BATCH)]
+
+
+def measure_self_critical_step(
+    documents: int = 64,
+    *,
+    shape: DocumentShape = AAPD,
+    settings: Sequence[str] = (),
+    settling: int = 100,
+    rounds: int = 3,
+) -> Ratio:
+    """Make a full self-critical update with one batch of `documents`, against an update by likelihood.
+
+    A self-critical update reads the documents, decodes them greedily for the baseline, samples, goes backward,
+    clips and applies Adam. A model's `baseline_share` is the share of it that the greedy baseline takes.
+    """
+    return _measure_costliest(
+        lambda learner, examples: _time_updates(learner, examples, rounds),
+        SELF_CRITICAL_LIMIT,
+        documents=documents,
+        shape=shape,
+        settings=settings,
+        settling=settling,
+    )
+
+
+def _time_updates(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio:
+    batch = examples.batch(np.arange(len(examples)))
+    result = measure_ratio(
+        "rl-step",
+        "the likelihood step",
+        lambda: learner.update(batch, "self-critical"),
+        lambda: learner.update(batch, "warm-start"),
+        {},
+        rounds,
+    )
+    share = round(_time_baseline(learner, batch, rounds) / result.ours, 3)
+    return result._replace(shapes=learner.measure_set_sizes(batch) | {"baseline_share": share})
+
+
+@torch.no_grad()
+def _time_baseline(learner: Learner, batch: TrainingBatch, rounds: int) -> float:
+    """Time the greedy baseline alone: without dropout the documents are read a second time for it."""
+    step = learner.step.train()
+    policy = step.network(batch.ids, batch.lengths, batch.margins).final
+    return min(time_call(lambda: step.test_time_greedy(policy, batch)) for _ in range(rounds))
+
+
+def _measure_costliest(
+    measure_model: Callable[[Learner, EncodedExamples], Ratio],
+    limit: float,
+    *,
+    documents: int,
+    shape: DocumentShape,
+    settings: Sequence[str],
+    settling: int,
+) -> Ratio:
+    """Measure all models and return the ratio of the one that costs the most, with the costs of all.
+
+    Each model first learns realistic set sizes in `settling` updates. A model's own shapes stand under its
+    name beside those that all share.
+    """
+    examples = make_documents(documents, shape)
+    results = {}
+    for model in MODELS:
+        learner = build_learner(model, shape, settings)
+        learner.settle(shape, settling)
+        results[model] = measure_model(learner, examples)
+    most = max(results, key=lambda model: results[model].cost)
+    shared = {"documents": documents, **shape.to_dict(), "labels_per_document": mean_labels(examples)}
+    own = {model: result.shapes for model, result in results.items()}
+    costs = {model: round(result.cost, 3) for model, result in results.items()}
+    return results[most]._replace(
+        shapes=shared | {"settling_updates": settling} | own,
+        checks={"cost": costs, "limit": limit, "ratio_is_of": most},
+    )

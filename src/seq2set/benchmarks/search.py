@@ -1,4 +1,4 @@
-"""Each search of a decoder, against greedy decoding, as a look at the validation split makes it.
+"""Each search of a decoder, against greedy decoding, as validation during training runs it.
 
 A side reads the documents, searches their sets and counts micro-F1, with the width and the samples of the
 preset `compact` and a network at the paper's sizes for AAPD. The ratio is that of `set-beam`, the slowest;
@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 
-from seq2set.benchmarks.inputs import AAPD, Shape, made_documents, mean_labels, new_learner
-from seq2set.benchmarks.ratio import Ratio, seconds
+from seq2set.benchmarks.inputs import AAPD, DocumentShape, build_learner, make_documents, mean_labels
+from seq2set.benchmarks.ratio import Ratio, time_call
 from seq2set.config import build_config
 from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
@@ -25,41 +25,41 @@ from seq2set.training.validation import Validation, validation_micro_f1
 MODEL = "seq2set-simp"
 
 
-def run(
+def measure_searches(
     documents: int = 200,
     *,
-    shape: Shape = AAPD,
+    shape: DocumentShape = AAPD,
     settings: Sequence[str] = (),
     settling: int = 100,
     rounds: int = 2,
 ) -> Ratio:
     """Search a split of `documents`, after `settling` updates that teach realistic set sizes."""
-    learner, examples = new_learner(MODEL, shape, settings), made_documents(documents, shape)
+    learner, examples = build_learner(MODEL, shape, settings), make_documents(documents, shape)
     learner.settle(shape, settling)
     search = build_config(preset="compact", model=MODEL).search
-    best = _best_seconds(learner.step, _as_validation(examples), search, rounds)
-    shapes = {"documents": documents, **shape.to_dict(), "labels_a_document": mean_labels(examples)}
-    shapes |= learner.set_sizes(examples.batch(np.arange(min(documents, 64))))
+    best = _time_searches(learner.step, _to_validation(examples), search, rounds)
+    shapes = {"documents": documents, **shape.to_dict(), "labels_per_document": mean_labels(examples)}
+    shapes |= learner.measure_set_sizes(examples.batch(np.arange(min(documents, 64))))
     checks = {
         "cost": {name: round(value / best["greedy"], 2) for name, value in best.items()},
-        "documents_a_second": {name: round(documents / value, 1) for name, value in best.items()},
+        "documents_per_second": {name: round(documents / value, 1) for name, value in best.items()},
         "width": search.width,
         "samples": search.samples,
     }
     return Ratio("search", "greedy decoding", best["set-beam"], best["greedy"], shapes, checks)
 
 
-def _best_seconds(step: Step, valid: Validation, search: SearchSettings, rounds: int) -> dict[str, float]:
+def _time_searches(step: Step, valid: Validation, search: SearchSettings, rounds: int) -> dict[str, float]:
     """Let the searches take turns, and keep the best time of each."""
     best = dict.fromkeys(SEARCHES, float("inf"))
     for _ in range(rounds):
         for name in SEARCHES:
             named, device = search.model_copy(update={"name": name}), torch.device("cpu")
-            took = seconds(lambda: validation_micro_f1(step, valid, named, device))  # noqa: B023
+            took = time_call(lambda: validation_micro_f1(step, valid, named, device))  # noqa: B023
             best[name] = min(best[name], took)
     return best
 
 
-def _as_validation(examples: EncodedExamples) -> Validation:
+def _to_validation(examples: EncodedExamples) -> Validation:
     right = examples.batch(np.arange(len(examples))).gold.numpy()
     return Validation(examples, csr_matrix(right), np.ones(len(examples), bool))

@@ -1,9 +1,8 @@
-"""A server in a process of its own, as users start it, and clients that cost next to nothing.
+"""Concurrent clients of a server: requests that share forward passes against one at a time.
 
-Concurrent clients of a server, requests that share forward passes against one at a time.
-
-Both servers run as users start them, on the same model, and are asked in turns by the same clients over
-loopback. The same run then sends far more than the queue holds: what is refused must be refused with 429.
+Both servers run as users start them, in processes of their own, on the same model; the same clients, which
+cost next to nothing, send to them in turns over loopback. The same run then sends far more than the queue
+holds: what is refused must be refused with 429.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from seq2set.benchmarks.inputs import save_made_model, zipf_texts
+from seq2set.benchmarks.inputs import make_texts, save_random_model
 from seq2set.benchmarks.ratio import Ratio
 from seq2set.core.errors import WorkError
 
@@ -37,14 +36,14 @@ class ServerProcess(NamedTuple):
     port: int
     process: subprocess.Popen[str]
 
-    def memory(self) -> int:
-        """Return how many bytes of memory it holds."""
+    def read_memory(self) -> int:
+        """Return its resident memory in bytes."""
         command = ["ps", "-o", "rss=", "-p", str(self.process.pid)]
         return 1024 * int(subprocess.check_output(command))  # noqa: S603 (nothing in it comes from outside)
 
 
 @contextmanager
-def server_process(model: Path, *options: str) -> Iterator[ServerProcess]:
+def start_server(model: Path, *options: str) -> Iterator[ServerProcess]:
     """Start `seq2set serve` on a free port, and kill it in the end."""
     command = [sys.executable, "-m", "seq2set", "serve", str(model), "--port", "0", "--no-access-log"]
     # What is run is this very package.
@@ -53,7 +52,7 @@ def server_process(model: Path, *options: str) -> Iterator[ServerProcess]:
     try:
         address = urlsplit(process.stdout.readline().strip())
         if address.hostname is None or address.port is None:
-            raise WorkError("the server did not start; what it said stands above")
+            raise WorkError("the server did not start; see its messages above")
         yield ServerProcess(address.hostname, address.port, process)
     finally:
         process.kill()
@@ -84,15 +83,15 @@ class Client:
 
     async def post(self, path: str, body: bytes, kind: str = "application/json") -> Reply:
         """Send a body and wait for the answer."""
-        self.writer.write(head("POST", path, kind, len(body)) + body)
-        return await self.reply()
+        self.writer.write(format_head("POST", path, kind, len(body)) + body)
+        return await self.read_reply()
 
     async def get(self, path: str) -> Reply:
-        """Ask for something."""
-        self.writer.write(head("GET", path, "text/plain", 0))
-        return await self.reply()
+        """Send a request without a body and wait for the answer."""
+        self.writer.write(format_head("GET", path, "text/plain", 0))
+        return await self.read_reply()
 
-    async def reply(self) -> Reply:
+    async def read_reply(self) -> Reply:
         """Read an answer, which has a length or comes in pieces."""
         lines = (await self.reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         headers = dict(line.split(b": ", 1) for line in lines[1:] if b": " in line)
@@ -106,41 +105,41 @@ class Client:
         return Reply(status, pieces)
 
 
-def head(method: str, path: str, kind: str, length: int) -> bytes:
-    """Write the head of a request."""
+def format_head(method: str, path: str, kind: str, length: int) -> bytes:
+    """Return the head of a request."""
     lines = f"{method} {path} HTTP/1.1", "Host: benchmark", f"Content-Type: {kind}"
     return ("\r\n".join(lines) + f"\r\nContent-Length: {length}\r\n\r\n").encode()
 
 
 QUEUE = 64
 OVERLOAD = 4 * QUEUE
-"""So many clients send at once to a queue that holds a quarter of them."""
+"""How many clients send at once to a queue that holds a quarter of them."""
 
 
-class Load(NamedTuple):
-    """How a server did under load."""
+class LoadResult(NamedTuple):
+    """Latencies and statuses of a server under load."""
 
     seconds: float
     latencies: list[float]
     statuses: Counter[int]
 
     @property
-    def a_request(self) -> float:
-        """The seconds that a request took, all clients together."""
+    def seconds_per_request(self) -> float:
+        """Seconds per answered request, all clients together."""
         return self.seconds / max(1, self.statuses[200])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures to show."""
         p50, p99 = np.percentile(self.latencies, [50, 99]) * 1000
         return {
-            "requests_a_second": round(1 / self.a_request, 1),
+            "requests_per_second": round(1 / self.seconds_per_request, 1),
             "p50_ms": round(float(p50), 1),
             "p99_ms": round(float(p99), 1),
             "statuses": dict(sorted(self.statuses.items())),
         }
 
 
-def run(
+def measure_server(
     documents: int = 256,
     *,
     model: Path | None = None,
@@ -149,47 +148,54 @@ def run(
     rounds: int = 2,
     settings: Sequence[str] = (),
 ) -> Ratio:
-    """Let `clients` send texts for some seconds a side and round; without a model, one is made up."""
-    texts = zipf_texts(documents)
+    """Let `clients` send texts for some seconds per side and round; without a model, one with random weights."""
+    texts = make_texts(documents)
     with tempfile.TemporaryDirectory() as folder:
         if model is None:
-            save_made_model(Path(folder) / "model", settings)
+            save_random_model(Path(folder) / "model", settings)
         chosen = model or Path(folder) / "model"
         with (
-            server_process(chosen, "--queue", str(QUEUE)) as batched,
-            server_process(chosen, "--max-batch", "1", "--window-ms", "0") as single,
+            start_server(chosen, "--queue", str(QUEUE)) as batched,
+            start_server(chosen, "--max-batch", "1", "--window-ms", "0") as single,
         ):
-            best = _in_turns((batched, single), texts, clients, seconds, rounds)
-            overload = asyncio.run(load(batched, texts, OVERLOAD, seconds))
-            mean = asyncio.run(_texts_a_pass(batched))
-    checks = {"batched": best[0].to_dict(), "one_by_one": best[1].to_dict(), "texts_a_pass": mean}
+            best = _measure_in_turns((batched, single), texts, clients, seconds, rounds)
+            overload = asyncio.run(send_load(batched, texts, OVERLOAD, seconds))
+            mean = asyncio.run(_fetch_texts_per_pass(batched))
+    checks = {"batched": best[0].to_dict(), "one_by_one": best[1].to_dict(), "texts_per_pass": mean}
     checks |= {"overload": {"clients": OVERLOAD, "queue": QUEUE} | overload.to_dict()}
-    shapes = {"documents": documents, "clients": clients, "words": 130, "model": str(model or "made up")}
-    return Ratio("serve", "one text a pass", best[0].a_request, best[1].a_request, shapes, checks)
+    shapes = {
+        "documents": documents,
+        "clients": clients,
+        "words": 130,
+        "model": str(model or "random weights"),
+    }
+    return Ratio(
+        "serve", "one text per pass", best[0].seconds_per_request, best[1].seconds_per_request, shapes, checks
+    )
 
 
-def _in_turns(
+def _measure_in_turns(
     servers: Sequence[ServerProcess], texts: Sequence[str], clients: int, seconds: float, rounds: int
-) -> list[Load]:
-    found: list[list[Load]] = [[] for _ in servers]
+) -> list[LoadResult]:
+    found: list[list[LoadResult]] = [[] for _ in servers]
     for server in servers:
-        asyncio.run(load(server, texts, clients, min(1.0, seconds)))  # the first requests are slower
+        asyncio.run(send_load(server, texts, clients, min(1.0, seconds)))  # the first requests are slower
     for _ in range(rounds):
         for side, server in enumerate(servers):
-            found[side].append(asyncio.run(load(server, texts, clients, seconds)))
-    return [min(side, key=lambda one: one.a_request) for side in found]
+            found[side].append(asyncio.run(send_load(server, texts, clients, seconds)))
+    return [min(side, key=lambda one: one.seconds_per_request) for side in found]
 
 
-async def load(server: ServerProcess, texts: Sequence[str], clients: int, seconds: float) -> Load:
-    """Let clients send one text after the other, each as soon as it has its answer."""
-    result = Load(0.0, [], Counter())
+async def send_load(server: ServerProcess, texts: Sequence[str], clients: int, seconds: float) -> LoadResult:
+    """Let clients send one text after the other, each as soon as it has an answer."""
+    result = LoadResult(0.0, [], Counter())
     bodies = itertools.cycle([json.dumps({"text": text}).encode() for text in texts])
     began = time.perf_counter()
     await asyncio.gather(*(_send(server, bodies, began + seconds, result) for _ in range(clients)))
     return result._replace(seconds=time.perf_counter() - began)
 
 
-async def _send(server: ServerProcess, bodies: Iterator[bytes], until: float, result: Load) -> None:
+async def _send(server: ServerProcess, bodies: Iterator[bytes], until: float, result: LoadResult) -> None:
     async with Client(server) as client:
         while True:  # once at least, however long it took to connect
             sent = time.perf_counter()
@@ -202,7 +208,7 @@ async def _send(server: ServerProcess, bodies: Iterator[bytes], until: float, re
                 await asyncio.sleep(0.1)  # a second is what it asks for, and too long for a benchmark
 
 
-async def _texts_a_pass(server: ServerProcess) -> float:
+async def _fetch_texts_per_pass(server: ServerProcess) -> float:
     async with Client(server) as client:
         shown = (await client.get("/metrics")).body.decode()
     total, passes = (

@@ -1,9 +1,7 @@
-"""What clients do to a server in a soak: what they should, and everything that they should not.
+"""A soak of the server: thousands of requests, many of them faulty.
 
-A soak of the server: thousands of requests, many of them faulty, and what they leave behind.
-
-It must answer every one of them as it should, hold no more memory at the end than after the first fifth, and
-have all feedback that it acknowledged in its database after it was killed.
+The server must answer each as expected, hold no more memory at the end than after the first fifth, and have
+all feedback that it acknowledged in its database after it was killed.
 """
 
 from __future__ import annotations
@@ -20,102 +18,102 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seq2set.benchmarks.inputs import save_made_model, zipf_texts
-from seq2set.benchmarks.serve import Client, ServerProcess, head, server_process
+from seq2set.benchmarks.inputs import make_texts, save_random_model
+from seq2set.benchmarks.serve import Client, ServerProcess, format_head, start_server
 
 PREDICT = "/v1/predict"
 
 
-class Told(NamedTuple):
-    """The end of one request: the status, or nothing where the client did not wait for one."""
+class ActionResult(NamedTuple):
+    """The status of one request, or None where the client did not wait for one."""
 
     status: int | None
     feedback: int | None = None
-    """The number of the feedback that was acknowledged"""
+    """The id of the feedback that was acknowledged"""
 
 
-Act = Callable[[Client, str], Awaitable[Told]]
+Action = Callable[[Client, str], Awaitable[ActionResult]]
 
 
-async def predict(client: Client, text: str) -> Told:
-    """Ask for labels with their evidence."""
+async def predict(client: Client, text: str) -> ActionResult:
+    """Request labels with their evidence."""
     body = json.dumps({"text": text, "explain": True, "candidates": 10}).encode()
-    return Told((await client.post(PREDICT, body)).status)
+    return ActionResult((await client.post(PREDICT, body)).status)
 
 
-async def give_feedback(client: Client, text: str) -> Told:
-    """Say something of a text, and remember what was acknowledged."""
+async def give_feedback(client: Client, text: str) -> ActionResult:
+    """Send feedback on a text, and keep its id."""
     reply = await client.post("/v1/feedback", json.dumps({"text": text, "added": ["a", "b"]}).encode())
-    return Told(reply.status, json.loads(reply.body)["id"] if reply.status == 201 else None)
+    return ActionResult(reply.status, json.loads(reply.body)["id"] if reply.status == 201 else None)
 
 
-async def search_labels(client: Client, text: str) -> Told:
-    """Look for labels."""
-    return Told((await client.get(f"/v1/labels?query={text[:2]}")).status)
+async def search_labels(client: Client, text: str) -> ActionResult:
+    """Search the labels."""
+    return ActionResult((await client.get(f"/v1/labels?query={text[:2]}")).status)
 
 
-async def send_file(client: Client, text: str) -> Told:
-    """Have a small file labelled."""
+async def send_file(client: Client, text: str) -> ActionResult:
+    """Send a small file to be labelled."""
     rows = "".join(f"{number},{text}\n" for number in range(5))
-    return Told((await client.post("/v1/batch", f"id,text\n{rows}".encode(), "text/csv")).status)
+    return ActionResult((await client.post("/v1/batch", f"id,text\n{rows}".encode(), "text/csv")).status)
 
 
-async def hang_up_after_sending(client: Client, text: str) -> Told:
+async def hang_up_after_sending(client: Client, text: str) -> ActionResult:
     """Leave without waiting for the answer."""
     body = json.dumps({"text": text}).encode()
-    client.writer.write(head("POST", PREDICT, "application/json", len(body)) + body)
+    client.writer.write(format_head("POST", PREDICT, "application/json", len(body)) + body)
     await client.writer.drain()
-    return Told(None)
+    return ActionResult(None)
 
 
-async def hang_up_while_sending(client: Client, text: str) -> Told:
+async def hang_up_while_sending(client: Client, text: str) -> ActionResult:
     """Leave in the middle of the body."""
-    client.writer.write(head("POST", "/v1/batch", "text/csv", 10_000) + text.encode())
+    client.writer.write(format_head("POST", "/v1/batch", "text/csv", 10_000) + text.encode())
     await client.writer.drain()
-    return Told(None)
+    return ActionResult(None)
 
 
-async def hang_up_while_reading(client: Client, text: str) -> Told:
+async def hang_up_while_reading(client: Client, text: str) -> ActionResult:
     """Leave in the middle of the results."""
     rows = f"text\n{text}\n" * 50
-    client.writer.write(head("POST", "/v1/batch", "text/csv", len(rows)) + rows.encode())
+    client.writer.write(format_head("POST", "/v1/batch", "text/csv", len(rows)) + rows.encode())
     await client.reader.read(1)
-    return Told(None)
+    return ActionResult(None)
 
 
-async def send_too_much(client: Client, text: str) -> Told:
+async def send_too_much(client: Client, text: str) -> ActionResult:
     """Send more than is allowed, without saying beforehand how much it is."""
-    first = head("POST", PREDICT, "application/json", 0).replace(
+    first = format_head("POST", PREDICT, "application/json", 0).replace(
         b"Content-Length: 0", b"Transfer-Encoding: chunked"
     )
     block = (text.encode() * 65_536)[:65_536]  # 40 of them are too much, however short the text is
     client.writer.write(first)
     for _ in range(40):
         client.writer.write(b"%x\r\n%s\r\n" % (len(block), block))
-    return Told((await client.reply()).status)
+    return ActionResult((await client.read_reply()).status)
 
 
-async def send_too_long_a_text(client: Client, text: str) -> Told:
+async def send_too_long_a_text(client: Client, text: str) -> ActionResult:
     """Send a text that is longer than allowed."""
-    return Told((await client.post(PREDICT, json.dumps({"text": text * 1_000}).encode())).status)
+    return ActionResult((await client.post(PREDICT, json.dumps({"text": text * 1_000}).encode())).status)
 
 
-async def send_invalid_utf8(client: Client, text: str) -> Told:
+async def send_invalid_utf8(client: Client, text: str) -> ActionResult:
     """Send bytes that are no text."""
-    return Told((await client.post(PREDICT, b'{"text": "%s\xff\xfe"}' % text.encode())).status)
+    return ActionResult((await client.post(PREDICT, b'{"text": "%s\xff\xfe"}' % text.encode())).status)
 
 
-async def send_deep_json(client: Client, text: str) -> Told:  # noqa: ARG001
+async def send_deep_json(client: Client, text: str) -> ActionResult:  # noqa: ARG001
     """Send lists inside lists."""
-    return Told((await client.post(PREDICT, b'{"text": ' + b"[" * 50_000)).status)
+    return ActionResult((await client.post(PREDICT, b'{"text": ' + b"[" * 50_000)).status)
 
 
-async def send_slowly(client: Client, text: str) -> Told:
+async def send_slowly(client: Client, text: str) -> ActionResult:
     """Send a byte now and then, and never come to an end."""
-    client.writer.write(head("POST", PREDICT, "application/json", 10_000))
+    client.writer.write(format_head("POST", PREDICT, "application/json", 10_000))
     sending = asyncio.create_task(_drip(client, text.encode()))
     try:
-        return Told((await client.reply()).status)
+        return ActionResult((await client.read_reply()).status)
     finally:
         sending.cancel()
 
@@ -126,13 +124,13 @@ async def _drip(client: Client, body: bytes) -> None:
         await asyncio.sleep(0.1)
 
 
-async def send_no_http(client: Client, text: str) -> Told:
+async def send_no_http(client: Client, text: str) -> ActionResult:
     """Send something that is not HTTP."""
     client.writer.write(text.encode() + b"\r\n\r\n")
-    return Told((await client.reply()).status)
+    return ActionResult((await client.read_reply()).status)
 
 
-ACTS: dict[Act, int] = {
+ACTIONS: dict[Action, int] = {
     predict: 40,
     give_feedback: 20,
     search_labels: 4,
@@ -147,9 +145,9 @@ ACTS: dict[Act, int] = {
     send_slowly: 1,
     send_no_http: 3,
 }
-"""What is done, and how many times in a hundred."""
+"""The actions, with how many of a hundred requests each makes up."""
 
-ANSWERS: dict[Act, set[int]] = {
+EXPECTED: dict[Action, set[int]] = {
     predict: {200, 429},
     give_feedback: {201},
     search_labels: {200},
@@ -161,24 +159,24 @@ ANSWERS: dict[Act, set[int]] = {
     send_slowly: {408},
     send_no_http: {400},
 }
-"""How each may be answered."""
+"""The statuses that each may be answered with."""
 
 
 LIMIT = 0.05
-"""By how much of itself the memory may grow."""
+"""By which share the memory may grow."""
 
 SETTLING = 0.2
-"""The share of the requests after which the memory is first looked at."""
+"""The share of the requests after which the memory is first measured."""
 
 _OPTIONS = ("--body-seconds", "1", "--max-body-bytes", "1000000", "--max-text-chars", "50000")
 
 
 @dataclass
 class Soak:
-    """What a soak found."""
+    """The findings of a soak."""
 
     requests: int
-    acts: Counter[str] = field(default_factory=Counter)
+    actions: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     """Answers that were not among those expected, or that did not come"""
@@ -189,21 +187,27 @@ class Soak:
 
     @property
     def drift(self) -> float:
-        """By how much of itself the memory grew."""
+        """By which share the memory grew."""
         return self.memory[-1] / self.memory[0] - 1
 
     @property
     def passed(self) -> bool:
-        """Whether all was well."""
+        """Whether nothing was lost, leaked or answered wrongly."""
         fine = not self.wrong and not self.lost and not any(status >= 500 for status in self.statuses)
         return fine and self.drift <= LIMIT
+
+    @property
+    def failure(self) -> str | None:
+        """Why the command fails, if it does."""
+        sentence = "the soak failed: the server lost, leaked or wrongly answered something"
+        return None if self.passed else sentence
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `bench --json` prints."""
         return {
             "name": "soak",
             "requests": self.requests,
-            "acts": dict(self.acts),
+            "acts": dict(self.actions),
             "statuses": dict(sorted(self.statuses.items())),
             "wrong": dict(self.wrong),
             "feedback": {"acknowledged": len(self.acknowledged), "lost": self.lost},
@@ -211,8 +215,8 @@ class Soak:
             "passed": self.passed,
         }
 
-    def in_words(self) -> str:
-        """Say how it went."""
+    def summarize(self) -> str:
+        """Return the line that `bench` prints."""
         megabytes = ", ".join(f"{one / 2**20:.0f}" for one in self.memory)
         end = "passed" if self.passed else "FAILED"
         return (
@@ -222,7 +226,7 @@ class Soak:
         )
 
 
-def run(
+def run_soak(
     requests: int = 10_000,
     *,
     model: Path | None = None,
@@ -230,51 +234,51 @@ def run(
     settings: Sequence[str] = (),
     seed: int = 1,
 ) -> Soak:
-    """Send requests and faults from several clients at once; without a model, one is made up."""
+    """Send requests and faults from several clients at once; without a model, one with random weights."""
     soak = Soak(requests)
     with tempfile.TemporaryDirectory() as folder:
         if model is None:
-            save_made_model(Path(folder) / "model", settings)
+            save_random_model(Path(folder) / "model", settings)
         database = Path(folder) / "feedback.sqlite"
         chosen = model or Path(folder) / "model"
-        with server_process(chosen, "--feedback", str(database), *_OPTIONS) as server:
-            acts = _drawn(requests, seed)
+        with start_server(chosen, "--feedback", str(database), *_OPTIONS) as server:
+            actions = _draw_actions(requests, seed)
             settling = round(SETTLING * requests)
             middle = (settling + requests) // 2
-            for part in (acts[:settling], acts[settling:middle], acts[middle:]):
-                asyncio.run(_all(server, part, clients, soak))
-                soak.memory.append(server.memory())
+            for part in (actions[:settling], actions[settling:middle], actions[middle:]):
+                asyncio.run(_send_all(server, part, clients, soak))
+                soak.memory.append(server.read_memory())
         with closing(sqlite3.connect(database)) as connection:  # the server was killed
             kept = {number for (number,) in connection.execute("SELECT id FROM feedback")}
         soak.lost = len(soak.acknowledged - kept)
     return soak
 
 
-def _drawn(requests: int, seed: int) -> list[Act]:
-    return random.Random(seed).choices(list(ACTS), list(ACTS.values()), k=requests)
+def _draw_actions(requests: int, seed: int) -> list[Action]:
+    return random.Random(seed).choices(list(ACTIONS), list(ACTIONS.values()), k=requests)
 
 
-async def _all(server: ServerProcess, acts: Sequence[Act], clients: int, soak: Soak) -> None:
-    texts = zipf_texts(64)
-    waiting = iter(enumerate(acts))
-    await asyncio.gather(*(_client(server, waiting, texts, soak) for _ in range(clients)))
+async def _send_all(server: ServerProcess, actions: Sequence[Action], clients: int, soak: Soak) -> None:
+    texts = make_texts(64)
+    waiting = iter(enumerate(actions))
+    await asyncio.gather(*(_run_client(server, waiting, texts, soak) for _ in range(clients)))
 
 
-async def _client(
-    server: ServerProcess, waiting: Iterator[tuple[int, Act]], texts: Sequence[str], soak: Soak
+async def _run_client(
+    server: ServerProcess, waiting: Iterator[tuple[int, Action]], texts: Sequence[str], soak: Soak
 ) -> None:
-    for number, act in waiting:
-        name = act.__name__
-        soak.acts[name] += 1
+    for number, action in waiting:
+        name = action.__name__
+        soak.actions[name] += 1
         try:
             async with Client(server) as client:
-                told = await asyncio.wait_for(act(client, texts[number % len(texts)]), 60)
+                result = await asyncio.wait_for(action(client, texts[number % len(texts)]), 60)
         except (OSError, EOFError, asyncio.TimeoutError) as error:
             soak.wrong[f"{name}: {type(error).__name__}"] += 1
             continue
-        if told.status is not None:
-            soak.statuses[told.status] += 1
-            if told.status not in ANSWERS[act]:
-                soak.wrong[f"{name}: {told.status}"] += 1
-        if told.feedback is not None:
-            soak.acknowledged.add(told.feedback)
+        if result.status is not None:
+            soak.statuses[result.status] += 1
+            if result.status not in EXPECTED[action]:
+                soak.wrong[f"{name}: {result.status}"] += 1
+        if result.feedback is not None:
+            soak.acknowledged.add(result.feedback)

@@ -1,7 +1,7 @@
 """Benchmarks: speed as a ratio, both sides measured in the same run; and a soak of the server.
 
-A new benchmark is a function without obligatory arguments and a row here; `seq2set bench` and `make bench` read
-the table. What the function returns has `to_dict`, `summarize` and `failure`.
+A new benchmark is a function whose arguments have defaults, and a row here; `seq2set bench` and `make bench`
+read the table. What the function returns has `to_dict`, `summarize` and `failure`.
 """
 
 from __future__ import annotations

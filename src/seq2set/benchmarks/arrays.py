@@ -37,8 +37,8 @@ def measure_reward(
     """Compute the F1 rewards of the same `batches` batches on tensors and by scikit-learn.
 
     The authors' code calls scikit-learn once for each sampled set. The opponent here is quicker: with samples
-    as columns, one call gives the F1 of all samples of a document. `checks` has the other one too, and how far
-    the rewards lie apart.
+    as columns, one call gives the F1 of all samples of a document. `checks` has the other one too, and the
+    largest difference of the rewards.
     """
     random = np.random.default_rng(1)
     drawn = [_draw_batch(documents, samples, labels, random) for _ in range(batches)]

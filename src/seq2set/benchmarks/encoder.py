@@ -147,8 +147,8 @@ def compare_sides(ours: StepResult, theirs: StepResult) -> Difference:
     )
     if max(difference) > TOLERANCE:
         raise WorkError(
-            f"the encoder's outputs differ from the packed LSTM's by {difference.outputs:.1e} and its gradients "
-            f"by {difference.gradients:.1e}; at most {TOLERANCE:.0e} is allowed"
+            f"the encoder's outputs differ from the packed LSTM's by {difference.outputs:.1e} and its "
+            f"gradients by {difference.gradients:.1e}; at most {TOLERANCE:.0e} is allowed"
         )
     return difference
 

@@ -170,7 +170,7 @@ SET_SIZE = 4
 
 
 def save_random_model(folder: Path, settings: Sequence[str] = ()) -> None:
-    """Write a model folder with random weights at the default preset's sizes; `settings` (`a.b=v`) change them."""
+    """Write a model folder with random weights at the default sizes; `settings` (`a.b=v`) change them."""
     config = build_config(model="seq2set", assignments=["prior.enabled=false", *settings])
     torch.manual_seed(config.seed)
     words = Words.build(make_texts(2_000), **config.text.model_dump())

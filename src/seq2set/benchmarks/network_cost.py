@@ -93,8 +93,8 @@ def measure_self_critical_step(
 ) -> Ratio:
     """Make a full self-critical update with one batch of `documents`, against an update by likelihood.
 
-    A self-critical update reads the documents, decodes them greedily for the baseline, samples, goes backward,
-    clips and applies Adam. A model's `baseline_share` is the share of it that the greedy baseline takes.
+    A self-critical update reads the documents, decodes them greedily for the baseline, samples, goes
+    backward, clips and applies Adam. A model's `baseline_share` is the greedy baseline's share of it.
     """
     return _measure_costliest(
         lambda learner, examples: _time_updates(learner, examples, rounds),

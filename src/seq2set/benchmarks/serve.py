@@ -148,7 +148,7 @@ def measure_server(
     rounds: int = 2,
     settings: Sequence[str] = (),
 ) -> Ratio:
-    """Let `clients` send texts for some seconds per side and round; without a model, one with random weights."""
+    """Let `clients` send texts for some seconds per side and round; the default model has random weights."""
     texts = make_texts(documents)
     with tempfile.TemporaryDirectory() as folder:
         if model is None:

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
-ABSENT = tuple(name for name in ("torch", "playwright") if importlib.util.find_spec(name) is None)
+LARGE = ("torch", "playwright", "schemathesis")
+ABSENT = tuple(name for name in LARGE if importlib.util.find_spec(name) is None)
 
 
 def _needs(text: str) -> str | None:
     """Return what a failure lacked."""
-    return next((one for one in ABSENT if f"No module named '{one}" in text), None)
+    signs = ("No module named '{}", "No package metadata was found for {}")
+    return next((one for one in ABSENT for sign in signs if sign.format(one) in text), None)
 
 
 def _skip(report: Any) -> None:

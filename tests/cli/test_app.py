@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import seq2set as package
+from seq2set.corpora.prepared import PreparedCorpus
 
 HEAVY = ("torch", "sklearn", "pyarrow", "matplotlib", "numpy", "scipy", "tokenizers")
 
@@ -30,6 +31,19 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     )
     loaded = set(json.loads(python(code).stdout.splitlines()[-1]))
     assert not loaded & set(HEAVY)
+
+
+def test_a_linear_model_is_trained_without_torch(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    arguments = ["train", "--model", "br", "--data", str(small_corpus.folder), "--out", str(tmp_path / "run")]
+    code = (
+        "import sys\n"
+        f"sys.argv = ['seq2set', *{arguments!r}]\n"
+        "from seq2set.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "print('torch' in sys.modules)"
+    )
+    assert python(code).stdout.splitlines()[-1] == "False"
 
 
 def test_help_takes_less_than_half_a_second_of_cpu() -> None:

@@ -144,13 +144,14 @@ def test_all_checks_of_a_classifier_pass_but_those_with_a_reason() -> None:
     expected = SKIPPED_OF_CLASSIFIERS
     found = check_estimator(OfClassifierType(), expected_failed_checks=expected, on_fail=None, on_skip=None)
     assert {one["check_name"]: repr(one["exception"]) for one in found if one["status"] == "failed"} == {}
-    # What is skipped for a reason must not be able to run.
-    assert {one["check_name"] for one in found if one["status"] in ("xfail", "skipped")} == set(expected)
+    # What is skipped for a reason must not be able to run; older versions do not have all of them.
+    skipped = {one["check_name"] for one in found if one["status"] in ("xfail", "skipped")}
+    assert skipped == set(expected) & {one["check_name"] for one in found}
     assert sum(one["status"] == "passed" for one in found) >= 40
 
 
 def test_what_is_skipped_exists() -> None:
-    assert set(SKIPPED) <= {name_of(check) for check in CHECKS}
+    assert [name for name in SKIPPED_OF_CLASSIFIERS if not hasattr(estimator_checks, name)] == []
     assert len(CHECKS) - len(SKIPPED) >= 30
 
 

@@ -13,13 +13,15 @@ import time
 from collections.abc import Iterator
 from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder, Watch
 from seq2set.core.errors import import_extra
 from seq2set.core.files import output_errors
-from seq2set.training.step import Losses
+
+if TYPE_CHECKING:  # it needs torch, which linear models do without
+    from seq2set.training.step import Losses
 
 
 class Tally:

@@ -12,7 +12,7 @@ import pytest
 from seq2set.config import build_config
 from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.open_corpus import open_corpus
-from seq2set.corpora.seen_texts import text_digests
+from seq2set.corpora.seen_texts import hash_texts
 from seq2set.inference.model_folder import SEEN
 from seq2set.workflows.train import train
 
@@ -268,4 +268,4 @@ def test_another_file_needs_no_column_of_groups(seq2set, tmp_path: Path) -> None
 
 
 def test_empty_texts_are_never_called_seen() -> None:
-    assert text_digests(["", " \n", "a"])[:2].tolist() == [0, 0]
+    assert hash_texts(["", " \n", "a"])[:2].tolist() == [0, 0]

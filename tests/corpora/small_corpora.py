@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from seq2set.core.files import sha256_of
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.prepared import FACTS, FORMAT, SCHEMA, PreparedCorpus, split_file
+from seq2set.corpora.prepared import FACTS, FORMAT, SCHEMA, PreparedCorpus, name_split_file
 
 
 def write_corpus(
@@ -21,7 +21,7 @@ def write_corpus(
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for split in SPLITS:
-        path = folder / split_file(split)
+        path = folder / name_split_file(split)
         rows = [{"id": d.id, "text": d.text, "labels": list(d.labels)} for d in splits.get(split, ())]
         pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
         files[path.name] = {"sha256": sha256_of(path), "bytes": path.stat().st_size}

@@ -7,7 +7,7 @@ from small_corpora import healthy, healthy_corpus, write_corpus
 
 from seq2set.core.errors import InputError
 from seq2set.corpora.checks import check_corpus
-from seq2set.corpora.checks.check import Tally, share_of
+from seq2set.corpora.checks.check import ExampleCounter, format_share
 from seq2set.corpora.documents import Document
 
 
@@ -125,12 +125,12 @@ def test_a_frequency_below_one_is_refused(tmp_path):
 
 
 def test_a_tally_keeps_the_first_examples():
-    tally = Tally()
+    tally = ExampleCounter()
     for i in range(7):
         tally.add(str(i))
     assert (tally.count, tally.examples) == (7, ("0", "1", "2", "3", "4"))
 
 
 def test_a_share_of_nothing():
-    assert share_of(0, 0) == "0 of 0 (0.0 %)"
-    assert share_of(12, 1000) == "12 of 1,000 (1.2 %)"
+    assert format_share(0, 0) == "0 of 0 (0.0 %)"
+    assert format_share(12, 1000) == "12 of 1,000 (1.2 %)"

@@ -10,7 +10,7 @@ from small_corpora import healthy, healthy_corpus, write_corpus
 
 from seq2set.corpora.checks import check_corpus
 from seq2set.corpora.checks import near_duplicates as candidates_module
-from seq2set.corpora.checks.near_duplicates import Sketches, candidates, jaccard, shingle_hashes
+from seq2set.corpora.checks.near_duplicates import Sketches, compute_jaccard, find_candidates, hash_shingles
 from seq2set.corpora.documents import Document
 
 CODES = {f"{kind}-in-{split}" for kind in ("duplicates", "near-duplicates") for split in ("test", "valid")}
@@ -193,7 +193,7 @@ texts = st.lists(st.sampled_from("abc"), max_size=9)
 @given(texts, texts)
 def test_hashed_similarity_is_the_real_one(first, second):
     expected = similarity(real_shingles(first), real_shingles(second))
-    assert jaccard(shingle_hashes(first), shingle_hashes(second)) == pytest.approx(expected, abs=1e-12)
+    assert compute_jaccard(hash_shingles(first), hash_shingles(second)) == pytest.approx(expected, abs=1e-12)
 
 
 @settings(max_examples=100, deadline=None)
@@ -212,7 +212,7 @@ def test_no_similar_text_is_missed(short, edits, threshold):
     for text in everything:
         sketches.add(text)
     half = len(everything) // 2
-    proposed = candidates(sketches, np.arange(half), np.arange(half, len(everything)))
+    proposed = find_candidates(sketches, np.arange(half), np.arange(half, len(everything)))
     for i in range(half):
         sets = [real_shingles(text) for text in everything]
         similar = {j for j in range(half, len(sets)) if similarity(sets[i], sets[j]) >= threshold}
@@ -231,7 +231,7 @@ def test_unlike_texts_are_not_proposed():
     sketches = Sketches(0.9)
     for seed in range(20):
         sketches.add([*words(8, seed % 10), *words(60, seed + 10)])
-    assert candidates(sketches, np.arange(10), np.arange(10, 20)) == {}
+    assert find_candidates(sketches, np.arange(10), np.arange(10, 20)) == {}
 
 
 def test_the_work_on_texts_of_one_pattern_is_bounded(monkeypatch):
@@ -240,7 +240,7 @@ def test_the_work_on_texts_of_one_pattern_is_bounded(monkeypatch):
     sketches = Sketches(0.9)
     for i in range(60):
         sketches.add([*words(100), f"number{i}"])
-    proposed = candidates(sketches, np.arange(10), np.arange(10, 60))
+    proposed = find_candidates(sketches, np.arange(10), np.arange(10, 60))
     assert {row: len(others) for row, others in proposed.items()} == dict.fromkeys(range(10), 20)
     assert {other for others in proposed.values() for other in others} <= set(range(10, 40))
 
@@ -250,4 +250,4 @@ def test_the_likeliest_come_first():
     sketches = Sketches(0.5)
     for count in (0, 8, 1):
         sketches.add(changed(count).split())
-    assert candidates(sketches, np.array([0]), np.array([1, 2])) == {0: [2, 1]}
+    assert find_candidates(sketches, np.array([0]), np.array([1, 2])) == {0: [2, 1]}

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from seq2set.corpora.documents import LabelTable
+from seq2set.corpora.label_table import LabelTable
 
 
 def filled():

@@ -10,10 +10,10 @@ from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.corpora import open_corpus as known
 from seq2set.corpora import open_corpus as own
 from seq2set.corpora.documents import Document
-from seq2set.corpora.open_corpus import cache_folder, cached_corpus, open_corpus
+from seq2set.corpora.open_corpus import get_cache_folder, locate_cached, open_corpus
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.readers import ReadOptions
-from seq2set.corpora.sources import Reading, Source
+from seq2set.corpora.sources import CorpusSource, RawCorpus
 from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
 
@@ -69,7 +69,7 @@ def test_a_cached_file_with_a_split_column_is_not_read_again(
     first = open_corpus(str(table), ReadOptions(split="auto"))
     assert len(first.split("test")) == 4
     monkeypatch.setattr(own, "read_documents", None)
-    monkeypatch.setattr(own, "column_names", None)
+    monkeypatch.setattr(own, "read_column_names", None)
     again = open_corpus(str(table), ReadOptions(split="auto"))
     assert (again.folder, again.remarks) == (first.folder, first.remarks)
     assert again.remarks == ["the column 'split' says which split each document belongs to"]
@@ -124,13 +124,13 @@ def test_no_permission_is_one_sentence(table: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_cache_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cache_folder() == tmp_path / "cache"
+    assert get_cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("SEQ2SET_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_folder() == tmp_path / "xdg" / "seq2set"
+    assert get_cache_folder() == tmp_path / "xdg" / "seq2set"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "seq2set"
+    assert get_cache_folder() == tmp_path / ".cache" / "seq2set"
 
 
 def fake_source(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
@@ -141,13 +141,15 @@ def fake_source(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
             yield Document(str(index), f"{path} " * (index + 1), ("x", f"l{index // 10}"))
         notes["read"] = 20
 
-    def read(path: Path | None, options: SourceOptions) -> Reading:
+    def read(path: Path | None, options: SourceOptions) -> RawCorpus:
         notes: dict[str, object] = {}
-        return Reading(documents(path, notes), options.plan(SplitPlan("random", 4, 2)), notes)
+        return RawCorpus(documents(path, notes), options.plan(SplitPlan("random", 4, 2)), notes)
 
     facts = {"obtained": "from nowhere", "licence": "free", "needs_path": False, "max_words": 18} | changes
     plan = SplitPlan("random", 4, 2)
-    source = Source(name="medline", title="A fake", read=read, plan=plan, min_label_documents=9, **facts)
+    source = CorpusSource(
+        name="medline", title="A fake", read=read, plan=plan, min_label_documents=9, **facts
+    )
     monkeypatch.setattr(known, "find_source", lambda name: source)
 
 
@@ -156,7 +158,7 @@ def test_a_known_source_is_prepared_into_the_cache_and_opened_from_there(
 ) -> None:
     fake_source(monkeypatch)
     corpus = open_corpus("medline")
-    assert corpus.folder == cached_corpus("medline")
+    assert corpus.folder == locate_cached("medline")
     # 18 of 20 documents have up to 18 words, of which 4 and 2 are held out; "l1" is left in 8 and goes.
     assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [12, 4, 2]
     assert corpus.facts["counts"]["labels"] == 2

@@ -160,8 +160,8 @@ def test_progress_adds_up_to_the_number_of_documents(tmp_path: Path) -> None:
 MEMORY = """
 import re, sys
 from pathlib import Path
-from seq2set.corpora.document import Document
-from seq2set.corpora.preparing import prepare
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan
 
 def peak():

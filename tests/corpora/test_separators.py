@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from seq2set.corpora.readers.label_cells import overlooked_sign, shown_sign
+from seq2set.corpora.readers.label_cells import guess_separator, quote_separator
 
 
 @pytest.mark.parametrize(
@@ -22,17 +22,17 @@ from seq2set.corpora.readers.label_cells import overlooked_sign, shown_sign
 def test_a_sign_is_overlooked_where_splitting_leaves_fewer_labels(
     labels: list[str], sign: str | None
 ) -> None:
-    assert overlooked_sign([label] for label in labels) == sign
+    assert guess_separator([label] for label in labels) == sign
 
 
 def test_documents_of_two_labels_were_split_rightly() -> None:
-    assert overlooked_sign([["a|b"], ["a"], ["b"], []]) == "|"
-    assert overlooked_sign([["a|b"], ["a"], ["b", "c"]]) is None
+    assert guess_separator([["a|b"], ["a"], ["b"], []]) == "|"
+    assert guess_separator([["a|b"], ["a"], ["b", "c"]]) is None
 
 
 def test_a_sign_as_it_is_written_in_a_shell() -> None:
-    assert [shown_sign(sign) for sign in ("|", "\t")] == ["'|'", "$'\\t'"]
+    assert [quote_separator(sign) for sign in ("|", "\t")] == ["'|'", "$'\\t'"]
 
 
 def test_brackets_are_not_taken_off_by_a_sign() -> None:
-    assert overlooked_sign([[one] for one in ("[a, b]", "[b, c]", "[a, c]", "[c, b]")]) is None
+    assert guess_separator([[one] for one in ("[a, b]", "[b, c]", "[a, c]", "[c, b]")]) is None

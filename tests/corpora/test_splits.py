@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.corpora.splits import METHODS, SplitPlan, assign, split_index
+from seq2set.corpora.splits import METHODS, SplitPlan, assign_splits, find_split_index
 
 
 def labels_for(documents: int, labels: int = 3) -> Any:
@@ -23,7 +23,7 @@ def sizes(parts: Any) -> list[int]:
 @pytest.mark.parametrize("method", ["random", "stratified"])
 def test_sizes_are_counts_when_whole_and_shares_when_not(method: Any) -> None:
     # 0.25 of 40 is 10 documents, and the test split asks for 7 of them.
-    parts = assign(SplitPlan(method, valid=0.25, test=7), labels_for(40))
+    parts = assign_splits(SplitPlan(method, valid=0.25, test=7), labels_for(40))
     assert parts.dtype == np.int8
     assert sizes(parts) == [23, 10, 7]
 
@@ -34,25 +34,30 @@ def test_a_seed_gives_the_same_split_twice_and_another_one_another(method: Any) 
 
     def parts(seed: int) -> list[int]:
         plan = SplitPlan(method, seed=seed)
-        return assign(plan, labels_for(200), given=given_parts, groups=groups).tolist()
+        return assign_splits(plan, labels_for(200), given=given_parts, groups=groups).tolist()
 
     assert parts(1) == parts(1)
     assert parts(1) != parts(2)
 
 
 def test_a_share_gives_at_least_one_document_and_nothing_asked_gives_none() -> None:
-    assert sizes(assign(SplitPlan("random", 0.1, 0.1), labels_for(3))) == [1, 1, 1]
-    assert sizes(assign(SplitPlan("random", 0, 0.0), labels_for(3))) == [3, 0, 0]
+    assert sizes(assign_splits(SplitPlan("random", 0.1, 0.1), labels_for(3))) == [1, 1, 1]
+    assert sizes(assign_splits(SplitPlan("random", 0, 0.0), labels_for(3))) == [3, 0, 0]
 
 
 def test_given_splits_stay_and_validation_is_carved_out_of_train_only() -> None:
     given_parts = np.array([0] * 20 + [2] * 5, dtype=np.int8)
-    parts = assign(SplitPlan("given", valid=0.25, test=0.5), labels_for(25), given=given_parts)
+    parts = assign_splits(SplitPlan("given", valid=0.25, test=0.5), labels_for(25), given=given_parts)
     assert sizes(parts) == [15, 5, 5]
     assert (parts[20:] == 2).all()
     with_valid = np.array([0, 1, 2, 0], dtype=np.int8)
-    assert assign(SplitPlan("given", valid=2), labels_for(4), given=with_valid).tolist() == [0, 1, 2, 0]
-    assert sizes(assign(SplitPlan("given", valid=0), labels_for(25), given=given_parts)) == [20, 0, 5]
+    assert assign_splits(SplitPlan("given", valid=2), labels_for(4), given=with_valid).tolist() == [
+        0,
+        1,
+        2,
+        0,
+    ]
+    assert sizes(assign_splits(SplitPlan("given", valid=0), labels_for(25), given=given_parts)) == [20, 0, 5]
 
 
 @settings(max_examples=60, deadline=None)
@@ -60,7 +65,7 @@ def test_given_splits_stay_and_validation_is_carved_out_of_train_only() -> None:
 def test_groups_stay_together_and_no_part_is_too_large(groups: list[int], seed: int) -> None:
     # Groups of one among them, so that something fits into each part.
     array = np.concatenate([groups, np.arange(100, 140)])
-    parts = assign(SplitPlan("grouped", 0.2, 0.2, seed), labels_for(len(array)), groups=array)
+    parts = assign_splits(SplitPlan("grouped", 0.2, 0.2, seed), labels_for(len(array)), groups=array)
     assert all(len(set(parts[array == group])) == 1 for group in groups)
     wanted = round(0.2 * len(array))
     assert 0 < sizes(parts)[1] <= wanted
@@ -68,17 +73,17 @@ def test_groups_stay_together_and_no_part_is_too_large(groups: list[int], seed: 
 
 
 def test_groups_of_one_fill_the_parts_exactly() -> None:
-    parts = assign(SplitPlan("grouped", 0.1, 0.2), labels_for(100), groups=np.arange(100))
+    parts = assign_splits(SplitPlan("grouped", 0.1, 0.2), labels_for(100), groups=np.arange(100))
     assert sizes(parts) == [70, 10, 20]
 
 
 @pytest.mark.parametrize("name", ["valid", "val", "Validation", " dev "])
 def test_validation_has_several_names(name: str) -> None:
-    assert split_index(name) == 1
+    assert find_split_index(name) == 1
 
 
 def test_other_split_names() -> None:
-    assert [split_index(name) for name in ("train", "TEST", "holdout")] == [0, 2, None]
+    assert [find_split_index(name) for name in ("train", "TEST", "holdout")] == [0, 2, None]
 
 
 @pytest.mark.parametrize("size", [-1, -0.1, 1.0, 1.5, float("nan"), float("inf"), True, "0.1"])
@@ -98,29 +103,29 @@ def test_shares_that_leave_nothing_are_refused() -> None:
 def test_more_than_there_is_is_refused(method: Any) -> None:
     message = "valid = 5 and test = 0.5 want 10 of 10 documents; at least one must be left to train on"
     with pytest.raises(InputError, match=message):
-        assign(SplitPlan(method, 5, 0.5), labels_for(10), groups=np.arange(10))
+        assign_splits(SplitPlan(method, 5, 0.5), labels_for(10), groups=np.arange(10))
 
 
 def test_validation_larger_than_the_given_train_is_refused() -> None:
     parts = np.array([0, 0, 2, 2, 2], dtype=np.int8)
     with pytest.raises(InputError, match="valid = 2 and test = 0 want 2 of 2 documents"):
-        assign(SplitPlan("given", valid=2), labels_for(5), given=parts)
+        assign_splits(SplitPlan("given", valid=2), labels_for(5), given=parts)
 
 
 def test_what_a_method_needs_must_be_there() -> None:
     with pytest.raises(InputError, match="split by 'grouped' needs groups; name the column"):
-        assign(SplitPlan("grouped"), labels_for(10))
+        assign_splits(SplitPlan("grouped"), labels_for(10))
     match = "split as 'given' needs the split of every document"
     with pytest.raises(InputError, match=match):
-        assign(SplitPlan("given"), labels_for(10))
+        assign_splits(SplitPlan("given"), labels_for(10))
     with pytest.raises(InputError, match=match):
-        assign(SplitPlan("given"), labels_for(2), given=np.array([0, -1], dtype=np.int8))
+        assign_splits(SplitPlan("given"), labels_for(2), given=np.array([0, -1], dtype=np.int8))
 
 
 def test_groups_that_are_all_too_large_are_refused() -> None:
     match = r"test wants 2 documents, but no group left is that small \(the smallest has 10\)"
     with pytest.raises(InputError, match=match):
-        assign(SplitPlan("grouped", 0.1, 0.1), labels_for(20), groups=np.repeat([0, 1], 10))
+        assign_splits(SplitPlan("grouped", 0.1, 0.1), labels_for(20), groups=np.repeat([0, 1], 10))
 
 
 def test_other_plans_that_make_no_sense_are_refused() -> None:

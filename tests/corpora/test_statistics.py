@@ -8,7 +8,7 @@ from small_corpora import healthy_corpus, write_corpus
 
 from seq2set.core.errors import InputError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.stats import Cardinality, Imbalance, LabelFrequency, LabelSets, corpus_statistics
+from seq2set.corpora.stats import Cardinality, Imbalance, LabelFrequency, LabelSets, compute_statistics
 from seq2set.labels.correlation import LabelPair
 
 
@@ -28,7 +28,7 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def statistics(corpus):
-    return corpus_statistics(corpus, min_label_documents=1)
+    return compute_statistics(corpus, min_label_documents=1)
 
 
 def test_table_1(statistics):
@@ -79,7 +79,7 @@ def test_lengths(statistics):
 def test_a_very_long_text_does_not_flatten_the_histogram(tmp_path):
     train = [Document(str(i), "word " * 10, ("a",)) for i in range(999)]
     corpus = write_corpus(tmp_path, {"train": [*train, Document("long", "word " * 100_000, ("a",))]})
-    lengths = corpus_statistics(corpus).lengths
+    lengths = compute_statistics(corpus).lengths
     assert lengths.edges[-1] == 11
     assert lengths.longer == 1
     assert sum(lengths.documents) == 999
@@ -94,12 +94,12 @@ def test_correlations_of_the_whole_corpus(statistics):
 
 
 def test_only_the_strongest_pairs_are_told(corpus):
-    pairs = corpus_statistics(corpus, top=1, min_label_documents=1).correlations
+    pairs = compute_statistics(corpus, top=1, min_label_documents=1).correlations
     assert [(pair.first, pair.second) for pair in pairs] == [("a", "d")]
 
 
 def test_rare_labels_are_not_compared(corpus):
-    statistics = corpus_statistics(corpus, min_label_documents=2)
+    statistics = compute_statistics(corpus, min_label_documents=2)
     assert [(pair.first, pair.second) for pair in statistics.correlations] == [("a", "b")]
     assert statistics.correlation_map.labels == ("a", "b")
     assert statistics.correlation_map.phi == ((1.0, 0.5), (0.5, 1.0))
@@ -109,7 +109,7 @@ def test_the_map_shows_30_labels(tmp_path):
     train = [
         Document(str(i), "text", tuple(f"label{j:02}" for j in range(40) if i % (j + 2))) for i in range(99)
     ]
-    found = corpus_statistics(write_corpus(tmp_path, {"train": train}))
+    found = compute_statistics(write_corpus(tmp_path, {"train": train}))
     assert found.correlation_map.labels == tuple(row.label for row in found.label_frequencies[:30])
     assert len(found.correlation_map.phi) == 30
 
@@ -125,7 +125,7 @@ def test_statistics_as_json(statistics):
 
 
 def test_an_empty_corpus_has_statistics(tmp_path):
-    found = corpus_statistics(write_corpus(tmp_path, {}))
+    found = compute_statistics(write_corpus(tmp_path, {}))
     assert (found.documents, found.labels, found.words_per_document) == (0, 0, 0.0)
     assert found.imbalance == Imbalance(0.0, 0.0)
     assert found.correlations == ()
@@ -135,18 +135,18 @@ def test_an_empty_corpus_has_statistics(tmp_path):
 def test_many_labels_in_one_document(tmp_path):
     labels = tuple(f"label{i}" for i in range(100_000))
     train = [Document(str(i), "text", labels) for i in range(5)]
-    found = corpus_statistics(write_corpus(tmp_path, {"train": train}))
+    found = compute_statistics(write_corpus(tmp_path, {"train": train}))
     assert found.labels == 100_000
     assert found.correlations == ()  # a label in every document correlates with nothing
 
 
 def test_progress_adds_up(tmp_path):
     seen: list[int] = []
-    corpus_statistics(write_corpus(tmp_path, healthy_corpus()), progress=seen.append)
+    compute_statistics(write_corpus(tmp_path, healthy_corpus()), progress=seen.append)
     assert sum(seen) == 28
 
 
 @pytest.mark.parametrize("name", ["top", "min_label_documents"])
 def test_limits_below_one_are_refused(corpus, name):
     with pytest.raises(InputError, match=f"^{name} is 0; it must be >= 1$"):
-        corpus_statistics(corpus, **{name: 0})
+        compute_statistics(corpus, **{name: 0})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from seq2set.corpora.carve import stratify
-from seq2set.corpora.splits import SplitPlan, assign
+from seq2set.corpora.splits import SplitPlan, assign_splits
 
 
 def long_tailed(documents: int, labels: int) -> Any:
@@ -27,9 +27,9 @@ def mean_deviation(matrix: Any, parts: Any, share: float) -> float:
 def test_labels_are_shared_out_far_better_than_at_random_and_in_seconds() -> None:
     matrix = long_tailed(50_000, 200)
     started = time.process_time()
-    stratified = assign(SplitPlan("stratified", 0.1, 0.1), matrix)
+    stratified = assign_splits(SplitPlan("stratified", 0.1, 0.1), matrix)
     assert time.process_time() - started < 5
-    random = assign(SplitPlan("random", 0.1, 0.1), matrix)
+    random = assign_splits(SplitPlan("random", 0.1, 0.1), matrix)
     assert mean_deviation(matrix, stratified, 0.1) < 0.2 * mean_deviation(matrix, random, 0.1)
     assert np.bincount(stratified).tolist() == [40_000, 5_000, 5_000]
 

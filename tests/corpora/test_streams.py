@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2set.core.errors import CorpusError, InputError
-from seq2set.corpora.readers.streams import NumberedLine, bare_name, numbered_lines, open_binary
+from seq2set.corpora.readers.streams import NumberedLine, open_binary, read_lines, strip_compression
 
 
 def zstd(data: bytes) -> bytes:
@@ -33,12 +33,12 @@ def written(path: Path, data: bytes) -> Path:
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_lines_are_the_same_however_the_file_is_compressed(tmp_path: Path, suffix: str) -> None:
     path = written(tmp_path / f"a.txt{suffix}", PACKERS[suffix]("één\r\n\ntwee".encode()))
-    assert list(numbered_lines(path)) == [
+    assert list(read_lines(path)) == [
         NumberedLine(1, "één"),
         NumberedLine(2, ""),
         NumberedLine(3, "twee"),
     ]
-    assert bare_name(path) == "a.txt"
+    assert strip_compression(path) == "a.txt"
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
@@ -55,17 +55,17 @@ def test_lines_split_at_line_feeds_only(
     tmp_path_factory: pytest.TempPathFactory, text: str, encoding: str
 ) -> None:
     path = written(tmp_path_factory.mktemp("lines") / "a.txt", ("x" + text + "\n").encode(encoding))
-    assert [line.text for line in numbered_lines(path, encoding)] == ("x" + text).split("\n")
+    assert [line.text for line in read_lines(path, encoding)] == ("x" + text).split("\n")
 
 
 def test_a_byte_order_mark_is_dropped_at_the_start_only(tmp_path: Path) -> None:
     path = written(tmp_path / "a.txt", "\ufeffa\n\ufeffb".encode())
-    assert [line.text for line in numbered_lines(path)] == ["a", "\ufeffb"]
+    assert [line.text for line in read_lines(path)] == ["a", "\ufeffb"]
 
 
 def test_a_line_of_ten_megabytes_and_nul_bytes_pass(tmp_path: Path) -> None:
     path = written(tmp_path / "a.txt", b"ab\0c" * 2_621_440 + b"\nlast\0\n")
-    first, last = numbered_lines(path)
+    first, last = read_lines(path)
     assert len(first.text) == 10 * 2**20
     assert last == NumberedLine(2, "last\0")
 
@@ -76,32 +76,32 @@ def test_invalid_bytes_name_the_line_and_the_option(tmp_path: Path, before: int)
     path = written(tmp_path / "a.txt", b"a\n" * before + b"caf\xe9 au lait\nb\n")
     match = re.escape(f"{path}, line {before + 1}: the line is not valid utf-8; pass --encoding")
     with pytest.raises(CorpusError, match=match):
-        list(numbered_lines(path))
-    assert sum(1 for _ in numbered_lines(path, "latin-1")) == before + 2
+        list(read_lines(path))
+    assert sum(1 for _ in read_lines(path, "latin-1")) == before + 2
 
 
 def test_a_letter_cut_off_at_the_end_is_invalid(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="line 2: the line is not valid utf-8"):
-        list(numbered_lines(written(tmp_path / "a.txt", "a\né".encode()[:-1])))
+        list(read_lines(written(tmp_path / "a.txt", "a\né".encode()[:-1])))
 
 
 @pytest.mark.parametrize("encoding", ["utf-9", "hex"])
 def test_an_unknown_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
     with pytest.raises(InputError, match=f"encoding '{encoding}' is not known; name one such as utf-8"):
-        list(numbered_lines(written(tmp_path / "a.txt", b"a"), encoding))
+        list(read_lines(written(tmp_path / "a.txt", b"a"), encoding))
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_an_empty_file_is_refused(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(CorpusError, match="the file is empty"):
-        list(numbered_lines(written(tmp_path / f"a{suffix}", PACKERS[suffix](b""))))
+        list(read_lines(written(tmp_path / f"a{suffix}", PACKERS[suffix](b""))))
 
 
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"a\.txt: the file does not exist"):
-        list(numbered_lines(tmp_path / "a.txt"))
+        list(read_lines(tmp_path / "a.txt"))
     with pytest.raises(CorpusError, match="this is a folder; a file is wanted here"):
-        list(numbered_lines(tmp_path))
+        list(read_lines(tmp_path))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
@@ -109,7 +109,7 @@ def test_damaged_compressed_files_are_refused(tmp_path: Path, suffix: str) -> No
     packed = PACKERS[suffix](os.urandom(50_000))
     for data in (packed[: len(packed) // 2], b"plain text, not compressed"):
         with pytest.raises(CorpusError, match=f"the file is damaged, or not a {suffix} file"):
-            list(numbered_lines(written(tmp_path / f"a{suffix}", data), "latin-1"))
+            list(read_lines(written(tmp_path / f"a{suffix}", data), "latin-1"))
 
 
 def test_what_the_system_refuses_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_what_the_system_refuses_is_one_sentence(tmp_path: Path, monkeypatch: py
 
     refuse(PermissionError(13, "no"))
     with pytest.raises(CorpusError, match="the file cannot be read: permission is denied"):
-        list(numbered_lines(path))
+        list(read_lines(path))
     refuse(OSError(5, "Input/output error"))
     with pytest.raises(CorpusError, match=r"the file is not readable: .*Input/output error"):
-        list(numbered_lines(path))
+        list(read_lines(path))

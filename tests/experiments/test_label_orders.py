@@ -9,7 +9,7 @@ from small_experiments import small_options
 
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.subset import reduced_corpus
+from seq2set.corpora.subset import open_reduced_corpus
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.tables import text_of
 from seq2set.experiments.run import run_experiment
@@ -28,7 +28,7 @@ def with_tree(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFac
     facts = small_corpus.facts | {"notes": {"tree": {"grain": "trade", "trade": None}}}
     source = PreparedCorpus(small_corpus.folder, facts)
     folder = tmp_path_factory.mktemp("tree") / "corpus"
-    return reduced_corpus(source, folder, lambda document: document, name="with-tree", how={})
+    return open_reduced_corpus(source, folder, lambda document: document, name="with-tree", how={})
 
 
 def test_a_tree_only_where_the_corpus_has_one(

@@ -11,7 +11,7 @@ from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
-from seq2set.corpora.subset import reduced_corpus
+from seq2set.corpora.subset import open_reduced_corpus
 from seq2set.experiments.studies.uncorrelated import about_the_corpus, largest_correlation, reduction
 
 PAIRS = [("a", "b"), ("a", "b"), ("a",), ("c",), ("c", "d"), ()]
@@ -40,7 +40,7 @@ def test_the_part_is_a_prepared_corpus_of_its_own(paired: PreparedCorpus, tmp_pa
     def short(document: Document) -> Document | None:
         return document if len(document.labels) < 2 else None
 
-    part = reduced_corpus(paired, tmp_path / "part", short, name="short", how={"most": 1})
+    part = open_reduced_corpus(paired, tmp_path / "part", short, name="short", how={"most": 1})
     part.verify()
     for split in SPLITS:
         wanted = [(one, labels) for one, labels in _rows(paired, split) if len(labels) < 2]
@@ -60,15 +60,15 @@ def _rows(corpus: PreparedCorpus, split: str) -> list[tuple[str, list[str]]]:
 
 
 def test_it_is_made_once_and_never_taken_for_another(paired: PreparedCorpus, tmp_path: Path) -> None:
-    reduced_corpus(paired, tmp_path / "part", lambda one: one, name="all", how={"most": 9})
+    open_reduced_corpus(paired, tmp_path / "part", lambda one: one, name="all", how={"most": 9})
     written = (tmp_path / "part" / "corpus.json").stat().st_mtime_ns
-    again = reduced_corpus(paired, tmp_path / "part", _never, name="all", how={"most": 9})
+    again = open_reduced_corpus(paired, tmp_path / "part", _never, name="all", how={"most": 9})
     assert again.folder == tmp_path / "part"
     assert (tmp_path / "part" / "corpus.json").stat().st_mtime_ns == written
     with pytest.raises(InputError, match="part was made from something else .*'most': 9.*use another --out"):
-        reduced_corpus(paired, tmp_path / "part", lambda one: one, name="all", how={"most": 8})
+        open_reduced_corpus(paired, tmp_path / "part", lambda one: one, name="all", how={"most": 8})
     with pytest.raises(InputError, match="paired/?.* was made from something else .None"):
-        reduced_corpus(paired, paired.folder, lambda one: one, name="all", how={})
+        open_reduced_corpus(paired, paired.folder, lambda one: one, name="all", how={})
 
 
 def _never(document: Document) -> Document | None:
@@ -134,5 +134,5 @@ def test_the_part_keeps_the_groups(tmp_path: Path) -> None:
     def later(document: Document) -> Document | None:
         return document if document.id > "d2" else None
 
-    part = reduced_corpus(whole, tmp_path / "part", later, name="part", how={"from": 3})
+    part = open_reduced_corpus(whole, tmp_path / "part", later, name="part", how={"from": 3})
     assert part.split("train").groups() == ["g1", "g2", "g2"]

@@ -12,11 +12,11 @@ def list_corpora(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """List the known corpora, how each is had, and what is cached."""
-    from seq2set.corpora.open_corpus import cached_corpus
+    from seq2set.corpora.open_corpus import locate_cached
     from seq2set.corpora.prepared import is_prepared
     from seq2set.corpora.sources import SOURCES, find_source
 
-    found = [(find_source(name), cached_corpus(name)) for name in SOURCES]
+    found = [(find_source(name), locate_cached(name)) for name in SOURCES]
     rows = [(source, folder if is_prepared(folder) else None) for source, folder in found]
     if as_json:
         for source, folder in rows:

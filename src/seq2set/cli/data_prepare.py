@@ -65,8 +65,8 @@ def prepare(
     from seq2set.core.errors import InputError, UnknownNameError
     from seq2set.corpora.open_corpus import (
         AS_SOURCE,
+        choose_split_method,
         find_split_column,
-        natural_method,
         prepare_own,
         prepare_source,
     )
@@ -110,7 +110,7 @@ def prepare(
                 out,
                 options=options,
                 remarks=remarks,
-                plan=asked.plan(SplitPlan(natural_method(source, options, split))),
+                plan=asked.plan(SplitPlan(choose_split_method(source, options, split))),
                 max_words=max_words or None,
                 min_label_documents=1 if min_label_documents is None else min_label_documents,
                 force=force,

@@ -39,7 +39,7 @@ def stats(
     from seq2set.corpora.open_corpus import open_corpus
     from seq2set.corpora.readers import ReadOptions
     from seq2set.corpora.readers.records import AUTO
-    from seq2set.corpora.stats import corpus_statistics
+    from seq2set.corpora.stats import compute_statistics
 
     options = ReadOptions(
         text=text,
@@ -53,11 +53,11 @@ def stats(
     for remark in corpus.remarks:
         typer.echo(remark, err=True)
     with RichProgress().stage("reading", sum(len(corpus.split(name)) for name in SPLITS)) as advance:
-        statistics = corpus_statistics(corpus, top=top, progress=advance)
+        statistics = compute_statistics(corpus, top=top, progress=advance)
     if plot is not None:
-        from seq2set.corpora.stats_plots import draw
+        from seq2set.corpora.stats_plots import draw_statistics
 
-        for path in draw(statistics, plot):
+        for path in draw_statistics(statistics, plot):
             typer.echo(f"drawn: {path}", err=True)
     if as_json:
         typer.echo(json.dumps(statistics.to_dict()))

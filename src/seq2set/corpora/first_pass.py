@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.splits import split_index
+from seq2set.corpora.splits import find_split_index
 from seq2set.text.tokenizer import count_words
 
 _TEXTS = pa.schema([("id", pa.string()), ("text", pa.string())])
@@ -24,7 +24,7 @@ _ROWS = 4096
 _CHARACTERS = 1 << 23
 
 
-class Gathered(NamedTuple):
+class FirstPass(NamedTuple):
     """A corpus whose texts lie in `texts`, a row group at a time in the order of the other fields."""
 
     texts: Path
@@ -64,13 +64,13 @@ class _Gatherer:
             raise CorpusError(f"document '{document.id}' has no group; split by 'grouped' needs one in each")
         return -1
 
-    def gathered(self, texts: Path) -> Gathered:
+    def gathered(self, texts: Path) -> FirstPass:
         documents = len(self.words)
         _check_ids(np.array(self.id_hashes, np.uint64), texts)
         indices = np.array(self.label_ids, np.int32)
         ones = np.ones(len(indices), np.int8)
         shape = (documents, len(self.label_codes))
-        return Gathered(
+        return FirstPass(
             texts,
             [_mended(label) for label in self.label_codes],
             csr_matrix((ones, indices, np.array(self.label_ends, np.int64)), shape=shape),
@@ -81,14 +81,14 @@ class _Gatherer:
         )
 
 
-def gather(
+def read_first_pass(
     documents: Iterable[Document],
     texts: Path,
     *,
     needs_split: bool,
     needs_group: bool,
     progress: Callable[[int], None] | None = None,
-) -> Gathered:
+) -> FirstPass:
     """Read all documents once, write their ids and texts to `texts`, and keep the rest."""
     gatherer = _Gatherer(needs_split=needs_split, needs_group=needs_group)
     waiting: list[Document] = []
@@ -128,7 +128,7 @@ def _mended(text: str) -> str:
 
 
 def _split_of(document: Document) -> int:
-    index = None if document.split is None else split_index(document.split)
+    index = None if document.split is None else find_split_index(document.split)
     if index is None:
         seen = "no split" if document.split is None else f"the split '{document.split}'"
         raise CorpusError(f"document '{document.id}' has {seen}; split as 'given' needs {', '.join(SPLITS)}")

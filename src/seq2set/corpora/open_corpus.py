@@ -26,20 +26,20 @@ from seq2set.core.files import sha256_of
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import FORMAT, READING, Location, PreparedCorpus, is_prepared
-from seq2set.corpora.readers import DEFAULT_OPTIONS, ReadOptions, column_names, read_documents
-from seq2set.corpora.readers.aapd import aapd_files, is_aapd
+from seq2set.corpora.readers import DEFAULT_OPTIONS, ReadOptions, read_column_names, read_documents
+from seq2set.corpora.readers.aapd import is_aapd, list_aapd_files
 from seq2set.corpora.readers.label_cells import LabelTally
 from seq2set.corpora.readers.records import AUTO
 from seq2set.corpora.readers.streams import check_file
 from seq2set.corpora.sources import SOURCES, find_source
 from seq2set.corpora.sources.source import DEFAULT_SOURCE_OPTIONS, SourceOptions
-from seq2set.corpora.splits import METHODS, Method, SplitPlan, split_index
+from seq2set.corpora.splits import METHODS, Method, SplitPlan, find_split_index
 
 VARIABLE = "SEQ2SET_CACHE"
 """The environment variable that names another cache folder."""
 
 
-def cache_folder() -> Path:
+def get_cache_folder() -> Path:
     """Return the cache folder: `$SEQ2SET_CACHE`, or `seq2set` in the user's own cache folder."""
     if named := os.environ.get(VARIABLE):
         return Path(named)
@@ -47,9 +47,9 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "seq2set"
 
 
-def cached_corpus(name: str) -> Path:
+def locate_cached(name: str) -> Path:
     """Return the folder that a prepared corpus has in the cache, whether it is there or not."""
-    return cache_folder() / "corpora" / name
+    return get_cache_folder() / "corpora" / name
 
 
 AS_SOURCE: Literal["as-source"] = "as-source"
@@ -75,7 +75,7 @@ def prepare_source(
     reading = source.read(path, replace(options, min_label_documents=min_label_documents))
     return prepare(
         reading,
-        out or cached_corpus(name),
+        out or locate_cached(name),
         name=source.name,
         source=source.obtained,
         licence=source.licence,
@@ -122,11 +122,11 @@ def prepare_own(
     notes: dict[str, list[str]] = {READING: list(remarks)} if remarks else {}
     return prepare(
         _read(path, options, notes),
-        out or cached_corpus(name),
+        out or locate_cached(name),
         name=name,
         source=path.name,
         licence=LICENCE,
-        plan=plan or SplitPlan(natural_method(path, options)),
+        plan=plan or SplitPlan(choose_split_method(path, options)),
         max_words=max_words,
         min_label_documents=min_label_documents,
         force=force,
@@ -155,7 +155,7 @@ def find_split_column(path: Path, options: ReadOptions) -> SplitColumn:
     if options.split != AUTO:
         return SplitColumn(options, ())
     without = replace(options, split=None)
-    names = column_names(path, options.encoding)
+    names = read_column_names(path, options.encoding)
     taken = (options.text, options.labels, options.id, options.group)
     remarks: list[str] = []
     for column in names:
@@ -177,14 +177,14 @@ def _no_split(path: Path, options: ReadOptions) -> str | None:
         for document in read_documents(path, options):
             if document.split is None:
                 return "an empty value"
-            if split_index(document.split) is None:
+            if find_split_index(document.split) is None:
                 return f"'{document.split}'"
     except CorpusError:
         return "a value that cannot be read"
     return None
 
 
-def natural_method(path: Path, options: ReadOptions, named: str | None = None) -> Method:
+def choose_split_method(path: Path, options: ReadOptions, named: str | None = None) -> Method:
     """Return the split method that was named, or the one that the files themselves suggest."""
     if named is not None:
         if named not in METHODS:
@@ -193,8 +193,6 @@ def natural_method(path: Path, options: ReadOptions, named: str | None = None) -
     given: Literal["given", "grouped", "random"] = "grouped" if options.group else "random"
     return "given" if options.split or path.is_dir() else given
 
-
-__all__ = ["cache_folder", "open_corpus"]
 
 READING_VERSION = 3
 """Counts up whenever the same file is read otherwise than before, so that no old cache is taken for it."""
@@ -220,8 +218,8 @@ def open_corpus(
         return _open_plain(path, options, plan, max_words, progress)
     if spec in SOURCES:
         return _open_known(spec, progress)
-    if is_prepared(cached_corpus(spec)):
-        return PreparedCorpus.open(cached_corpus(spec))
+    if is_prepared(locate_cached(spec)):
+        return PreparedCorpus.open(locate_cached(spec))
     if path.is_dir():
         raise CorpusError("the folder is neither a prepared corpus nor in the AAPD layout", path)
     if path.suffix or len(path.parts) > 1:
@@ -230,7 +228,7 @@ def open_corpus(
 
 
 def _open_known(name: str, progress: Callable[[int], None] | None) -> PreparedCorpus:
-    return _opened(cached_corpus(name)) or prepare_source(name, force=True, progress=progress)
+    return _opened(locate_cached(name)) or prepare_source(name, force=True, progress=progress)
 
 
 def _open_plain(
@@ -242,9 +240,9 @@ def _open_plain(
 ) -> PreparedCorpus:
     if plan is not None and plan.method != "given":
         options = replace(options, split=None)
-    digest = content_digest(path)
+    digest = hash_content(path)
     # Which column names the splits follows from the content, so the cache need not look for it.
-    out = cached_corpus(_cache_name(path, digest, options, plan, max_words))
+    out = locate_cached(_cache_name(path, digest, options, plan, max_words))
     if (corpus := _opened(out)) is None:
         options, remarks = find_split_column(path, options)
         corpus = prepare_own(
@@ -274,7 +272,7 @@ def _opened(folder: Path) -> PreparedCorpus | None:
         return None
 
 
-def content_digest(path: Path) -> str:
+def hash_content(path: Path) -> str:
     """Return a digest of a plain file, or of the files of an AAPD folder; the same for any copy."""
     sums = [_content_sum(file) for file in _content_files(path)]
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
@@ -283,7 +281,7 @@ def content_digest(path: Path) -> str:
 def _cache_name(
     path: Path, digest: str, options: ReadOptions, plan: SplitPlan | None, max_words: int | None
 ) -> str:
-    split = asdict(plan or SplitPlan(natural_method(path, options)))
+    split = asdict(plan or SplitPlan(choose_split_method(path, options)))
     key = [FORMAT, READING_VERSION, path.name, digest, asdict(options), split, max_words]
     return f"{_stem(path)}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
 
@@ -297,7 +295,7 @@ def _content_sum(path: Path) -> str:
 
 def _content_files(path: Path) -> list[Path]:
     if path.is_dir():
-        return [file for files in aapd_files(path) for file in (files.texts, files.labels)]
+        return [file for files in list_aapd_files(path) for file in (files.texts, files.labels)]
     return [path]
 
 

@@ -19,10 +19,10 @@ from seq2set import __version__
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.files import folder_written_aside, sha256_of, write_json
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.first_pass import Gathered, gather
-from seq2set.corpora.prepared import FACTS, FORMAT, PreparedCorpus, split_file
-from seq2set.corpora.splits import TRAIN, SplitPlan, assign
-from seq2set.corpora.write_splits import REMOVED, Groups, deal
+from seq2set.corpora.first_pass import FirstPass, read_first_pass
+from seq2set.corpora.prepared import FACTS, FORMAT, PreparedCorpus, name_split_file
+from seq2set.corpora.splits import TRAIN, SplitPlan, assign_splits
+from seq2set.corpora.write_splits import REMOVED, Groups, write_splits
 
 MAX_WORDS = 500
 """The paper's limit: documents of more words are removed."""
@@ -59,7 +59,7 @@ def prepare(
     _check_limits(max_words, min_label_documents)
     with folder_written_aside(out, force=force) as folder:
         texts = folder / "texts.parquet"
-        gathered = gather(
+        gathered = read_first_pass(
             documents,
             texts,
             needs_split=plan.method == "given",
@@ -68,7 +68,7 @@ def prepare(
         )
         kept = _kept(gathered, plan, max_words, min_label_documents)
         groups = Groups(gathered.groups, gathered.group_names) if gathered.group_names else None
-        deal(texts, folder, kept.parts, kept.labels, kept.label_names, groups)
+        write_splits(texts, folder, kept.parts, kept.labels, kept.label_names, groups)
         texts.unlink()
         facts = {
             "format": FORMAT,
@@ -95,7 +95,7 @@ def _check_limits(max_words: int | None, min_label_documents: int) -> None:
         raise InputError(f"min_label_documents is {min_label_documents}; it must be 1 or more")
 
 
-def _kept(gathered: Gathered, plan: SplitPlan, max_words: int | None, min_label_documents: int) -> _Kept:
+def _kept(gathered: FirstPass, plan: SplitPlan, max_words: int | None, min_label_documents: int) -> _Kept:
     read = len(gathered.words)
     rows = np.arange(read) if max_words is None else np.flatnonzero(gathered.words <= max_words)
     if len(rows) == 0:
@@ -104,7 +104,7 @@ def _kept(gathered: Gathered, plan: SplitPlan, max_words: int | None, min_label_
     columns = np.flatnonzero(np.asarray(labels.sum(axis=0)).ravel() >= min_label_documents)
     labels = _with_columns(labels, columns)
     parts = np.full(read, REMOVED, dtype=np.int8)
-    parts[rows] = assign(
+    parts[rows] = assign_splits(
         plan,
         labels,
         given=gathered.given[rows] if plan.method == "given" else None,
@@ -144,7 +144,7 @@ def _check_training(labels: csr_matrix[Any], parts: NDArray[np.int8]) -> None:
         raise CorpusError("no document of the training split has a label; there is nothing to learn")
 
 
-def _counts(gathered: Gathered, kept: _Kept) -> dict[str, Any]:
+def _counts(gathered: FirstPass, kept: _Kept) -> dict[str, Any]:
     labels_each = np.diff(kept.labels.indptr)
     groups = np.unique(gathered.groups[(kept.parts != REMOVED) & (gathered.groups >= 0)])
     return {
@@ -160,5 +160,5 @@ def _counts(gathered: Gathered, kept: _Kept) -> dict[str, Any]:
 
 
 def _file_facts(folder: Path) -> dict[str, dict[str, Any]]:
-    paths = [folder / split_file(name) for name in SPLITS]
+    paths = [folder / name_split_file(name) for name in SPLITS]
     return {path.name: {"sha256": sha256_of(path), "bytes": path.stat().st_size} for path in paths}

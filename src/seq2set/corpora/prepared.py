@@ -32,7 +32,7 @@ GROUPED_SCHEMA = SCHEMA.append(pa.field("group", pa.string()))
 """The columns where documents have groups; those of one group are no independent samples."""
 
 
-def split_file(name: str) -> str:
+def name_split_file(name: str) -> str:
     """Return the name of a split's file."""
     return f"{name}.parquet"
 
@@ -107,7 +107,7 @@ class PreparedCorpus:
         """Open a folder after checking that its files are there and have the recorded sizes and columns."""
         corpus = cls(folder, _read_facts(folder))
         for name in SPLITS:
-            corpus._check_file(split_file(name))
+            corpus._check_file(name_split_file(name))
         return corpus
 
     @property
@@ -118,7 +118,7 @@ class PreparedCorpus:
     @property
     def fingerprint(self) -> str:
         """A short text that differs where the documents, or their split, differ."""
-        sums = "".join(self._recorded(split_file(name))["sha256"] for name in SPLITS)
+        sums = "".join(self._recorded(name_split_file(name))["sha256"] for name in SPLITS)
         return hashlib.sha256(sums.encode()).hexdigest()[:16]
 
     @property
@@ -139,11 +139,11 @@ class PreparedCorpus:
         """Return a split by its name."""
         if name not in SPLITS:
             raise UnknownNameError("split", name, SPLITS)
-        return Split(self.folder / split_file(name), name)
+        return Split(self.folder / name_split_file(name), name)
 
     def verify(self) -> None:
         """Compare the checksum of every file with the recorded one, which reads all of them."""
-        for name in map(split_file, SPLITS):
+        for name in map(name_split_file, SPLITS):
             if sha256_of(self.folder / name) != self._recorded(name)["sha256"]:
                 raise CorpusError(
                     f"the file's SHA-256 is not the one in {FACTS}; prepare the corpus again",
@@ -188,7 +188,7 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         complete = facts["format"] == FORMAT and isinstance(facts["name"], str)
-        for name in map(split_file, SPLITS):
+        for name in map(name_split_file, SPLITS):
             complete &= facts["files"][name].keys() >= {"sha256", "bytes"}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CorpusError("the file is damaged or incomplete; prepare the corpus again", path) from error

@@ -46,7 +46,7 @@ class Documents(Protocol):
         """Give the documents in batches."""
 
 
-def text_digests(texts: Iterable[str]) -> Digests:
+def hash_texts(texts: Iterable[str]) -> Digests:
     """Return a number for each text (N,) that is the same where the words are."""
     return np.fromiter(map(_digest, texts), np.uint64)
 
@@ -67,7 +67,7 @@ class SeenTexts(NamedTuple):
     @classmethod
     def of(cls, trained: Iterable[str], tuned: Iterable[str]) -> SeenTexts:
         """Remember the texts of a training and of its validation."""
-        return cls(_unique(text_digests(trained)), _unique(text_digests(tuned)))
+        return cls(_unique(hash_texts(trained)), _unique(hash_texts(tuned)))
 
     @classmethod
     def from_arrays(cls, saved: Mapping[str, Digests]) -> SeenTexts:
@@ -141,7 +141,7 @@ class Overlap:
         }
 
 
-class Selected(NamedTuple):
+class Selection(NamedTuple):
     """The documents that are left to measure on."""
 
     part: Documents
@@ -158,12 +158,12 @@ def select_unseen(
     *,
     same_corpus: bool = False,
     changed: str | None = None,
-) -> Selected:
+) -> Selection:
     """Count the documents that a model has seen, and leave out those that it was `trained` or `tuned` on.
 
     `leave_out` names one of the two, both or none. What a model does not know of cannot be left out.
     """
-    digests = text_digests(document.text for batch in part.iter_batches(BATCH) for document in batch)
+    digests = hash_texts(document.text for batch in part.iter_batches(BATCH) for document in batch)
     trained = _among(digests, seen.trained)
     tuned = _among(digests, seen.tuned) & ~trained
     away = np.zeros(len(digests), bool)
@@ -179,8 +179,8 @@ def select_unseen(
         same_corpus=same_corpus,
         changed=changed,
     )
-    left = _Selection(part, ~away) if away.any() else part
-    return Selected(left, overlap, _fingerprint(digests[~away], left.labels()), digests[~away])
+    left = _KeptPart(part, ~away) if away.any() else part
+    return Selection(left, overlap, _fingerprint(digests[~away], left.labels()), digests[~away])
 
 
 def _among(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
@@ -194,7 +194,7 @@ def _fingerprint(digests: Digests, labels: Sequence[Sequence[str]]) -> str:
     return digest.hexdigest()[:16]
 
 
-class _Selection:
+class _KeptPart:
     """Some of the documents of a part, in their order."""
 
     def __init__(self, part: Documents, kept: NDArray[np.bool_]):

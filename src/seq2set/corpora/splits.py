@@ -63,12 +63,12 @@ class Sizes(NamedTuple):
     test: int
 
 
-def split_index(name: str) -> int | None:
+def find_split_index(name: str) -> int | None:
     """Return the index of a split by its name (`valid` may be `val`, `validation` or `dev`), or None."""
     return _INDICES.get(name.strip().lower())
 
 
-def assign(
+def assign_splits(
     plan: SplitPlan,
     labels: csr_matrix[Any],
     *,

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.core.errors import InputError
-from seq2set.corpora.documents import SPLITS, LabelTable
+from seq2set.corpora.documents import SPLITS
+from seq2set.corpora.label_table import LabelTable
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.labels.correlation import CorrelationMap, Correlations, LabelPair
 from seq2set.text.tokenizer import count_words
@@ -93,7 +94,7 @@ class CorpusStatistics:
         return {name: _plain(value) for name, value in vars(self).items()}
 
 
-def corpus_statistics(
+def compute_statistics(
     corpus: PreparedCorpus,
     *,
     top: int = 20,

@@ -22,7 +22,7 @@ _MOST_BARS = 40
 _NAMED_LABELS = 5
 
 
-def draw(statistics: CorpusStatistics, folder: Path) -> list[Path]:
+def draw_statistics(statistics: CorpusStatistics, folder: Path) -> list[Path]:
     """Draw all pictures into `folder`, as PNG files, and return their paths."""
     wide, square = (7.0, 4.2), (9.0, 8.4)
     return [

@@ -28,7 +28,7 @@ Reduce = Callable[[Document], Document | None]
 """Gives a document as it is to be, or None where it is to be left out."""
 
 
-def reduced_corpus(
+def open_reduced_corpus(
     corpus: PreparedCorpus, folder: Path, reduce: Reduce, *, name: str, how: dict[str, Any]
 ) -> PreparedCorpus:
     """Open the reduced corpus in `folder`, or make it: `how` must say all that `reduce` depends on."""
@@ -69,7 +69,7 @@ NOTHING_TO_CARVE = (
 )
 
 
-def tunable(corpus: PreparedCorpus, carve: float | None) -> PreparedCorpus:
+def check_tunable(corpus: PreparedCorpus, carve: float | None) -> PreparedCorpus:
     """Refuse a corpus without a validation split unless some is to be carved, and the other way round."""
     validation = len(corpus.split("valid"))
     if not validation and carve is None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from seq2set.corpora.documents import SPLITS
-from seq2set.corpora.prepared import GROUPED_SCHEMA, SCHEMA, split_file
+from seq2set.corpora.prepared import GROUPED_SCHEMA, SCHEMA, name_split_file
 
 REMOVED = -1
 """Stands in the place of a split's index for a document that goes to none."""
@@ -31,7 +31,7 @@ class Groups(NamedTuple):
     names: list[str]
 
 
-def deal(
+def write_splits(
     texts: Path,
     folder: Path,
     parts: NDArray[np.int8],
@@ -47,7 +47,7 @@ def deal(
     schema = SCHEMA if groups is None else GROUPED_SCHEMA
     row = first = 0
     with ExitStack() as stack:
-        files = [stack.enter_context(_SplitFile(folder / split_file(name), schema)) for name in SPLITS]
+        files = [stack.enter_context(_SplitFile(folder / name_split_file(name), schema)) for name in SPLITS]
         source = stack.enter_context(pq.ParquetFile(texts))
         for group in range(source.num_row_groups):
             table = source.read_row_group(group)

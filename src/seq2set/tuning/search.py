@@ -29,7 +29,7 @@ from seq2set.core.errors import InputError, StoppedError, WorkError
 from seq2set.core.files import held, written_aside
 from seq2set.core.progress import Advance, Progress, Silent
 from seq2set.corpora.prepared import is_prepared
-from seq2set.corpora.subset import carve_validation, tunable
+from seq2set.corpora.subset import carve_validation, check_tunable
 from seq2set.tuning.space import Choice, Integers, Parameter
 from seq2set.tuning.study import (
     Source,
@@ -227,7 +227,7 @@ def tune(
         if count < 1:
             raise InputError(f"--{name} is {count}; it must be >= 1")
     folder = StudyFolder(out)
-    corpus = tunable(corpus_of(config.data), carve)
+    corpus = check_tunable(corpus_of(config.data), carve)
     if carve is not None:
         data = config.data.model_copy(update={"corpus": str(folder.corpus.resolve())})
         config = config.model_copy(update={"data": data})

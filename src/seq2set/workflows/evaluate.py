@@ -14,7 +14,7 @@ from seq2set.core.errors import CorpusError
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.open_corpus import open_corpus
 from seq2set.corpora.prepared import Split
-from seq2set.corpora.seen_texts import Documents, SeenTexts, Selected, select_unseen
+from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
 from seq2set.evaluation.measure import Report, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Prediction, Predictor, TextItem
@@ -130,7 +130,7 @@ def measurable(trained: TrainedOn, named: str | None, split: str | None) -> Meas
 
 def unseen_part(
     measured: Measured, seen: SeenTexts, about: Mapping[str, Any], *, include_seen: bool | None = None
-) -> Selected:
+) -> Selection:
     """Count the documents that a model was trained or tuned on, and leave them out where that is due.
 
     The splits of the model's own corpus keep their documents as long as it is what it was: a test split is

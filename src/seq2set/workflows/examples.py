@@ -10,7 +10,7 @@ from seq2set.core.errors import CorpusError
 from seq2set.core.progress import Progress
 from seq2set.corpora.carve import SHARE, carve_documents
 from seq2set.corpora.prepared import PreparedCorpus, Split
-from seq2set.corpora.readers.label_cells import overlooked_sign, shown_sign
+from seq2set.corpora.readers.label_cells import guess_separator, quote_separator
 from seq2set.corpora.splits import SplitPlan
 from seq2set.labels.tree import LabelTree
 from seq2set.models.tagger import Examples
@@ -27,10 +27,11 @@ def training_examples(corpus: PreparedCorpus, progress: Progress) -> tuple[Examp
         raise CorpusError("the training split is empty; there is nothing to learn from", corpus.folder)
     for remark in corpus.remarks:
         progress.note(remark)
-    if (sign := overlooked_sign(learn.label_sets)) is not None:
+    if (sign := guess_separator(learn.label_sets)) is not None:
+        quoted = quote_separator(sign)
         progress.note(
-            f"no document has two labels, and some look like several joined by {shown_sign(sign)}; if so, "
-            f"split them with --set data.separator={shown_sign(sign)}"
+            f"no document has two labels, and some look like several joined by {quoted}; if so, "
+            f"split them with --set data.separator={quoted}"
         )
     if len(tune):
         return learn, tune

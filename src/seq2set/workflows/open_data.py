@@ -14,7 +14,7 @@ from seq2set.config import DataSettings
 from seq2set.config.provenance import Provenance, read_provenance
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
-from seq2set.corpora.open_corpus import content_digest, open_corpus
+from seq2set.corpora.open_corpus import hash_content, open_corpus
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
 from seq2set.corpora.readers import ReadOptions
 from seq2set.corpora.readers.aapd import is_aapd
@@ -63,7 +63,7 @@ def is_own(trained: TrainedOn, named: str) -> bool:
     if is_prepared(path):
         return PreparedCorpus.open(path).fingerprint == trained.fingerprint
     plain = path.is_file() or is_aapd(path)
-    return plain and bool(trained.digest) and content_digest(path) == trained.digest
+    return plain and bool(trained.digest) and hash_content(path) == trained.digest
 
 
 def _is_same_file(one: Path, other: Path) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import read_documents
-from seq2set.corpora.readers.aapd import aapd_files, is_aapd, read_aapd
+from seq2set.corpora.readers.aapd import is_aapd, list_aapd_files, read_aapd
 
 
 def folder_with(path: Path, **files: str) -> Path:
@@ -35,7 +35,7 @@ def test_all_splits_are_read(tmp_path: Path) -> None:
 
 def test_validation_may_be_called_valid_and_test_may_be_absent(tmp_path: Path) -> None:
     folder_with(tmp_path, text_train="a", label_train="x", text_valid="b\0c", label_valid="y")
-    assert [file.split for file in aapd_files(tmp_path)] == ["train", "valid"]
+    assert [file.split for file in list_aapd_files(tmp_path)] == ["train", "valid"]
     assert list(read_aapd(tmp_path))[1] == Document("valid-1", "b c", ("y",), "valid")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seq2set.corpora.readers.label_cells import bare_list, looks_broken, written_list
+from seq2set.corpora.readers.label_cells import looks_broken, parse_bare_list, parse_list
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from seq2set.corpora.readers.label_cells import bare_list, looks_broken, written
     ],
 )
 def test_lists_written_as_json_or_python(text: str, labels: list[object] | None) -> None:
-    assert written_list(text) == labels
+    assert parse_list(text) == labels
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_lists_written_as_json_or_python(text: str, labels: list[object] | None)
     ],
 )
 def test_lists_of_words_without_quotation_marks(text: str, labels: list[str] | None) -> None:
-    assert bare_list(text) == labels
+    assert parse_bare_list(text) == labels
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_lists_of_words_without_quotation_marks(text: str, labels: list[str] | N
     ],
 )
 def test_cells_that_look_like_lists_and_are_none_are_noticed(text: str) -> None:
-    assert (written_list(text), bare_list(text)) == (None, None)
+    assert (parse_list(text), parse_bare_list(text)) == (None, None)
     assert looks_broken(text)
 
 
@@ -72,5 +72,5 @@ def test_cells_that_look_like_lists_and_are_none_are_noticed(text: str) -> None:
     "text", ["", "a", "(misc)", "{other}", "[R] Research", "Research [R]", "f(x)", "set theory", "a (b, c)"]
 )
 def test_labels_with_brackets_are_labels(text: str) -> None:
-    assert (written_list(text), bare_list(text)) == (None, None)
+    assert (parse_list(text), parse_bare_list(text)) == (None, None)
     assert not looks_broken(text)

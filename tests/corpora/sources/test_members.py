@@ -5,7 +5,7 @@ import tarfile
 import pytest
 
 from seq2set.core.errors import CorpusError, InputError
-from seq2set.corpora.sources.archives import Member, decoded, is_archive, member_names, read_members
+from seq2set.corpora.sources.archives import Member, decode_member, is_archive, list_members, read_members
 
 
 def pack(path, files, mode="w:xz"):
@@ -30,7 +30,7 @@ def test_other_files_are_no_archives(tmp_path, name):
 @pytest.mark.parametrize(("name", "mode"), [("a.tar", "w"), ("a.tar.gz", "w:gz"), ("a.tar.xz", "w:xz")])
 def test_an_archive_gives_its_files(tmp_path, name, mode):
     path = pack(tmp_path / name, {"x/2.txt": b"two", "x/1.txt": b"one", "x/3.txt": b"three"}, mode)
-    assert member_names(path) == ["x/1.txt", "x/2.txt", "x/3.txt"]
+    assert list_members(path) == ["x/1.txt", "x/2.txt", "x/3.txt"]
     assert sorted(read_members(path, ["x/1.txt", "x/3.txt"])) == [
         Member("x/1.txt", b"one"),
         Member("x/3.txt", b"three"),
@@ -41,7 +41,7 @@ def test_a_folder_gives_its_files_decompressed(tmp_path):
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "1.txt.gz").write_bytes(gzip.compress(b"one"))
     (tmp_path / "2.txt").write_bytes(b"two")
-    assert member_names(tmp_path) == ["2.txt", "below/1.txt.gz"]
+    assert list_members(tmp_path) == ["2.txt", "below/1.txt.gz"]
     assert list(read_members(tmp_path, ["below/1.txt.gz"])) == [Member("below/1.txt.gz", b"one")]
 
 
@@ -53,18 +53,18 @@ def test_a_damaged_archive_is_refused(tmp_path):
         list(read_members(cut, ["1.txt"]))
     (tmp_path / "b.tar").write_bytes(b"no archive")
     with pytest.raises(CorpusError, match=r"b\.tar: the file is no tar archive, or is damaged"):
-        member_names(tmp_path / "b.tar")
+        list_members(tmp_path / "b.tar")
 
 
 def test_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(CorpusError, match="none: there is no such file or folder"):
-        member_names(tmp_path / "none")
+        list_members(tmp_path / "none")
 
 
 def test_text_is_decoded_or_the_line_is_named():
     member = Member("a.txt", b"one\ntwo \xfc\n")
-    assert decoded(member, "a.txt", "latin-1") == "one\ntwo ü\n"
+    assert decode_member(member, "a.txt", "latin-1") == "one\ntwo ü\n"
     with pytest.raises(CorpusError, match=r"a\.txt, line 2: the line is not valid utf-8; pass --encoding"):
-        decoded(member, "a.txt", "utf-8")
+        decode_member(member, "a.txt", "utf-8")
     with pytest.raises(InputError, match="encoding 'latin-99' is not known"):
-        decoded(member, "a.txt", "latin-99")
+        decode_member(member, "a.txt", "latin-99")

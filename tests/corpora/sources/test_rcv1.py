@@ -7,7 +7,7 @@ import pytest
 from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.open_corpus import prepare_source
-from seq2set.corpora.sources.rcv1 import RCV1, Topics, read_tokens, split_in_name
+from seq2set.corpora.sources.rcv1 import RCV1, Topics, find_split_in_name, read_tokens
 from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
 
@@ -201,7 +201,7 @@ def test_files_named_after_splits_are_split_so(sample):
     ],
 )
 def test_splits_in_names(tmp_path, name, split):
-    assert split_in_name(tmp_path / name) == split
+    assert find_split_in_name(tmp_path / name) == split
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from seq2set.corpora.sources.reuters import (
     REUTERS,
     UNUSED,
     Story,
-    json_stories,
-    stories,
-    tidy,
-    title_and_body,
+    clean_text,
+    join_title_and_body,
+    parse_json,
+    parse_sgml,
 )
 from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
@@ -49,7 +49,7 @@ def read(path, **options):
 
 
 def test_a_story_is_its_title_and_body_with_its_topics():
-    assert list(stories(sgml(story(7, ["grain", "wheat", "grain"])), "x.sgm")) == [
+    assert list(parse_sgml(sgml(story(7, ["grain", "wheat", "grain"])), "x.sgm")) == [
         Story("7", "YES", "TRAIN", ("grain", "wheat"), "TITLE 7 Body 7. Reuter")
     ]
 
@@ -69,30 +69,30 @@ def test_a_story_is_its_title_and_body_with_its_topics():
     ],
 )
 def test_the_kinds_of_text(text, wanted):
-    (found,) = stories(sgml(story(1, text=text)), "x.sgm")
+    (found,) = parse_sgml(sgml(story(1, text=text)), "x.sgm")
     assert found.text == wanted
 
 
 def test_entities_and_control_characters_are_resolved():
     assert (
-        tidy("&#2; a&#127;b &quot;c&apos; &gt; &unknown; d\x03\x1e e\x85 &#9999999; &#252;")
+        clean_text("&#2; a&#127;b &quot;c&apos; &gt; &unknown; d\x03\x1e e\x85 &#9999999; &#252;")
         == "a b \"c' > &unknown; d e ü"
     )
 
 
 def test_only_a_whole_placeholder_is_dropped():
-    assert title_and_body("T", "Blah blah, he said") == "T Blah blah, he said"
+    assert join_title_and_body("T", "Blah blah, he said") == "T Blah blah, he said"
 
 
 def test_cut_files_and_foreign_files_are_refused():
     with pytest.raises(
         CorpusError, match=r"x\.sgm: 2 stories begin and 1 are complete; whole SGML files are wanted"
     ):
-        list(stories(sgml(story(1), story(2).replace("</REUTERS>", "")), "x.sgm"))
+        list(parse_sgml(sgml(story(1), story(2).replace("</REUTERS>", "")), "x.sgm"))
     with pytest.raises(CorpusError, match="0 stories begin and 0 are complete"):
-        list(stories("<html></html>", "x.sgm"))
+        list(parse_sgml("<html></html>", "x.sgm"))
     with pytest.raises(CorpusError, match="story 1 has no attribute LEWISSPLIT"):
-        list(stories(sgml(story(1).replace("LEWISSPLIT", "OTHER")), "x.sgm"))
+        list(parse_sgml(sgml(story(1).replace("LEWISSPLIT", "OTHER")), "x.sgm"))
 
 
 MODAPTE = (
@@ -191,7 +191,7 @@ def test_the_unused_runs_hold_what_modapte_leaves_out():
 )
 def test_wrong_json_is_refused(content, message):
     with pytest.raises(CorpusError, match=message):
-        list(json_stories(content, "x.json"))
+        list(parse_json(content, "x.json"))
 
 
 def test_wrong_places_are_refused(tmp_path):

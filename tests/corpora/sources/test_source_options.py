@@ -1,7 +1,7 @@
 import pytest
 
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.corpora.sources.source import REMARKS, SourceOptions, remark
+from seq2set.corpora.sources.source import REMARKS, SourceOptions, add_remark
 from seq2set.corpora.splits import SplitPlan
 
 
@@ -32,6 +32,6 @@ def test_a_split_is_refused_where_there_is_only_one():
 
 def test_remarks_add_up():
     notes = {}
-    remark(notes, "one")
-    remark(notes, "two")
+    add_remark(notes, "one")
+    add_remark(notes, "two")
     assert notes == {REMARKS: ["one", "two"]}

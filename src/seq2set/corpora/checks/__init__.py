@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from seq2set.core.errors import InputError
-from seq2set.corpora.checks.check import LEVELS, Check, Finding, Row
+from seq2set.corpora.checks.check import LEVELS, Check, CheckedDocument, Finding
 from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits
 from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
-from seq2set.corpora.checks.labels import Labels
+from seq2set.corpora.checks.labels import ProblemLabels
 from seq2set.corpora.checks.near_duplicates import BATCH, NearDuplicates
 from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.prepared import PreparedCorpus
@@ -62,13 +62,13 @@ def _checks(
 ) -> list[Check]:
     exact = ExactDuplicates()
     near = NearDuplicates(corpus, exact, near_duplicate)
-    return [EmptySplits(), exact, near, Contents(words_read), Labels(min_label_documents), Damage()]
+    return [EmptySplits(), exact, near, Contents(words_read), ProblemLabels(min_label_documents), Damage()]
 
 
-def _rows(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> Iterator[Row]:
+def _rows(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> Iterator[CheckedDocument]:
     for split in SPLITS:
         for batch in corpus.split(split).iter_batches(BATCH):
             for document in batch:
-                yield Row(split, document, document.text.casefold().split())
+                yield CheckedDocument(split, document, document.text.casefold().split())
             if progress:
                 progress(len(batch))

@@ -37,7 +37,7 @@ class Finding:
         return asdict(self) | {"examples": list(self.examples)}
 
 
-class Tally:
+class ExampleCounter:
     """A count with its first few examples."""
 
     def __init__(self) -> None:
@@ -56,12 +56,12 @@ class Tally:
         return tuple(self._examples)
 
 
-def share_of(count: int, total: int) -> str:
+def format_share(count: int, total: int) -> str:
     """Tell a count beside its total: `12 of 1,000 (1.2 %)`."""
     return f"{count:,} of {total:,} ({100 * count / max(total, 1):.1f} %)"
 
 
-class Row(NamedTuple):
+class CheckedDocument(NamedTuple):
     """A document as the checks see it: its split, and its words in folded case."""
 
     split: str
@@ -72,7 +72,7 @@ class Row(NamedTuple):
 class Check(Protocol):
     """One kind of check; the rows come split by split, in the order of `SPLITS`."""
 
-    def see(self, row: Row) -> None:
+    def see(self, row: CheckedDocument) -> None:
         """Take in one document."""
         ...
 

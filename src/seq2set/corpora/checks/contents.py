@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from seq2set.corpora.checks.check import Finding, Level, Row, Tally, share_of
+from seq2set.corpora.checks.check import CheckedDocument, ExampleCounter, Finding, Level, format_share
 from seq2set.corpora.documents import SPLITS
 
 TEXTLESS_SHARE = 0.05
@@ -27,12 +27,12 @@ class Contents:
 
     def __init__(self, words_read: int | None = None) -> None:
         self._words_read = words_read
-        self._textless, self._unlabelled, self._long = Tally(), Tally(), Tally()
+        self._textless, self._unlabelled, self._long = ExampleCounter(), ExampleCounter(), ExampleCounter()
         self._all: Counter[str] = Counter()
         self._without_text: Counter[str] = Counter()
         self._without_labels: Counter[str] = Counter()
 
-    def see(self, row: Row) -> None:
+    def see(self, row: CheckedDocument) -> None:
         """Take in one document."""
         self._all[row.split] += 1
         if not row.words:
@@ -58,7 +58,8 @@ class Contents:
         return Finding(
             code="long-texts",
             level="note",
-            what=f"{share_of(self._long.count, self._all.total())} documents have more than {limit} words",
+            what=f"{format_share(self._long.count, self._all.total())} documents have more than "
+            f"{limit} words",
             count=self._long.count,
             examples=self._long.examples,
             why=f"a network reads the first {limit} words under the preset `compact`; linear models read all",
@@ -70,7 +71,7 @@ class Contents:
         return Finding(
             code="documents-without-text",
             level="error" if many else "warning",
-            what=f"{share_of(self._textless.count, self._all.total())} documents have no text",
+            what=f"{format_share(self._textless.count, self._all.total())} documents have no text",
             count=self._textless.count,
             examples=self._textless.examples,
             why="a model can only guess the labels of an empty text, and learns to guess from it",
@@ -83,7 +84,7 @@ class Contents:
         return Finding(
             code="documents-without-labels",
             level="error" if none else "warning" if bare > UNLABELLED_SHARE * train else "note",
-            what=f"{share_of(self._unlabelled.count, self._all.total())} documents have no labels"
+            what=f"{format_share(self._unlabelled.count, self._all.total())} documents have no labels"
             + (", among them all of train" if none else ""),
             count=self._unlabelled.count,
             examples=self._unlabelled.examples,
@@ -105,7 +106,7 @@ class EmptySplits:
     def __init__(self) -> None:
         self._sizes: Counter[str] = Counter()
 
-    def see(self, row: Row) -> None:
+    def see(self, row: CheckedDocument) -> None:
         """Take in one document."""
         self._sizes[row.split] += 1
 
@@ -183,10 +184,10 @@ class Damage:
     """Finds damaged characters and left-over markup in texts and labels."""
 
     def __init__(self) -> None:
-        self._tallies = {code: Tally() for code in _KINDS}
+        self._tallies = {code: ExampleCounter() for code in _KINDS}
         self._documents = 0
 
-    def see(self, row: Row) -> None:
+    def see(self, row: CheckedDocument) -> None:
         """Take in one document."""
         self._documents += 1
         whole = "\n".join((row.document.text, *row.document.labels))
@@ -202,7 +203,7 @@ class Damage:
                 yield Finding(
                     code=code,
                     level=self._level(code, tally.count),
-                    what=f"{share_of(tally.count, self._documents)} {kind.what}",
+                    what=f"{format_share(tally.count, self._documents)} {kind.what}",
                     count=tally.count,
                     examples=tally.examples,
                     why=kind.why,

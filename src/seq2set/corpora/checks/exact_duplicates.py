@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.corpora.checks.check import MOST_EXAMPLES, Finding, Row, share_of
+from seq2set.corpora.checks.check import MOST_EXAMPLES, CheckedDocument, Finding, format_share
 from seq2set.corpora.documents import SPLITS
 
 TEST_SHARE = 0.01
@@ -20,7 +20,7 @@ HELD_OUT = {"test": ("train", "valid"), "valid": ("train",)}
 """Each split that is measured on, with the splits that its documents may not stand in."""
 
 
-class Pair(NamedTuple):
+class DuplicatePair(NamedTuple):
     """A document of a held-out split and the one that it repeats, as rows of the corpus."""
 
     row: int
@@ -34,7 +34,7 @@ class ExactDuplicates:
         self._digests, self._splits = array("Q"), array("b")
         self._ids: list[str] = []
 
-    def see(self, row: Row) -> None:
+    def see(self, row: CheckedDocument) -> None:
         """Take in one document."""
         # 64 bits: among a million texts, two unlike ones share a digest once in 40 million corpora.
         digest = hashlib.blake2b(" ".join(row.words).encode(), digest_size=8).digest()
@@ -49,7 +49,7 @@ class ExactDuplicates:
             if pairs:
                 yield self._finding(split, pairs)
 
-    def pairs(self, split: str) -> list[Pair]:
+    def pairs(self, split: str) -> list[DuplicatePair]:
         """Return the documents of a held-out split that repeat another, each with the first one repeated."""
         rows, others, digests = self.rows(split), self.earlier(split), self.digests
         if not len(others):
@@ -57,7 +57,7 @@ class ExactDuplicates:
         positions = np.searchsorted(digests[others], digests[rows])
         found = others[np.minimum(positions, len(others) - 1)]
         same = digests[found] == digests[rows]
-        return list(map(Pair, rows[same].tolist(), found[same].tolist()))
+        return list(map(DuplicatePair, rows[same].tolist(), found[same].tolist()))
 
     def rows(self, split: str) -> NDArray[np.int64]:
         """Return the rows of a split that have a text."""
@@ -77,13 +77,13 @@ class ExactDuplicates:
         """Tell a document by its id and its split."""
         return f"{self._ids[row]} ({SPLITS[self._splits[row]]})"
 
-    def _finding(self, split: str, pairs: list[Pair]) -> Finding:
+    def _finding(self, split: str, pairs: list[DuplicatePair]) -> Finding:
         total = len(self.rows(split))
         many = split == "test" and len(pairs) > TEST_SHARE * total
         return Finding(
             code=f"duplicates-in-{split}",
             level="error" if many else "warning",
-            what=f"{share_of(len(pairs), total)} {split} texts stand word for word in "
+            what=f"{format_share(len(pairs), total)} {split} texts stand word for word in "
             + " or ".join(HELD_OUT[split]),
             count=len(pairs),
             examples=tuple(f"{self.named(a)} = {self.named(b)}" for a, b in pairs[:MOST_EXAMPLES]),

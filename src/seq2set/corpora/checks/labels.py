@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.corpora.checks.check import MOST_EXAMPLES, Finding, Row, share_of
-from seq2set.corpora.documents import LabelTable
-from seq2set.corpora.readers.label_cells import overlooked_sign, shown_sign
+from seq2set.corpora.checks.check import MOST_EXAMPLES, CheckedDocument, Finding, format_share
+from seq2set.corpora.label_table import LabelTable
+from seq2set.corpora.readers.label_cells import guess_separator, quote_separator
 
 _Item = TypeVar("_Item")
 
@@ -20,14 +20,14 @@ MOST_DOCUMENTS = 0.5
 """A label in more than this share of the documents is in most of them."""
 
 
-class Labels:
+class ProblemLabels:
     """Finds labels that are joined, not in train, rare, doubled, spelt in two ways or nearly everywhere."""
 
     def __init__(self, min_label_documents: int) -> None:
         self._minimum = min_label_documents
         self._table = LabelTable()
 
-    def see(self, row: Row) -> None:
+    def see(self, row: CheckedDocument) -> None:
         """Take in one document."""
         self._table.add(row.split, row.document.labels)
 
@@ -43,19 +43,20 @@ class Labels:
 
     def _joined(self) -> Iterator[Finding]:
         single = int(self._table.cardinalities().max(initial=0)) < 2
-        sign = overlooked_sign([name] for name in self._table.names) if single else None
+        sign = guess_separator([name] for name in self._table.names) if single else None
         if sign is not None:
             total = self._table.frequencies()
             labels = self._named(np.array([sign in name for name in self._table.names]), total)
+            quoted = quote_separator(sign)
             yield Finding(
                 code="joined-labels",
                 level="warning",
-                what=f"{_labels(len(labels), 'looks', 'look')} like several, joined by {shown_sign(sign)}",
+                what=f"{_labels(len(labels), 'looks', 'look')} like several, joined by {quoted}",
                 count=len(labels),
                 examples=tuple(labels[:MOST_EXAMPLES]),
                 why="every combination of labels is then a label of its own, with few examples",
-                todo=f"name what stands between labels, here probably --separator {shown_sign(sign)}, or for "
-                f"a training --set data.separator={shown_sign(sign)}",
+                todo=f"name what stands between labels, here probably --separator {quoted}, or for "
+                f"a training --set data.separator={quoted}",
             )
 
     def _not_in_train(self, split: str) -> Iterator[Finding]:
@@ -120,7 +121,7 @@ class Labels:
                 code="dominant-labels",
                 level="warning",
                 what=f"{_labels(len(labels), 'is', 'are')} in most documents, "
-                f"'{labels[0]}' in {share_of(int(total.max()), documents)}",
+                f"'{labels[0]}' in {format_share(int(total.max()), documents)}",
                 count=len(labels),
                 examples=tuple(labels[:MOST_EXAMPLES]),
                 why="giving it always looks good in micro-F1 and tells readers nothing",

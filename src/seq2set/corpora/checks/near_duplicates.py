@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from seq2set.corpora.checks.check import MOST_EXAMPLES, Finding, Row, share_of
+from seq2set.corpora.checks.check import MOST_EXAMPLES, CheckedDocument, Finding, format_share
 from seq2set.corpora.checks.exact_duplicates import HELD_OUT, ExactDuplicates
 from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.prepared import PreparedCorpus
@@ -38,7 +38,7 @@ SHARED = 8
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 
-def shingle_hashes(words: list[str]) -> NDArray[np.uint64]:
+def hash_shingles(words: list[str]) -> NDArray[np.uint64]:
     """Return the set of a text's shingles as ascending hashes.
 
     Python salts its string hashes anew in each process, so the numbers are good for one process only;
@@ -53,7 +53,7 @@ def shingle_hashes(words: list[str]) -> NDArray[np.uint64]:
     return np.unique(total)
 
 
-def jaccard(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> float:
+def compute_jaccard(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> float:
     """Return the size of the intersection over the size of the union of two sets."""
     both = len(np.intersect1d(first, second, assume_unique=True))
     union = len(first) + len(second) - both
@@ -70,7 +70,7 @@ class Sketches:
 
     def add(self, words: list[str]) -> None:
         """Sketch one more text."""
-        shingles = shingle_hashes(words)
+        shingles = hash_shingles(words)
         size = len(shingles)
         # The subtraction keeps 0.56 x 25 = 14.000000000000002 from being rounded up to 15.
         least_shared = math.ceil(self.threshold * size - 1e-9)
@@ -106,7 +106,7 @@ MOST_HOLDERS = 1000
 _CHUNK = 256
 
 
-def candidates(
+def find_candidates(
     sketches: Sketches, rows: NDArray[np.int64], others: NDArray[np.int64]
 ) -> dict[int, list[int]]:
     """Name, for each of `rows`, those of `others` that may be similar enough, the likeliest first."""
@@ -138,7 +138,7 @@ BATCH = 4096
 """How many documents are read at a time."""
 
 
-class Match(NamedTuple):
+class NearDuplicate(NamedTuple):
     """A document of a held-out split and the most similar one found, as rows of the corpus."""
 
     row: int
@@ -153,7 +153,7 @@ class NearDuplicates:
         self._corpus, self._exact, self._threshold = corpus, exact, threshold
         self._sketches = Sketches(threshold)
 
-    def see(self, row: Row) -> None:
+    def see(self, row: CheckedDocument) -> None:
         """Take in one document."""
         self._sketches.add(row.words)
 
@@ -171,7 +171,7 @@ class NearDuplicates:
     def _candidates(self, split: str) -> dict[int, list[int]]:
         repeated = [pair.row for pair in self._exact.pairs(split)]
         rows = np.setdiff1d(self._exact.rows(split), repeated)
-        return candidates(self._sketches, rows, np.sort(self._exact.earlier(split)))
+        return find_candidates(self._sketches, rows, np.sort(self._exact.earlier(split)))
 
     def _shingles(self, wanted: set[int]) -> dict[int, NDArray[np.uint64]]:
         """Read the wanted rows again and return all their shingles."""
@@ -181,25 +181,27 @@ class NearDuplicates:
             for batch in self._corpus.split(split).iter_batches(BATCH):
                 for number, document in enumerate(batch, row):
                     if number in wanted:
-                        found[number] = shingle_hashes(document.text.casefold().split())
+                        found[number] = hash_shingles(document.text.casefold().split())
                 row += len(batch)
         return found
 
     def _matches(
         self, found: dict[int, list[int]], shingles: dict[int, NDArray[np.uint64]]
-    ) -> Iterator[Match]:
+    ) -> Iterator[NearDuplicate]:
         for row, others in found.items():
-            scored = [Match(row, other, jaccard(shingles[row], shingles[other])) for other in others]
+            scored = [
+                NearDuplicate(row, other, compute_jaccard(shingles[row], shingles[other])) for other in others
+            ]
             best = max(scored, key=lambda match: (match.similarity, -match.other))
             if best.similarity >= self._threshold - 1e-9:
                 yield best
 
-    def _finding(self, split: str, matches: list[Match]) -> Finding:
+    def _finding(self, split: str, matches: list[NearDuplicate]) -> Finding:
         total = len(self._exact.rows(split))
         return Finding(
             code=f"near-duplicates-in-{split}",
             level="warning",
-            what=f"{share_of(len(matches), total)} {split} texts stand in {' or '.join(HELD_OUT[split])} "
+            what=f"{format_share(len(matches), total)} {split} texts stand in {' or '.join(HELD_OUT[split])} "
             f"with few changes (similarity {self._threshold:g} or more)",
             count=len(matches),
             examples=tuple(map(self._example, matches[:MOST_EXAMPLES])),
@@ -207,6 +209,6 @@ class NearDuplicates:
             todo="look at the examples; where they are one text, split again with such texts in one group",
         )
 
-    def _example(self, match: Match) -> str:
+    def _example(self, match: NearDuplicate) -> str:
         pair = f"{self._exact.named(match.row)} ~ {self._exact.named(match.other)}"
         return f"{pair}, {match.similarity:.2f}"

@@ -12,11 +12,11 @@ from pathlib import Path
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.aapd import is_aapd, read_aapd
-from seq2set.corpora.readers.delimited import delimited_columns, read_delimited
+from seq2set.corpora.readers.delimited import read_delimited, read_header
 from seq2set.corpora.readers.jsonl import read_jsonl, read_objects
 from seq2set.corpora.readers.parquet import open_parquet, read_parquet
 from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions
-from seq2set.corpora.readers.streams import bare_name, check_file
+from seq2set.corpora.readers.streams import check_file, strip_compression
 
 __all__ = ["DEFAULT_OPTIONS", "FORMATS", "ReadOptions", "column_names", "read_documents"]
 
@@ -28,13 +28,13 @@ FIRST_OBJECTS = 100
 """How many JSON lines are looked at for their keys, of which some may lack one."""
 
 
-def column_names(path: Path, encoding: str = "utf-8") -> list[str]:
+def read_column_names(path: Path, encoding: str = "utf-8") -> list[str]:
     """Return the columns of a file, of JSON lines the keys of the first objects; none of a folder."""
-    suffix = Path(bare_name(path)).suffix.lower()
+    suffix = Path(strip_compression(path)).suffix.lower()
     if path.is_dir():
         return []
     if suffix in (".csv", ".tsv"):
-        return delimited_columns(path, encoding, "," if suffix == ".csv" else "\t")
+        return read_header(path, encoding, "," if suffix == ".csv" else "\t")
     if suffix in (".jsonl", ".ndjson", ".json"):
         first = islice(read_objects(path, encoding), FIRST_OBJECTS)
         return list(dict.fromkeys(key for one in first for key in one.values))
@@ -57,7 +57,7 @@ def read_documents(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterat
             )
         return read_aapd(path, options.encoding)
     check_file(path)
-    suffix = Path(bare_name(path)).suffix.lower()
+    suffix = Path(strip_compression(path)).suffix.lower()
     if suffix == ".csv":
         return read_delimited(path, options, ",")
     if suffix == ".tsv":

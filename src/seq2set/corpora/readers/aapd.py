@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import folded, tidied
-from seq2set.corpora.readers.streams import COMPRESSIONS, numbered_lines
+from seq2set.corpora.readers.records import clean_labels, replace_nul
+from seq2set.corpora.readers.streams import COMPRESSIONS, read_lines
 
 _ENDINGS = {"train": ("train",), "valid": ("val", "valid"), "test": ("test",)}
 
@@ -32,7 +32,7 @@ def is_aapd(folder: Path) -> bool:
     return _found(folder, "text", "train") is not None
 
 
-def aapd_files(folder: Path) -> list[SplitFiles]:
+def list_aapd_files(folder: Path) -> list[SplitFiles]:
     """List the files of a folder in the AAPD layout, in the order train, valid, test."""
     files = []
     for split in _ENDINGS:
@@ -49,7 +49,7 @@ def aapd_files(folder: Path) -> list[SplitFiles]:
 
 def read_aapd(folder: Path, encoding: str = "utf-8") -> Iterator[Document]:
     """Give the documents of all splits one by one, each with its split."""
-    for files in aapd_files(folder):
+    for files in list_aapd_files(folder):
         yield from _split_documents(files, encoding)
 
 
@@ -59,7 +59,7 @@ def _found(folder: Path, kind: str, split: str) -> Path | None:
 
 
 def _split_documents(files: SplitFiles, encoding: str) -> Iterator[Document]:
-    texts, labels = numbered_lines(files.texts, encoding), numbered_lines(files.labels, encoding)
+    texts, labels = read_lines(files.texts, encoding), read_lines(files.labels, encoding)
     for number, (text, line) in enumerate(zip_longest(texts, labels), start=1):
         if text is None or line is None:
             more = number + sum(1 for _ in (texts if line is None else labels))
@@ -69,4 +69,6 @@ def _split_documents(files: SplitFiles, encoding: str) -> Iterator[Document]:
                 "they must have as many",
                 files.texts.parent,
             )
-        yield Document(f"{files.split}-{number}", tidied(text.text), folded(line.text.split()), files.split)
+        yield Document(
+            f"{files.split}-{number}", replace_nul(text.text), clean_labels(line.text.split()), files.split
+        )

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import ReadOptions, Record, check_columns, document_from, tidied
-from seq2set.corpora.readers.streams import numbered_lines
+from seq2set.corpora.readers.records import ReadOptions, Record, build_document, check_columns, replace_nul
+from seq2set.corpora.readers.streams import read_lines
 
 # The largest limit that every platform's csv takes: texts may be far longer than its 128 KiB.
 _FIELD_LIMIT = 2**31 - 1
@@ -33,10 +33,10 @@ def read_delimited(path: Path, options: ReadOptions, delimiter: str) -> Iterator
                 f"the row has {len(row.cells)} cells; the header has {len(header)}", path, row.line
             )
         record = Record(dict(zip(header, row.cells, strict=True)), number, row.line)
-        yield document_from(record, options, path)
+        yield build_document(record, options, path)
 
 
-def delimited_columns(path: Path, encoding: str, delimiter: str) -> list[str]:
+def read_header(path: Path, encoding: str, delimiter: str) -> list[str]:
     """Return the names in the header."""
     return [name.strip() for name in next(_rows(path, encoding, delimiter), _Row([], 1)).cells]
 
@@ -44,7 +44,7 @@ def delimited_columns(path: Path, encoding: str, delimiter: str) -> list[str]:
 def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[_Row]:
     """Give the rows that are not blank, each with the line on which it starts."""
     csv.field_size_limit(_FIELD_LIMIT)
-    lines = (tidied(line.text) + "\n" for line in numbered_lines(path, encoding))
+    lines = (replace_nul(line.text) + "\n" for line in read_lines(path, encoding))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     start = 1
     try:

@@ -9,19 +9,19 @@ from typing import Any
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import ReadOptions, Record, document_from
-from seq2set.corpora.readers.streams import NumberedLine, numbered_lines
+from seq2set.corpora.readers.records import ReadOptions, Record, build_document
+from seq2set.corpora.readers.streams import NumberedLine, read_lines
 
 
 def read_jsonl(path: Path, options: ReadOptions) -> Iterator[Document]:
     """Give the documents of a JSON lines file one by one."""
     for record in read_objects(path, options.encoding):
-        yield document_from(record, options, path)
+        yield build_document(record, options, path)
 
 
 def read_objects(path: Path, encoding: str = "utf-8") -> Iterator[Record]:
     """Give the objects of a JSON lines file one by one, whatever their keys are."""
-    filled = (line for line in numbered_lines(path, encoding) if line.text.strip())
+    filled = (line for line in read_lines(path, encoding) if line.text.strip())
     for number, line in enumerate(filled, start=1):
         yield Record(_object(line, path), number, line.number)
 

@@ -68,7 +68,7 @@ def looks_broken(text: str) -> bool:
     return text.startswith(_CALLED)
 
 
-def bare_list(text: str) -> list[str] | None:
+def parse_bare_list(text: str) -> list[str] | None:
     """Read `[a, b]`, whose texts have no quotation marks; None where it could be anything else."""
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")) or not 2 < len(text) <= _LONGEST:
@@ -82,7 +82,7 @@ def _is_bare(item: str) -> bool:
     return bool(item) and not quoted and not any(sign in item for sign in '[](){};"')
 
 
-def written_list(text: str) -> list[object] | None:
+def parse_list(text: str) -> list[object] | None:
     """Read `['a', 'b']`, `["a", "b"]`, `('a',)` or `{'a'}`, of texts and numbers; None where it is no list.
 
     The text is parsed and never run. An array without commas, as numpy prints it, is read as well, and so
@@ -139,11 +139,11 @@ def _quoted(text: str) -> list[str]:
     return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
 
 
-SIGNS = ("|", ",", "\t")
+SEPARATORS = ("|", ",", "\t")
 """What people put between labels, besides `;`. A `/` more often leads from a label to a finer one."""
 
 
-def overlooked_sign(label_sets: Iterable[Collection[str]]) -> str | None:
+def guess_separator(label_sets: Iterable[Collection[str]]) -> str | None:
     """Return the sign at which labels should probably be split, or None.
 
     No document has two labels then, and splitting leaves fewer labels than there are. Labels in brackets are
@@ -156,12 +156,12 @@ def overlooked_sign(label_sets: Iterable[Collection[str]]) -> str | None:
         labels.update(label_set)
     if any(looks_like_list(label) or looks_broken(label) for label in labels):
         return None
-    pieces = {sign: {piece.strip() for label in labels for piece in label.split(sign)} for sign in SIGNS}
-    sign = min(SIGNS, key=lambda one: len(pieces[one]))
+    pieces = {sign: {piece.strip() for label in labels for piece in label.split(sign)} for sign in SEPARATORS}
+    sign = min(SEPARATORS, key=lambda one: len(pieces[one]))
     return sign if len(pieces[sign]) < len(labels) else None
 
 
-def shown_sign(sign: str) -> str:
+def quote_separator(sign: str) -> str:
     """Return a sign as it is written in a shell."""
     return "$'\\t'" if sign == "\t" else f"'{sign}'"
 
@@ -170,7 +170,7 @@ EXAMPLES, WIDTH = 5, 40
 
 
 @dataclass
-class Met:
+class ValueCounter:
     """How often something was met, with the first few examples."""
 
     count: int = 0
@@ -192,11 +192,11 @@ class Met:
 class LabelTally:
     """Counts cells that hold something else than labels, or labels that were not easy to find."""
 
-    missing: Met = field(default_factory=Met)
+    missing: ValueCounter = field(default_factory=ValueCounter)
     """Values that stand for missing labels"""
-    bare: Met = field(default_factory=Met)
+    bare: ValueCounter = field(default_factory=ValueCounter)
     """Lists of words without quotation marks"""
-    broken: Met = field(default_factory=Met)
+    broken: ValueCounter = field(default_factory=ValueCounter)
     """Cells that look like lists and cannot be read as such"""
     listed: int = 0
     """Lists with a label that would stand for a missing one if it filled the cell"""
@@ -226,5 +226,5 @@ class LabelTally:
         return sentence + (f"; 'NA' in {lists} is kept as a label" if self.listed else "")
 
 
-def _cells(met: Met) -> str:
+def _cells(met: ValueCounter) -> str:
     return "1 label cell" if met.count == 1 else f"{met.count:,} label cells"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import ReadOptions, Record, check_columns, document_from, wanted_columns
+from seq2set.corpora.readers.records import ReadOptions, Record, build_document, check_columns, choose_columns
 from seq2set.corpora.readers.streams import check_file
 
 _ROWS = 1024
@@ -24,10 +24,10 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Document]:
     with open_parquet(path) as file:
         names = file.schema_arrow.names
         check_columns(names, options, path)
-        for batch in file.iter_batches(_ROWS, columns=wanted_columns(names, options)):
+        for batch in file.iter_batches(_ROWS, columns=choose_columns(names, options)):
             for values in batch.to_pylist():
                 number += 1
-                yield document_from(Record(values, number, number), options, path)
+                yield build_document(Record(values, number, number), options, path)
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.label_cells import (
     MISSING_CELL,
     LabelTally,
-    bare_list,
     is_missing,
     looks_broken,
-    written_list,
+    parse_bare_list,
+    parse_list,
 )
 
 DEFAULT_ID = "id"
@@ -68,7 +68,7 @@ class Record(NamedTuple):
     line: int
 
 
-def document_from(record: Record, options: ReadOptions, path: Path) -> Document:
+def build_document(record: Record, options: ReadOptions, path: Path) -> Document:
     """Make a document of a record; a text that is null is empty, labels that are null are none."""
     check_columns(record.values, options, path, record.line)
     text = record.values[options.text]
@@ -76,7 +76,7 @@ def document_from(record: Record, options: ReadOptions, path: Path) -> Document:
         raise _wrong_type(options.text, text, "a text", path, record.line)
     return Document(
         id=_name(record, options.id, path) or str(record.number),
-        text=tidied(text or ""),
+        text=replace_nul(text or ""),
         labels=_labels(record, options, path),
         split=_name(record, options.split, path),
         group=_name(record, options.group, path),
@@ -97,19 +97,19 @@ def check_columns(present: Iterable[str], options: ReadOptions, path: Path, line
             )
 
 
-def wanted_columns(present: Sequence[str], options: ReadOptions) -> list[str]:
+def choose_columns(present: Sequence[str], options: ReadOptions) -> list[str]:
     """List the columns that need to be read, without repetition."""
     named = (options.id, options.text, options.labels, options.group, options.split)
     return [name for name in dict.fromkeys(named) if name is not None and name in present]
 
 
-def folded(labels: Iterable[str]) -> tuple[str, ...]:
+def clean_labels(labels: Iterable[str]) -> tuple[str, ...]:
     """Strip white space, drop empty labels, and keep the first of those that repeat."""
-    stripped = (tidied(label).strip() for label in labels)
+    stripped = (replace_nul(label).strip() for label in labels)
     return tuple(dict.fromkeys(label for label in stripped if label))
 
 
-def tidied(text: str) -> str:
+def replace_nul(text: str) -> str:
     """Put a space where a NUL byte stands, which later readers of the text could not take."""
     return text.replace("\0", " ")
 
@@ -132,7 +132,7 @@ def _labels(record: Record, options: ReadOptions, path: Path) -> tuple[str, ...]
     wrong = next((item for item in present if not isinstance(item, str)), "")
     if wrong != "":
         raise _wrong_type(str(options.labels), [wrong], allowed, path, record.line)
-    return folded(map(str, present))
+    return clean_labels(map(str, present))
 
 
 def _items(cell: str, options: ReadOptions) -> Sequence[object]:
@@ -141,10 +141,10 @@ def _items(cell: str, options: ReadOptions) -> Sequence[object]:
     if cell.strip() == MISSING_CELL and not options.keep_missing:
         tally.missing.add(cell)
         return []
-    if (written := written_list(cell)) is not None:
+    if (written := parse_list(cell)) is not None:
         # Numbers are labels where a list was written out: nothing else could be meant.
         return _as_texts(written)
-    if (bare := bare_list(cell)) is not None:
+    if (bare := parse_bare_list(cell)) is not None:
         tally.bare.add(cell)
         return bare
     if looks_broken(cell):
@@ -175,7 +175,7 @@ def _name(record: Record, column: str | None, path: Path) -> str | None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise _wrong_type(str(column), value, "a text or a whole number", path, record.line)
-    return tidied(str(value)).strip()
+    return replace_nul(str(value)).strip()
 
 
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", dict: "an object", bytes: "bytes"}

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-import pyarrow as pa
-
 from seq2set.core.errors import CorpusError, InputError
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
@@ -29,7 +27,7 @@ class NumberedLine(NamedTuple):
     text: str
 
 
-def bare_name(path: Path) -> str:
+def strip_compression(path: Path) -> str:
     """Return the file's name without the suffix of its compression."""
     return path.stem if path.suffix.lower() in COMPRESSIONS else path.name
 
@@ -57,7 +55,7 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
         raise CorpusError(f"the file is {what}: {error}", path) from error
 
 
-def numbered_lines(path: Path, encoding: str = "utf-8") -> Iterator[NumberedLine]:
+def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[NumberedLine]:
     """Give the lines of a text file one by one; a byte order mark at the start is dropped.
 
     Lines end in LF or CR LF only, so that a rare separator inside a text breaks no document in two.
@@ -76,6 +74,8 @@ def _opened(path: Path) -> Any:
     if path.suffix.lower() == ".xz":
         return lzma.open(path)
     if path.suffix.lower() == ".zst":
+        import pyarrow as pa  # only here: it is slow to load, and few files are compressed so
+
         return pa.input_stream(str(path), compression="zstd")
     return path.open("rb")
 

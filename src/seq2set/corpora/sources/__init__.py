@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import NamedTuple
 
 from seq2set.core.errors import UnknownNameError
-from seq2set.corpora.sources.source import Reading, Source
+from seq2set.corpora.sources.source import CorpusSource, RawCorpus
 
-__all__ = ["SOURCES", "Reading", "Source", "find_source"]
+__all__ = ["SOURCES", "CorpusSource", "RawCorpus", "find_source"]
 
 
 class _Place(NamedTuple):
@@ -35,11 +35,11 @@ SOURCES = tuple(sorted(_PLACES))
 """The names of the known sources."""
 
 
-def find_source(name: str) -> Source:
+def find_source(name: str) -> CorpusSource:
     """Return the source called `name`, or raise `UnknownNameError` with the nearest name."""
     if name not in _PLACES:
         raise UnknownNameError("corpus", name, SOURCES)
     place = _PLACES[name]
     source = getattr(import_module(f"seq2set.corpora.sources.{place.module}"), place.attribute)
-    assert isinstance(source, Source)
+    assert isinstance(source, CorpusSource)
     return source

@@ -18,7 +18,14 @@ from typing import NamedTuple
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.aapd import read_aapd
-from seq2set.corpora.sources.source import REPORT_AS, Notes, Reading, Source, SourceOptions, remark
+from seq2set.corpora.sources.source import (
+    REPORT_AS,
+    CorpusSource,
+    Notes,
+    RawCorpus,
+    SourceOptions,
+    add_remark,
+)
 from seq2set.corpora.splits import SplitPlan
 
 UNKNOWN = "unknown"
@@ -47,7 +54,7 @@ KNOWN = {
 
 
 @dataclass
-class Tally:
+class FigureCounter:
     """Counts documents on their way past."""
 
     splits: dict[str, int] = field(default_factory=lambda: {"train": 0, "valid": 0, "test": 0})
@@ -78,10 +85,10 @@ class Tally:
 
 def recognise(figures: Figures) -> str:
     """Return the name of the corpus that has these figures, or `unknown`."""
-    return next((name for name, known in KNOWN.items() if not differences(figures, known)), UNKNOWN)
+    return next((name for name, known in KNOWN.items() if not list_differences(figures, known)), UNKNOWN)
 
 
-def differences(figures: Figures, known: Figures) -> list[str]:
+def list_differences(figures: Figures, known: Figures) -> list[str]:
     """Say in which respects figures differ from known ones."""
     pairs = zip(Figures._fields, figures, known, strict=True)
     return [
@@ -109,15 +116,15 @@ def _shown(value: float) -> str:
 _PLAN = SplitPlan("given", valid=0.1)
 
 
-def _read_aapd(path: Path | None, options: SourceOptions) -> Reading:
+def _read_aapd(path: Path | None, options: SourceOptions) -> RawCorpus:
     return _read("aapd", path, options)
 
 
-def _read_arxiv2026(path: Path | None, options: SourceOptions) -> Reading:
+def _read_arxiv2026(path: Path | None, options: SourceOptions) -> RawCorpus:
     return _read("arxiv2026", path, options)
 
 
-def _read(asked: str, path: Path | None, options: SourceOptions) -> Reading:
+def _read(asked: str, path: Path | None, options: SourceOptions) -> RawCorpus:
     options.chosen_split(asked)
     if path is None or not path.is_dir():
         raise CorpusError(
@@ -125,11 +132,11 @@ def _read(asked: str, path: Path | None, options: SourceOptions) -> Reading:
             path,
         )
     notes: Notes = {}
-    return Reading(_documents(asked, path, options.encoding or "utf-8", notes), options.plan(_PLAN), notes)
+    return RawCorpus(_documents(asked, path, options.encoding or "utf-8", notes), options.plan(_PLAN), notes)
 
 
 def _documents(asked: str, folder: Path, encoding: str, notes: Notes) -> Iterator[Document]:
-    tally = Tally()
+    tally = FigureCounter()
     yield from tally.counted(read_aapd(folder, encoding))
     figures = tally.figures()
     seen = recognise(figures)
@@ -137,18 +144,18 @@ def _documents(asked: str, folder: Path, encoding: str, notes: Notes) -> Iterato
     if seen != asked:
         notes[REPORT_AS] = seen if seen != UNKNOWN else f"not-{asked}"
     notes["figures_as_read"] = figures._asdict()
-    remark(notes, _verdict(asked, seen, figures))
+    add_remark(notes, _verdict(asked, seen, figures))
 
 
 def _verdict(asked: str, seen: str, figures: Figures) -> str:
     if seen == asked:
         return f"these files have the figures of {asked}"
-    what = ", ".join(differences(figures, KNOWN[asked]))
+    what = ", ".join(list_differences(figures, KNOWN[asked]))
     looks = "they are no corpus that is known" if seen == UNKNOWN else f"they have the figures of {seen}"
     return f"these files are not {asked}: {what}; {looks}, so do not report results on them as {asked}"
 
 
-AAPD = Source(
+AAPD = CorpusSource(
     name="aapd",
     title="AAPD: abstracts of computer science papers with arXiv subjects",
     obtained="the six files of the AAPD layout (text_train, label_train, ...), which the user brings",
@@ -158,7 +165,7 @@ AAPD = Source(
     plan=_PLAN,
 )
 
-ARXIV2026 = Source(
+ARXIV2026 = CorpusSource(
     name="arxiv2026",
     title="arXiv abstracts of 2025-26 in the AAPD layout (not AAPD)",
     obtained="a folder in the AAPD layout, which the user brings",

@@ -28,7 +28,7 @@ def is_archive(path: Path) -> bool:
     return re.search(r"\.(tar(\.(gz|xz|bz2))?|tgz|txz)$", path.name.lower()) is not None
 
 
-def member_names(path: Path) -> list[str]:
+def list_members(path: Path) -> list[str]:
     """List the names of all files in a folder or a tar archive, sorted."""
     if path.is_dir():
         return sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
@@ -60,7 +60,7 @@ def read_members(path: Path, names: list[str]) -> Iterator[Member]:
         raise _damaged(path, error) from error
 
 
-def decoded(member: Member, place: str, encoding: str) -> str:
+def decode_member(member: Member, place: str, encoding: str) -> str:
     """Return a file's content as text."""
     try:
         return member.content.decode(encoding)

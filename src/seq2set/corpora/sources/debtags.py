@@ -31,8 +31,15 @@ from seq2set.core.errors import CorpusError, InputError, WorkError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.jsonl import read_jsonl
 from seq2set.corpora.readers.records import ReadOptions
-from seq2set.corpora.readers.streams import COMPRESSIONS, bare_name, numbered_lines
-from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions, remark, with_frequent_labels
+from seq2set.corpora.readers.streams import COMPRESSIONS, read_lines, strip_compression
+from seq2set.corpora.sources.source import (
+    CorpusSource,
+    Notes,
+    RawCorpus,
+    SourceOptions,
+    add_remark,
+    keep_frequent_labels,
+)
 from seq2set.corpora.splits import SplitPlan
 
 Stanza = dict[str, str]
@@ -50,7 +57,7 @@ class IndexFiles(NamedTuple):
     translations: list[Path]
 
 
-def apt_files() -> IndexFiles:
+def find_apt_files() -> IndexFiles:
     """Ask apt where its package index lies."""
     if shutil.which("apt-get") is None:
         raise InputError(
@@ -60,10 +67,10 @@ def apt_files() -> IndexFiles:
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise WorkError(f"'{' '.join(command)}' failed: {done.stderr.strip()[:200]}")
-    return index_files(Path(line) for line in done.stdout.splitlines())
+    return pick_index_files(Path(line) for line in done.stdout.splitlines())
 
 
-def index_files(paths: Iterable[Path]) -> IndexFiles:
+def pick_index_files(paths: Iterable[Path]) -> IndexFiles:
     """Pick the files of a package index out of others by their names."""
     # A part of the archive without packages has an empty file, which is no fault.
     there = sorted(path for path in paths if path.is_file() and path.stat().st_size)
@@ -93,7 +100,7 @@ def read_stanzas(path: Path) -> Iterator[Stanza]:
         yield stanza
 
 
-def long_descriptions(files: Iterable[Path]) -> dict[str, str]:
+def read_long_descriptions(files: Iterable[Path]) -> dict[str, str]:
     """Return the descriptions of `Translation-en` files by their checksums."""
     found: dict[str, str] = {}
     for stanza in (stanza for file in files for stanza in read_stanzas(file)):
@@ -105,7 +112,7 @@ def long_descriptions(files: Iterable[Path]) -> dict[str, str]:
 def _lines(path: Path) -> Iterator[str]:
     kind = _BY_PYARROW.get(path.suffix.lower())
     if kind is None:
-        yield from (line.text for line in numbered_lines(path))
+        yield from (line.text for line in read_lines(path))
         return
     try:
         with pa.input_stream(str(path), compression=kind) as raw, io.BufferedReader(raw) as stream:
@@ -124,18 +131,18 @@ _COUNTS = ("packages", "packages_without_tags", "repeated_descriptions", "withou
 _NAMES = {"train": ("train",), "valid": ("val", "valid", "dev"), "test": ("test",)}
 
 
-def _read(path: Path | None, options: SourceOptions) -> Reading:
+def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
     options.chosen_split("debtags")
     if path is not None and not path.exists():
         raise CorpusError("there is no such file or folder", path)
     if path is not None and path.is_dir() and (files := _jsonl_files(path)):
-        return Reading(_from_jsonl(files, options), options.plan(_GIVEN), {"form": "jsonl"})
-    if path is not None and Path(bare_name(path)).suffix == ".jsonl":
-        return Reading(_jsonl(path, options), options.plan(DEBTAGS.plan), {"form": "jsonl"})
+        return RawCorpus(_from_jsonl(files, options), options.plan(_GIVEN), {"form": "jsonl"})
+    if path is not None and Path(strip_compression(path)).suffix == ".jsonl":
+        return RawCorpus(_jsonl(path, options), options.plan(DEBTAGS.plan), {"form": "jsonl"})
     notes: Notes = {"form": "package index"}
     packages = _from_index(_index(path), notes)
-    documents = with_frequent_labels(packages, options.least_documents(MIN_PACKAGES), notes)
-    return Reading(documents, options.plan(DEBTAGS.plan), notes)
+    documents = keep_frequent_labels(packages, options.least_documents(MIN_PACKAGES), notes)
+    return RawCorpus(documents, options.plan(DEBTAGS.plan), notes)
 
 
 def _jsonl_files(folder: Path) -> dict[str, Path]:
@@ -160,7 +167,7 @@ def _jsonl(file: Path, options: SourceOptions) -> Iterator[Document]:
 
 def _index(path: Path | None) -> IndexFiles:
     if path is None:
-        files = apt_files()
+        files = find_apt_files()
         if not files.packages:
             raise CorpusError(f"apt has no package index here; fetch it as root with: {UPDATE}")
         if not files.translations:
@@ -168,14 +175,14 @@ def _index(path: Path | None) -> IndexFiles:
                 f"apt's package index has no long descriptions; fetch them as root with: {UPDATE}"
             )
         return files
-    files = index_files(path.rglob("*")) if path.is_dir() else IndexFiles([path], [])
+    files = pick_index_files(path.rglob("*")) if path.is_dir() else IndexFiles([path], [])
     if not files.packages:
         raise CorpusError("the folder holds neither train.jsonl nor a file named Packages", path)
     return files
 
 
 def _from_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
-    descriptions = long_descriptions(files.translations)
+    descriptions = read_long_descriptions(files.translations)
     counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
     seen: set[str] = set()
     stanzas = (stanza for file in files.packages for stanza in read_stanzas(file))
@@ -196,7 +203,9 @@ def _from_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
         )
     notes.update(counts)
     if (short := counts["without_long_description"]) and not files.translations:
-        remark(notes, f"there is no Translation-en here, so {short:,} packages have a short description only")
+        add_remark(
+            notes, f"there is no Translation-en here, so {short:,} packages have a short description only"
+        )
 
 
 def _document(stanza: Stanza, descriptions: dict[str, str]) -> Document:
@@ -216,7 +225,7 @@ def _flat(description: str) -> str:
     return " ".join(" ".join(line for line in description.split("\n") if line.strip() != ".").split())
 
 
-DEBTAGS = Source(
+DEBTAGS = CorpusSource(
     name="debtags",
     title="Debian package descriptions with debtags",
     obtained=f"apt's package index on Debian ({UPDATE}), or JSON lines",

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import folded, tidied
+from seq2set.corpora.readers.records import clean_labels, replace_nul
 from seq2set.corpora.readers.streams import check_file
-from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions
+from seq2set.corpora.sources.source import CorpusSource, Notes, RawCorpus, SourceOptions
 from seq2set.corpora.splits import SplitPlan
 
 VERSION = 1
@@ -97,8 +97,8 @@ def read_feedback(path: Path, notes: Notes) -> Iterator[Document]:
             connection.execute("BEGIN")
             for number, text, last in connection.execute(_LAST_WORDS):
                 texts += 1
-                labels = folded(label for (label,) in connection.execute(_LABELS, (last,)))
-                yield Document(f"text-{number}", tidied(text), labels)
+                labels = clean_labels(label for (label,) in connection.execute(_LABELS, (last,)))
+                yield Document(f"text-{number}", replace_nul(text), labels)
             notes["feedback"] = {
                 "texts": texts,
                 "times": connection.execute("SELECT count(*) FROM feedback").fetchone()[0],
@@ -107,15 +107,15 @@ def read_feedback(path: Path, notes: Notes) -> Iterator[Document]:
         raise CorpusError(f"the file cannot be read as a feedback database: {error}", path) from error
 
 
-def _read(path: Path | None, options: SourceOptions) -> Reading:
+def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
     options.chosen_split("feedback")
     if path is None:
         raise CorpusError("feedback needs the database that `seq2set serve` wrote: name it with --from")
     notes: Notes = {}
-    return Reading(read_feedback(path, notes), options.plan(FEEDBACK.plan), notes)
+    return RawCorpus(read_feedback(path, notes), options.plan(FEEDBACK.plan), notes)
 
 
-FEEDBACK = Source(
+FEEDBACK = CorpusSource(
     name="feedback",
     title="What people said of suggested labels, as `seq2set serve` kept it",
     obtained="the database that `seq2set serve RUN --feedback DB` writes",

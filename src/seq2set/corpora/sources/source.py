@@ -69,7 +69,7 @@ Notes = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Reading:
+class RawCorpus:
     """The documents of a source, to be iterated over once, and what is to be known about them.
 
     `plan` is how this form of the source is split, with what the user asked for. `notes` goes to
@@ -85,7 +85,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Source:
+class CorpusSource:
     """A corpus that is known by name.
 
     `read` takes the path that the user names, or None, and does no work before the first document is
@@ -98,7 +98,7 @@ class Source:
     """How the corpus is had, in a sentence."""
     licence: str
     needs_path: bool
-    read: Callable[[Path | None, SourceOptions], Reading]
+    read: Callable[[Path | None, SourceOptions], RawCorpus]
     plan: SplitPlan
     """How it is split by default; `Reading.plan` says how it is split in the form that was found."""
     min_label_documents: int = 1
@@ -107,14 +107,14 @@ class Source:
     """The names that `SourceOptions.split` may take; none where there is only one split."""
 
 
-def remark(notes: Notes, sentence: str) -> None:
+def add_remark(notes: Notes, sentence: str) -> None:
     """Add a sentence for the user to the notes."""
     sentences = notes.setdefault(REMARKS, [])
     assert isinstance(sentences, list)
     sentences.append(sentence)
 
 
-def with_frequent_labels(
+def keep_frequent_labels(
     documents: Iterable[Document], min_documents: int, notes: Notes
 ) -> Iterator[Document]:
     """Give the documents with only the labels that at least `min_documents` of them have.

@@ -14,7 +14,7 @@ from dataclasses import replace
 from seq2set.core.errors import InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.subset import reduced_corpus
+from seq2set.corpora.subset import open_reduced_corpus
 from seq2set.experiments.cells.cell import Cell, CellResult
 from seq2set.experiments.options import Options, own_choice, own_numbers
 from seq2set.experiments.render.report import Section, every_training
@@ -66,7 +66,7 @@ def corpus_without(options: Options, corpus: PreparedCorpus, removed: tuple[str,
 
     name = f"{corpus.name}-without-{len(removed)}"
     how = {"labels left out": list(removed)}
-    return reduced_corpus(corpus, options.out / "corpora" / name, reduce, name=name, how=how)
+    return open_reduced_corpus(corpus, options.out / "corpora" / name, reduce, name=name, how=how)
 
 
 TITLE = "When the most frequent labels are left out"

@@ -33,9 +33,10 @@ from scipy.sparse import csr_matrix
 
 from seq2set.config.catalog import reads
 from seq2set.core.errors import InputError
-from seq2set.corpora.documents import SPLITS, LabelTable
+from seq2set.corpora.documents import SPLITS
+from seq2set.corpora.label_table import LabelTable
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.subset import reduced_corpus
+from seq2set.corpora.subset import open_reduced_corpus
 from seq2set.experiments.analysis.comparison import Comparison, compare_rows
 from seq2set.experiments.analysis.margins import (
     ABOVE,
@@ -144,7 +145,7 @@ def reduction(options: Options) -> Reduction:
                 f"--option threshold is {threshold:g}, which leaves no document with labels in the split "
                 f"'{split}' of {whole.name}; it must be higher"
             )
-    part = reduced_corpus(
+    part = open_reduced_corpus(
         whole,
         options.out / "corpora" / f"uncorrelated-{threshold:g}",
         lambda document: document if kept.issuperset(document.labels) else None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from seq2set.config import Config, merged, nested, parse_assignment, validated
+from seq2set.config import Config, merge_settings, nest_setting, parse_assignment, validate
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Silent
 from seq2set.models.neural import NeuralTagger
@@ -57,8 +57,8 @@ def tiny_config(*settings: str, model: str = "seq2set") -> Config:
     """The paper's method, whatever the presets are, in tiny."""
     values: dict[str, Any] = {"model": model}
     for key, value in map(parse_assignment, [*TINY, *settings]):
-        values = merged(values, nested(key, value))
-    return validated(values)
+        values = merge_settings(values, nest_setting(key, value))
+    return validate(values)
 
 
 def tiny_examples(count: int = 20, seed: int = 1) -> Examples:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from seq2set.config import validated
+from seq2set.config import validate
 from seq2set.config.catalog import MODELS
 from seq2set.core.files import write_json, write_text
 from seq2set.experiments.analysis.comparison import Compared, Comparison, Summary, against, best_on_validation
@@ -246,7 +246,7 @@ def _summary(
     units = np.arange(cells[0]["documents"])
     measured = Recalled(
         tuple(one["name"] for one in cells),
-        not is_deterministic(validated(cells[0]["config"])),
+        not is_deterministic(validate(cells[0]["config"])),
         units,
         np.zeros((len(cells), 0, 2)),
         _title(row),

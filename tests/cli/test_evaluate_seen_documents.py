@@ -50,11 +50,11 @@ def run(learnt: RunFolder, tmp_path: Path) -> Path:
 
 def _rewrite(path: Path, text: str) -> None:
     """Change a file of a model folder, and what the manifest says of it."""
-    from seq2set.core.files import sha256_of
+    from seq2set.core.files import compute_sha256
 
     path.write_text(text, encoding="utf-8")
     manifest = json.loads((path.parent / "manifest.json").read_text())
-    manifest["files"][path.name] = {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    manifest["files"][path.name] = {"sha256": compute_sha256(path), "bytes": path.stat().st_size}
     (path.parent / "manifest.json").write_text(json.dumps(manifest))
 
 

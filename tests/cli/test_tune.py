@@ -12,7 +12,7 @@ from seq2set.config import load_config
 from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import renew_model
-from seq2set.labels.rules import global_rule
+from seq2set.labels.rules import make_global_rule
 
 
 def test_tune_prints_the_best_settings_and_the_command_that_trains_with_them(
@@ -85,7 +85,7 @@ def test_without_optuna_tune_says_how_to_install_it(
 def test_tune_thresholds_prints_what_it_gains(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(br_run.path, run)
-    nothing = global_rule(float(np.nextafter(np.float32(1), np.float32(2)))).to_dict()
+    nothing = make_global_rule(float(np.nextafter(np.float32(1), np.float32(2)))).to_dict()
     saved = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))
     renew_model(run, facts=saved["facts"] | {"rule": nothing}, about=saved["about"], card="")
     outcome = seq2set("tune", "--thresholds", run, "--kind", "top-k", "--metric", "micro_f1")

@@ -11,13 +11,13 @@ from seq2set.config import (
     PRESETS,
     Config,
     build_config,
-    changes,
+    list_changes,
     load_config,
-    merged,
-    nested,
+    merge_settings,
+    nest_setting,
     parse_assignment,
-    preset_values,
-    validated,
+    read_preset,
+    validate,
     write_toml,
 )
 from seq2set.config.documenting import settings_page
@@ -27,7 +27,7 @@ from seq2set.core.errors import ConfigError, InputError, UnknownNameError
 
 def faults(values: dict[str, object]) -> list[str]:
     with pytest.raises(ConfigError) as caught:
-        validated(values)
+        validate(values)
     return list(caught.value.faults)
 
 
@@ -88,7 +88,7 @@ def test_every_setting_is_documented() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_builds_and_names_itself(preset: str) -> None:
-    assert preset_values(preset)["preset"] == preset
+    assert read_preset(preset)["preset"] == preset
     assert build_config(preset=preset).preset == preset
 
 
@@ -118,8 +118,8 @@ def test_any_config_survives_its_own_toml(seed: int, corpus: str, threshold: flo
     values = {"seed": seed, "data": {"corpus": corpus}, "decision": {"threshold": threshold}}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.toml"
-        write_toml(validated(values), path)
-        assert load_config(path) == validated(values)
+        write_toml(validate(values), path)
+        assert load_config(path) == validate(values)
 
 
 def test_assignments() -> None:
@@ -127,8 +127,8 @@ def test_assignments() -> None:
     assert parse_assignment('a.b="1"') == ("a.b", "1")
     assert parse_assignment("a = plain words") == ("a", "plain words")
     assert parse_assignment("a=x=y") == ("a", "x=y")
-    assert nested("a.b", 1) == {"a": {"b": 1}}
-    assert merged({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}) == {"a": {"b": 3, "c": 2}}
+    assert nest_setting("a.b", 1) == {"a": {"b": 1}}
+    assert merge_settings({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}) == {"a": {"b": 3, "c": 2}}
 
 
 @pytest.mark.parametrize("text", ["seed", "=1", "a..b=1", "."])
@@ -169,8 +169,8 @@ def test_what_a_model_never_reads_is_no_change() -> None:
         ("cnn", "decoder.hidden=9", "cnn.filters=9"),
     ):
         plain = build_config(model=model)
-        assert changes(plain, build_config(model=model, assignments=[same])) == []
-        assert len(changes(plain, build_config(model=model, assignments=[other]))) == 1
+        assert list_changes(plain, build_config(model=model, assignments=[same])) == []
+        assert len(list_changes(plain, build_config(model=model, assignments=[other]))) == 1
 
 
 def test_every_section_is_read_by_a_model() -> None:
@@ -181,7 +181,7 @@ def test_every_section_is_read_by_a_model() -> None:
 
 def test_changes_name_what_differs() -> None:
     other = build_config(assignments=["seed=2", "text.lowercase=false"])
-    assert changes(build_config(), other) == ["seed: 1 -> 2", "text.lowercase: True -> False"]
+    assert list_changes(build_config(), other) == ["seed: 1 -> 2", "text.lowercase: True -> False"]
 
 
 def test_the_page_of_settings_is_current() -> None:

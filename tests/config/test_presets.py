@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from seq2set.config import Config, build_config, preset_values
-from seq2set.config.loading import leaves
+from seq2set.config import Config, build_config, read_preset
+from seq2set.config.loader import walk_settings
 
 EVERYWHERE: dict[str, Any] = {
     "label_order.kind": "descending",  # "we sort labels by frequency in a descending order"
@@ -71,7 +71,7 @@ PAPER = ("paper-aapd", "paper-rcv1", "paper-small")
 
 @pytest.mark.parametrize("preset", PAPER)
 def test_a_preset_of_the_paper_has_its_numbers(preset: str) -> None:
-    chosen = dict(leaves(build_config(preset=preset).model_dump(mode="json")))
+    chosen = dict(walk_settings(build_config(preset=preset).model_dump(mode="json")))
     expected = of_the_paper(preset)
     assert {key: chosen[key] for key in expected} == expected
 
@@ -100,7 +100,7 @@ def test_each_line_of_such_a_preset_says_whose_the_setting_is(preset: str) -> No
 
 @pytest.mark.parametrize("preset", PAPER)
 def test_such_a_preset_leaves_nothing_that_its_networks_read_to_the_defaults(preset: str) -> None:
-    named = set(dict(leaves(preset_values(preset))))
+    named = set(dict(walk_settings(read_preset(preset))))
     sections = ("text", "encoder", "decoder", "set_decoder", "objective", "warm_start", "self_critical")
     for section in (*sections, "likelihood", "cnn"):
         fields = type(getattr(Config(), section)).model_fields.items()

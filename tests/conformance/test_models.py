@@ -18,7 +18,7 @@ from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.predictor import Predictor
-from seq2set.labels.rules import global_rule, top_rule
+from seq2set.labels.rules import make_global_rule, make_top_rule
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
 from seq2set.workflows.evaluate import evaluate
@@ -133,7 +133,7 @@ def test_any_text_is_answered(predictor: Predictor) -> None:
 @pytest.fixture(scope="module")
 def eager(predictor: Predictor) -> Tagger:
     """The same model with a rule that every label passes, as a bias alone can."""
-    return replace(predictor.tagger, rule=global_rule(0.0))  # type: ignore[type-var]
+    return replace(predictor.tagger, rule=make_global_rule(0.0))  # type: ignore[type-var]
 
 
 SEARCHED = (None, "greedy", "beam", "set-beam", "marginal")
@@ -205,7 +205,7 @@ def test_a_rule_decides_where_no_search_does(predictor: Predictor) -> None:
     given = own.given(found.scores) & found.known[:, None]
     assert [set(row) for row in found.chosen] == [set(np.flatnonzero(row)) for row in given]
     few = predictor.tagger.infer(texts, Request(search="marginal", top_k=2))
-    assert few.rule == top_rule(2)
+    assert few.rule == make_top_rule(2)
     assert [len(set(row)) for row in few.chosen] == [2] * len(texts)
     with pytest.raises(InputError, match="top_k is 5, but there are 4 labels; it must be <= 4"):
         predictor.tagger.infer(texts, Request(search="marginal", top_k=5))

@@ -13,7 +13,7 @@ from seq2set.config import MODELS, Config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Silent
 from seq2set.evaluation.measure import evaluate_tagger
-from seq2set.labels.rules import global_rule
+from seq2set.labels.rules import make_global_rule
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, fit_function
 from tiny_networks import tiny_config, tiny_examples
@@ -42,7 +42,9 @@ def test_the_threshold_is_the_best_for_what_prediction_gives(tmp_path: Path, mod
     config = tiny_config(f"decision.metric={metric}", model=model)
     tagger = run_of(tmp_path, config, valid)
     scores = np.unique(tagger.infer(valid.texts, request).scores)
-    every = [reached(replace(tagger, rule=global_rule(float(one))), valid, request, metric) for one in scores]
+    every = [
+        reached(replace(tagger, rule=make_global_rule(float(one))), valid, request, metric) for one in scores
+    ]
     assert reached(tagger, valid, request, metric) == pytest.approx(max(every), abs=1e-9)
     assert max(every) > 0.3
 

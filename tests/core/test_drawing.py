@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from seq2set.core.drawing import new_picture, our_style, plain_powers, svg_text
+from seq2set.core.drawing import apply_style, create_picture, format_powers, render_svg
 
 
 def numbers_on(low: float, high: float) -> list[str]:
     """The numbers that a reader finds on a logarithmic axis."""
-    with our_style():
-        picture = new_picture((4.0, 3.0))
+    with apply_style():
+        picture = create_picture((4.0, 3.0))
         picture.axes.set(xscale="log", xlim=(low, high), yticks=[])
-        plain_powers(picture.axes.xaxis)
-        text = svg_text(picture.figure)
+        format_powers(picture.axes.xaxis)
+        text = render_svg(picture.figure)
     return re.findall(r"<text [^>]*>([^<]+)</text>", text)
 
 
@@ -27,13 +27,13 @@ def test_within_one_power_of_ten_the_steps_between_are_named() -> None:
 
 
 def test_dollars_in_a_label_stay_dollars() -> None:
-    with our_style():
-        picture = new_picture((4.0, 3.0))
+    with apply_style():
+        picture = create_picture((4.0, 3.0))
         picture.axes.set_title("$a_1$ and $b$")
-        assert "$a_1$ and $b$" in svg_text(picture.figure)
+        assert "$a_1$ and $b$" in render_svg(picture.figure)
 
 
 def test_the_same_drawing_gives_the_same_bytes() -> None:
     assert numbers_on(1, 10) == numbers_on(1, 10)
-    with our_style():
-        assert svg_text(new_picture((2.0, 2.0)).figure) == svg_text(new_picture((2.0, 2.0)).figure)
+    with apply_style():
+        assert render_svg(create_picture((2.0, 2.0)).figure) == render_svg(create_picture((2.0, 2.0)).figure)

@@ -11,7 +11,7 @@ from seq2set.core.errors import (
     UnknownNameError,
     WorkError,
     import_extra,
-    nearest,
+    suggest,
 )
 
 
@@ -32,8 +32,8 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
 
 
 def test_nothing_is_suggested_where_nothing_is_near() -> None:
-    assert nearest("zzz", ["br"]) == ""
-    assert nearest("BR", ["br"]) == ", did you mean 'br'?"
+    assert suggest("zzz", ["br"]) == ""
+    assert suggest("BR", ["br"]) == ", did you mean 'br'?"
 
 
 def test_a_missing_extra_says_how_to_install_it() -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from seq2set.core.errors import OutputError
 from seq2set.core.files import (
-    folder_written_aside,
-    output_errors,
-    sha256_of,
+    compute_sha256,
+    report_output_errors,
+    write_aside,
+    write_folder_aside,
     write_json,
     write_text,
-    written_aside,
 )
 
 
@@ -30,7 +30,7 @@ def test_a_file_appears_whole(tmp_path: Path) -> None:
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     write_text(tmp_path / "a.txt", "old")
-    with pytest.raises(RuntimeError), written_aside(tmp_path / "a.txt") as aside:
+    with pytest.raises(RuntimeError), write_aside(tmp_path / "a.txt") as aside:
         aside.write_text("half")
         raise RuntimeError
     assert (tmp_path / "a.txt").read_text() == "old"
@@ -47,11 +47,11 @@ def test_files_get_ordinary_permissions(tmp_path: Path) -> None:
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), folder_written_aside(tmp_path / "out") as aside:
+    with pytest.raises(RuntimeError), write_folder_aside(tmp_path / "out") as aside:
         (aside / "half").touch()
         raise RuntimeError
     assert left_over(tmp_path) == []
-    with folder_written_aside(tmp_path / "out") as aside:
+    with write_folder_aside(tmp_path / "out") as aside:
         (aside / "whole").touch()
     assert left_over(tmp_path / "out") == ["whole"]
 
@@ -72,7 +72,7 @@ def test_the_old_folder_goes_back_when_the_new_one_cannot_come(
     monkeypatch.setattr(Path, "replace", failing)
     with (
         pytest.raises(OutputError, match="disk is full"),
-        folder_written_aside(out, force=True) as aside,
+        write_folder_aside(out, force=True) as aside,
     ):
         (aside / "new").touch()
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == ["out", "out/old"]
@@ -83,11 +83,11 @@ def test_an_occupied_folder_needs_force(tmp_path: Path) -> None:
     (tmp_path / "out" / "precious").touch()
     with (
         pytest.raises(OutputError, match="out is not empty; name another folder or pass --force"),
-        folder_written_aside(tmp_path / "out"),
+        write_folder_aside(tmp_path / "out"),
     ):
         pass
     assert left_over(tmp_path / "out") == ["precious"]
-    with folder_written_aside(tmp_path / "out", force=True) as aside:
+    with write_folder_aside(tmp_path / "out", force=True) as aside:
         (aside / "new").touch()
         assert left_over(tmp_path / "out") == ["precious"]
     assert left_over(tmp_path / "out") == ["new"]
@@ -97,7 +97,7 @@ def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "out").touch()
     with (
         pytest.raises(OutputError, match="out is a file; a folder is wanted here"),
-        folder_written_aside(tmp_path / "out", force=True),
+        write_folder_aside(tmp_path / "out", force=True),
     ):
         pass
 
@@ -107,18 +107,21 @@ def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
     [(errno.ENOSPC, "the disk is full"), (errno.EACCES, "permission is denied"), (errno.EROFS, "read-only")],
 )
 def test_the_systems_complaints_become_a_sentence(number: int, sentence: str) -> None:
-    with pytest.raises(OutputError, match=f"cannot write to x: .*{sentence}"), output_errors(Path("x")):
+    with (
+        pytest.raises(OutputError, match=f"cannot write to x: .*{sentence}"),
+        report_output_errors(Path("x")),
+    ):
         raise OSError(number, "as the system says")
 
 
 def test_a_really_full_disk() -> None:
-    with pytest.raises(OutputError, match="the disk is full"), output_errors(Path("/dev/full")):
+    with pytest.raises(OutputError, match="the disk is full"), report_output_errors(Path("/dev/full")):
         with Path("/dev/full").open("w") as stream:
             stream.write("x")
 
 
 def test_other_complaints_pass() -> None:
-    with pytest.raises(OSError, match="strange"), output_errors(Path("x")):
+    with pytest.raises(OSError, match="strange"), report_output_errors(Path("x")):
         raise OSError(errno.EIO, "strange")
 
 
@@ -130,4 +133,4 @@ def test_a_parent_that_is_a_file(tmp_path: Path) -> None:
 
 def test_sha256(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc" * 1_000_000)
-    assert sha256_of(tmp_path / "a") == hashlib.sha256(b"abc" * 1_000_000).hexdigest()
+    assert compute_sha256(tmp_path / "a") == hashlib.sha256(b"abc" * 1_000_000).hexdigest()

@@ -2,19 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from seq2set.core.hardware import core_count, process_rank, thread_count
+from seq2set.core.hardware import count_cores, count_threads, get_rank
 
 
 def test_auto_shares_the_cores_among_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
-    assert thread_count("auto") == core_count() >= 1
-    assert thread_count(3) == 3
+    assert count_threads("auto") == count_cores() >= 1
+    assert count_threads(3) == 3
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "1000")
-    assert thread_count("auto") == 1
+    assert count_threads("auto") == 1
 
 
 def test_the_first_process_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RANK", raising=False)
-    assert process_rank() == 0
+    assert get_rank() == 0
     monkeypatch.setenv("RANK", "2")
-    assert process_rank() == 2
+    assert get_rank() == 2

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from seq2set.core.processes import quiet_pool, starting_a_pool, stopping_with, worker_environment
+from seq2set.core.processes import build_worker_environment, defer_interrupts, silence_pool, stop_with_pipe
 
 
 def test_the_end_of_the_pipe_interrupts_the_work() -> None:
     reading, writing = os.pipe()
     os.write(writing, b"left over")
     os.close(writing)
-    with pytest.raises(KeyboardInterrupt), stopping_with(reading):
+    with pytest.raises(KeyboardInterrupt), stop_with_pipe(reading):
         time.sleep(60)
     os.close(reading)
 
@@ -28,7 +28,7 @@ def test_it_is_heard_where_a_shell_had_interruptions_ignored() -> None:
     os.close(writing)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with pytest.raises(KeyboardInterrupt), stopping_with(reading):
+        with pytest.raises(KeyboardInterrupt), stop_with_pipe(reading):
             time.sleep(60)
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
@@ -39,7 +39,7 @@ def test_it_is_heard_where_a_shell_had_interruptions_ignored() -> None:
 def test_work_that_has_ended_is_not_interrupted() -> None:
     reading, writing = os.pipe()
     before = set(threading.enumerate())
-    with stopping_with(reading):
+    with stop_with_pipe(reading):
         (watcher,) = set(threading.enumerate()) - before
     os.close(writing)
     watcher.join(60)
@@ -49,7 +49,7 @@ def test_work_that_has_ended_is_not_interrupted() -> None:
 
 def test_an_open_pipe_lets_the_work_be() -> None:
     reading, writing = os.pipe()
-    with stopping_with(reading):
+    with stop_with_pipe(reading):
         os.write(writing, b"words are no sign")
         time.sleep(0.05)
     os.close(writing)
@@ -69,12 +69,12 @@ def test_a_worker_keeps_the_memory_that_it_frees() -> None:
         return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
 
     assert resident(dict(os.environ)) < 100_000_000
-    assert resident(worker_environment()) > 200_000_000
+    assert resident(build_worker_environment()) > 200_000_000
 
 
 def test_what_the_user_has_set_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "5")
-    environment = worker_environment()
+    environment = build_worker_environment()
     assert environment["MALLOC_TRIM_THRESHOLD_"] == "5"
     assert environment["PATH"] == os.environ["PATH"]
 
@@ -86,7 +86,7 @@ def test_only_a_pool_that_was_told_to_end_dies_unheard(monkeypatch: pytest.Monke
     def fail() -> None:
         raise KeyError(9)
 
-    with quiet_pool():
+    with silence_pool():
         for name, ends in (("told to end", True), ("surprised", False)):
             thread = threading.Thread(target=fail, name=name)
             thread.executor_flags = SimpleNamespace(shutdown=ends)  # type: ignore[attr-defined]
@@ -114,7 +114,7 @@ def test_what_starts_with_a_pool_hears_no_ctrl_c_and_warns_of_no_leaks(
         monkeypatch.delenv("PYTHONWARNINGS", raising=False)
     else:
         monkeypatch.setenv("PYTHONWARNINGS", filters)
-    with starting_a_pool():
+    with defer_interrupts():
         started = subprocess.run([sys.executable, "-c", WHAT_IT_HEARS], capture_output=True, check=True)
     assert started.stdout.decode().split() == ["True", quiet if filters is None else f"error,{quiet}"]
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

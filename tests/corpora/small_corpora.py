@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seq2set.core.files import sha256_of
+from seq2set.core.files import compute_sha256
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepared import FACTS, FORMAT, SCHEMA, PreparedCorpus, name_split_file
 
@@ -24,7 +24,7 @@ def write_corpus(
         path = folder / name_split_file(split)
         rows = [{"id": d.id, "text": d.text, "labels": list(d.labels)} for d in splits.get(split, ())]
         pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
-        files[path.name] = {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+        files[path.name] = {"sha256": compute_sha256(path), "bytes": path.stat().st_size}
     (folder / FACTS).write_text(
         json.dumps({"format": FORMAT, "name": name, "files": files}), encoding="utf-8"
     )

@@ -14,7 +14,7 @@ from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_thresholds
 from seq2set.evaluation.report import report_page
 from seq2set.labels.metrics import LabelMetrics
-from seq2set.labels.rules import global_rule
+from seq2set.labels.rules import make_global_rule
 from seq2set.workflows.evaluate import evaluate
 
 
@@ -117,7 +117,7 @@ def test_the_pages_own_background_shows_behind_the_plots(report: Report) -> None
 
 @pytest.mark.parametrize(("threshold", "side"), [(0.9, "end"), (0.1, "start")])
 def test_the_thresholds_words_stay_inside_the_picture(report: Report, threshold: float, side: str) -> None:
-    curve = draw_thresholds(replace(report.result, rule=global_rule(threshold)))
+    curve = draw_thresholds(replace(report.result, rule=make_global_rule(threshold)))
     words = next(line for line in curve.splitlines() if f"threshold {threshold:.2f}" in line)
     assert ("text-anchor: end" in words) == (side == "end")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.files import sha256_of, write_json
-from seq2set.core.hardware import machine_facts
+from seq2set.core.files import compute_sha256, write_json
+from seq2set.core.hardware import describe_machine
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell
 from seq2set.experiments.cells.predictions import Answers, Sets
@@ -53,8 +53,8 @@ def finish_cell(cell: Cell, answers: Answers, **corpus_facts: object) -> None:
         "metrics": metrics,
         "seconds": {"training": 60.0, "prediction": 1.0},
         "documents_a_second": 100.0,
-        "machine": machine_facts(1),
-        "answers": {"file": ANSWERS, "sha256": sha256_of(cell.folder / ANSWERS)},
+        "machine": describe_machine(1),
+        "answers": {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)},
         "config": cell.config.model_dump(mode="json"),
     }
     write_json(cell.folder / FACTS, facts)

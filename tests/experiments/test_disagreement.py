@@ -20,7 +20,7 @@ from seq2set.experiments.studies.disagreement import (
     missed,
     pairs_kept,
 )
-from seq2set.labels.correlation import Correlated
+from seq2set.labels.correlation import CorrelatedLabels
 
 NAMES = ("a", "b", "c", "d")
 
@@ -70,14 +70,14 @@ SETS = ["ab", "ab", "abc", "c", "d", "d", "", ""]
 def test_labels_that_go_together() -> None:
     # Of 8 documents a and b have 3 together: phi = 1. c has 2, one of them with a and b:
     # (8 x 1 - 3 x 2) / sqrt(3 x 5 x 2 x 6) = 2 / 13.4 = 0.15.
-    assert Correlated(SETS, 0.28).pairs() == [("a", "b")]
-    assert Correlated(SETS, 0.149).pairs() == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert Correlated(SETS, 0.15).pairs() == [("a", "b")]
+    assert CorrelatedLabels(SETS, 0.28).pairs() == [("a", "b")]
+    assert CorrelatedLabels(SETS, 0.149).pairs() == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert CorrelatedLabels(SETS, 0.15).pairs() == [("a", "b")]
 
 
 def test_groups_have_letters_in_the_order_of_the_labels() -> None:
     sets = ["ab", "ab", "cd", "cd", "e", "", "", ""]
-    correlated = Correlated(sets)
+    correlated = CorrelatedLabels(sets)
     assert correlated.groups("edcbaa") == {"d": "A", "c": "A", "b": "B", "a": "B"}
     assert correlated.groups("ac") == {}
     assert correlated.groups(["unheard of"]) == {}
@@ -86,7 +86,7 @@ def test_groups_have_letters_in_the_order_of_the_labels() -> None:
 def test_labels_may_go_together_through_another() -> None:
     # b goes with a and with c: (12 x 3 - 4 x 6) / sqrt(4 x 8 x 6 x 6) = 12 / 33.9 = 0.35; a and c are apart.
     sets = ["ab", "ab", "ab", "a", "bc", "bc", "bc", "c", "", "", "", ""]
-    correlated = Correlated(sets, 0.3)
+    correlated = CorrelatedLabels(sets, 0.3)
     assert ("a", "c") not in correlated.pairs()
     assert correlated.groups("abc") == {"a": "A", "b": "A", "c": "A"}
     assert correlated.groups("ac") == {}

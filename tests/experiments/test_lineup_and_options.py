@@ -10,7 +10,7 @@ from seq2set.config import build_config
 from seq2set.config.catalog import MODELS
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.core.hardware import cpu_name, machine_facts
+from seq2set.core.hardware import describe_machine, read_cpu_name
 from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments import EXPERIMENTS, load_experiment
@@ -103,10 +103,10 @@ def test_numbers_below_one_are_refused(tmp_path: Path) -> None:
 def test_the_machine_is_named(tmp_path: Path) -> None:
     facts = tmp_path / "cpuinfo"
     facts.write_text("processor\t: 0\nmodel name\t: Abacus 3000\n", encoding="utf-8")
-    assert cpu_name(facts) == "Abacus 3000"
-    assert cpu_name(tmp_path / "absent")
-    assert machine_facts(3)["threads"] == 3
-    assert machine_facts(3).keys() >= {"seq2set", "python", "torch", "system", "cpu", "cores"}
+    assert read_cpu_name(facts) == "Abacus 3000"
+    assert read_cpu_name(tmp_path / "absent")
+    assert describe_machine(3)["threads"] == 3
+    assert describe_machine(3).keys() >= {"seq2set", "python", "torch", "system", "cpu", "cores"}
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

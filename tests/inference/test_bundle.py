@@ -13,7 +13,7 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ModelFolderError, OutputError
 from seq2set.inference.model_folder import load_model, model_folder, read_about, renew_model, save_model
 from seq2set.inference.predictor import Predictor
-from seq2set.labels.rules import global_rule, top_rule
+from seq2set.labels.rules import make_global_rule, make_top_rule
 from seq2set.models.predictions import Request
 
 TEXTS = ["wheat harvest", "crude barrels at the bank", ""]
@@ -114,9 +114,9 @@ def test_foreign_settings_are_refused_though_their_checksum_is_right(
     saved["settings"]["from_the_future"] = 1
     (tmp_path / "m" / "config.json").write_text(json.dumps(saved))
     manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
-    from seq2set.core.files import sha256_of
+    from seq2set.core.files import compute_sha256
 
-    manifest["files"]["config.json"]["sha256"] = sha256_of(tmp_path / "m" / "config.json")
+    manifest["files"]["config.json"]["sha256"] = compute_sha256(tmp_path / "m" / "config.json")
     (tmp_path / "m" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(
         ModelFolderError, match=r"does not hold a model that can be opened: .*from_the_future"
@@ -126,12 +126,12 @@ def test_foreign_settings_are_refused_though_their_checksum_is_right(
 
 def rewritten(model: Path, facts: dict[str, object], version: int = 2) -> Path:
     """Put other facts into a folder, with checksums that are right."""
-    from seq2set.core.files import sha256_of
+    from seq2set.core.files import compute_sha256
 
     saved = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(saved | {"facts": facts}))
     manifest = json.loads((model / "manifest.json").read_text()) | {"format": version}
-    manifest["files"]["config.json"]["sha256"] = sha256_of(model / "config.json")
+    manifest["files"]["config.json"]["sha256"] = compute_sha256(model / "config.json")
     (model / "manifest.json").write_text(json.dumps(manifest))
     return model
 
@@ -140,7 +140,7 @@ def test_a_folder_from_before_there_were_rules(br_run: RunFolder, model: Path) -
     facts = dict(load_model(model).state().fitted)
     del facts["rule"]
     opened = load_model(rewritten(model, facts | {"threshold": 0.375}, version=1))
-    assert opened.rule == global_rule(0.375)
+    assert opened.rule == make_global_rule(0.375)
     assert opened.state().fitted == facts | {"rule": {"kind": "global", "thresholds": [0.375]}}
 
 
@@ -161,9 +161,9 @@ def test_a_rule_that_cannot_be(model: Path, rule: dict[str, object], sentence: s
 
 
 def test_a_renewed_folder_holds_the_new_and_keeps_the_rest(br_run: RunFolder, model: Path) -> None:
-    facts = dict(load_model(model).state().fitted) | {"rule": top_rule(2).to_dict()}
+    facts = dict(load_model(model).state().fitted) | {"rule": make_top_rule(2).to_dict()}
     renew_model(model.parent, facts=facts, about={"new": 1}, card="a new card")
-    assert load_model(model).rule == top_rule(2)
+    assert load_model(model).rule == make_top_rule(2)
     assert read_about(model) == {"new": 1}
     assert (model / "README.md").read_text() == "a new card"
     assert {path.name for path in model.iterdir()} == {path.name for path in br_run.model.iterdir()}
@@ -175,11 +175,11 @@ def test_a_renewed_folder_holds_the_new_and_keeps_the_rest(br_run: RunFolder, mo
 
 KILLED = """
 import os, pathlib, shutil, signal, sys
-from seq2set.bundle import load_model, renew_model
-from seq2set.rules import top_rule
+from seq2set.inference.model_folder import load_model, renew_model
+from seq2set.labels.rules import make_top_rule
 
 model, out = map(pathlib.Path, sys.argv[1:])
-facts = dict(load_model(model).state().fitted) | {"rule": top_rule(2).to_dict()}
+facts = dict(load_model(model).state().fitted) | {"rule": make_top_rule(2).to_dict()}
 rename = pathlib.Path.replace
 
 for moment in range(7):
@@ -209,13 +209,13 @@ def test_killed_at_any_moment_the_folder_opens(br_run: RunFolder, model: Path, t
     assert ended == [str(one) for moment in range(7) for one in (moment, 0 if moment == 6 else -9)]
     opened = [load_model(tmp_path / "killed" / str(moment)) for moment in range(7)]
     own = load_model(br_run.path).rule
-    assert [one.rule == top_rule(2) for one in opened] == [False, False, False, False, False, True, True]
+    assert [one.rule == make_top_rule(2) for one in opened] == [False, False, False, False, False, True, True]
     assert all(one.rule == own for one in opened[:5])
-    facts = dict(opened[0].state().fitted) | {"rule": top_rule(3).to_dict()}
+    facts = dict(opened[0].state().fitted) | {"rule": make_top_rule(3).to_dict()}
     for moment in range(7):  # and it can be renewed again, to the end
         folder = tmp_path / "killed" / str(moment)
         renew_model(folder, facts=facts, about={}, card="again")
-        assert load_model(folder).rule == top_rule(3)
+        assert load_model(folder).rule == make_top_rule(3)
         assert "next" not in (folder / "manifest.json").read_text()
 
 

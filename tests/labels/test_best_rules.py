@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from seq2set.config.catalog import is_better, tunable_metrics
+from seq2set.config.catalog import is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.labels.best_rule import LEAST, best_rule
-from seq2set.labels.label_thresholds import best_thresholds
+from seq2set.labels.best_rule import LEAST, find_best_rule
+from seq2set.labels.label_thresholds import find_label_thresholds
 from seq2set.labels.metrics import Counts
-from seq2set.labels.rules import Rule, global_rule, label_rule, top_rule
+from seq2set.labels.rules import Rule, make_global_rule, make_label_rule, make_top_rule
 from seq2set.models.predictions import withhold_scores
 
-METRICS = tuple(tunable_metrics())
+METRICS = tuple(list_tunable())
 NOTHING = float(np.nextafter(np.float32(1), np.float32(2)))
 # Two labels on different scales: the first is right from 0.8 on, the second from 0.2 on.
 SCORES = np.array([[0.9, 0.3], [0.8, 0.1], [0.6, 0.2], [0.5, 0.05]], np.float32)
@@ -32,7 +32,7 @@ def reached(rule: Rule, scores: np.ndarray, right: np.ndarray, metric: str) -> f
 def test_each_label_gets_its_own_scale() -> None:
     # Right below 0.8 is halfway to 0.6, right below 0.2 is halfway to 0.1.
     for metric in METRICS:
-        found = best_rule("per-label", SCORES, RIGHT, metric, least=1)
+        found = find_best_rule("per-label", SCORES, RIGHT, metric, least=1)
         assert found.rule.thresholds == pytest.approx((0.7, 0.15))
         assert found.score == (0.0 if metric == "hamming_loss" else 1.0)
         assert found.rare == 0
@@ -41,7 +41,7 @@ def test_each_label_gets_its_own_scale() -> None:
 def test_one_threshold_cannot_do_both() -> None:
     # Down to 0.8: 2 TP of 2 given, 4/6. Down to 0.2 or 0.3 all of the first label's four come along:
     # 0.3 gives 5 with 3 right, 6/9; 0.2 gives 6 with 4 right, 8/10.
-    found = best_rule("global", SCORES, RIGHT, "micro_f1")
+    found = find_best_rule("global", SCORES, RIGHT, "micro_f1")
     assert found.rule.kind == "global"
     assert found.rule.thresholds == (pytest.approx(0.15),)
     assert found.score == pytest.approx(0.8)
@@ -49,23 +49,23 @@ def test_one_threshold_cannot_do_both() -> None:
 
 def test_how_many_are_best() -> None:
     # The best label of each is the first one: 2 TP of 4 given, 4/8; both: 4 TP of 8 given, 8/12.
-    found = best_rule("top-k", SCORES, RIGHT, "micro_f1")
-    assert (found.rule, found.score) == (top_rule(2), pytest.approx(2 / 3))
+    found = find_best_rule("top-k", SCORES, RIGHT, "micro_f1")
+    assert (found.rule, found.score) == (make_top_rule(2), pytest.approx(2 / 3))
     # One label: 1 of 4 sets is exact (the second); both: 1 of 4 (the first). Of equals, the fewer.
-    found = best_rule("top-k", SCORES, RIGHT, "subset_accuracy")
-    assert (found.rule, found.score) == (top_rule(1), 0.25)
+    found = find_best_rule("top-k", SCORES, RIGHT, "subset_accuracy")
+    assert (found.rule, found.score) == (make_top_rule(1), 0.25)
     # Cells that are wrong: of one label 2 + 2 of 8, of both 4 of 8.
-    assert best_rule("top-k", SCORES, RIGHT, "hamming_loss").rule == top_rule(1)
+    assert find_best_rule("top-k", SCORES, RIGHT, "hamming_loss").rule == make_top_rule(1)
 
 
 def test_labels_that_are_too_rare_share_the_global_threshold() -> None:
     # Only two documents have each label.
-    found = best_rule("per-label", SCORES, RIGHT, "micro_f1", least=3)
+    found = find_best_rule("per-label", SCORES, RIGHT, "micro_f1", least=3)
     assert found.rule.thresholds == pytest.approx((0.15, 0.15))
     assert found.rare == 2
-    found = best_rule("per-label", np.tile(SCORES, (2, 1)), np.tile(RIGHT, (2, 1)), "micro_f1")
+    found = find_best_rule("per-label", np.tile(SCORES, (2, 1)), np.tile(RIGHT, (2, 1)), "micro_f1")
     assert (found.rare, LEAST) == (2, 5)  # now four have it: still fewer than five
-    found = best_rule("per-label", np.tile(SCORES, (3, 1)), np.tile(RIGHT, (3, 1)), "micro_f1")
+    found = find_best_rule("per-label", np.tile(SCORES, (3, 1)), np.tile(RIGHT, (3, 1)), "micro_f1")
     assert found.rare == 0
 
 
@@ -74,11 +74,11 @@ def test_micro_f1_gives_up_a_label_that_costs_more_than_it_brings() -> None:
     # Without it 6 TP are right of 6 given and 7 true, 12/13; with it all 7, of 10 given: 14/17.
     scores = np.array([[0.9, 0.4], [0.9, 0.3], [0.9, 0.2], [0.9, 0.1], [0.9, 0.0], [0.9, 0.0]], np.float32)
     right = np.array([[1, 0], [1, 0], [1, 0], [1, 1], [1, 0], [1, 0]], bool)
-    found = best_rule("per-label", scores, right, "micro_f1", least=1)
+    found = find_best_rule("per-label", scores, right, "micro_f1", least=1)
     assert found.score == pytest.approx(12 / 13)
     assert found.rule.thresholds[1] > 0.4
     # For macro-F1 the label counts on its own: 2 * 1 / (4 + 1) is better than nothing.
-    found = best_rule("per-label", scores, right, "macro_f1", least=1)
+    found = find_best_rule("per-label", scores, right, "macro_f1", least=1)
     assert found.score == pytest.approx((1 + 2 / 5) / 2)
     assert found.rule.thresholds[1] == pytest.approx(0.05)
 
@@ -91,7 +91,7 @@ def test_micro_f1_rises_until_no_label_is_too_dear() -> None:
     ranked = np.linspace(0.9, 0.45, 10, dtype=np.float32)
     right = np.zeros((10, 3), bool)
     right[9, 0] = right[2, 1] = right[:3, 2] = True
-    found = best_rule("per-label", np.stack([ranked] * 3, axis=1), right, "micro_f1", least=1)
+    found = find_best_rule("per-label", np.stack([ranked] * 3, axis=1), right, "micro_f1", least=1)
     assert found.score == pytest.approx(0.75)
     assert found.rule.thresholds == pytest.approx((0.9, 0.9, 0.775), abs=1e-6)
 
@@ -102,7 +102,7 @@ def test_a_label_is_looked_at_again_when_another_has_moved() -> None:
     # threshold between 0.1 and 0.2 on, makes the first document right as well.
     scores = np.array([[0.2, 0.3], [0.1, 0.3]], np.float32)
     right = np.array([[True, True], [False, True]])
-    found = best_thresholds(scores, right, "subset_accuracy", 0.9, np.arange(2))
+    found = find_label_thresholds(scores, right, "subset_accuracy", 0.9, np.arange(2))
     assert 0.1 < found[0] <= np.float32(0.2)
     assert found[1] <= np.float32(0.3)
 
@@ -113,14 +113,14 @@ def test_the_best_kind_is_the_simplest_that_serves() -> None:
     scale = draw.uniform(0.1, 1, (60, 1))
     scores = np.clip(draw.uniform(0, 0.5, (60, 6)) + 0.5 * (np.arange(6) < 2), 0, 1) * scale
     scores = draw.permuted(scores, axis=1).astype(np.float32)
-    right = top_rule(2).given(scores)
-    found = best_rule("best", scores, right, "micro_f1")
-    assert (found.rule, found.score) == (top_rule(2), 1.0)
+    right = make_top_rule(2).given(scores)
+    found = find_best_rule("best", scores, right, "micro_f1")
+    assert (found.rule, found.score) == (make_top_rule(2), 1.0)
     assert found.held_out is not None
     assert found.held_out["top-k"] == 1.0
     assert max(found.held_out["global"], found.held_out["per-label"]) < 1
     # Where one threshold does it, one threshold is taken, though thresholds for each label are as good.
-    found = best_rule("best", scores, scores >= 0.5, "micro_f1")
+    found = find_best_rule("best", scores, scores >= 0.5, "micro_f1")
     assert found.rule.kind == "global"
 
 
@@ -128,9 +128,9 @@ def test_chance_does_not_win() -> None:
     # Scores that know nothing: on the very documents thresholds of their own win, on others they do not.
     draw = np.random.default_rng(2)
     scores, right = draw.random((100, 20), np.float32), draw.random((100, 20)) < 0.2
-    own, one = (best_rule(kind, scores, right, "micro_f1") for kind in ("per-label", "global"))
+    own, one = (find_best_rule(kind, scores, right, "micro_f1") for kind in ("per-label", "global"))
     assert own.score > one.score
-    found = best_rule("best", scores, right, "micro_f1")
+    found = find_best_rule("best", scores, right, "micro_f1")
     assert found.rule == one.rule
     assert found.held_out is not None
     assert found.held_out["per-label"] < found.held_out["global"]
@@ -140,15 +140,15 @@ def test_own_thresholds_win_where_scales_really_differ() -> None:
     draw = np.random.default_rng(3)
     right = draw.random((100, 3)) < 0.4
     scores = ((right + draw.random((100, 3))) / 2 * [1.0, 0.3, 0.05]).astype(np.float32)
-    assert best_rule("best", scores, right, "micro_f1").rule.kind == "per-label"
-    assert best_rule("best", scores, right, "hamming_loss").rule.kind == "per-label"
+    assert find_best_rule("best", scores, right, "micro_f1").rule.kind == "per-label"
+    assert find_best_rule("best", scores, right, "hamming_loss").rule.kind == "per-label"
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_single_document_and_no_label_at_all(metric: str) -> None:
-    found = best_rule("best", SCORES[:1], RIGHT[:1], metric)
+    found = find_best_rule("best", SCORES[:1], RIGHT[:1], metric)
     assert found.score == (0.0 if metric == "hamming_loss" else 1.0)
-    nothing = best_rule("per-label", SCORES, np.zeros((4, 2)), metric)
+    nothing = find_best_rule("per-label", SCORES, np.zeros((4, 2)), metric)
     assert not nothing.rule.given(SCORES).any()
     assert nothing.rare == 2
 
@@ -171,9 +171,9 @@ def choices(right: np.ndarray, shared: float) -> list[list[float]]:
 @given(SMALL, st.sampled_from(["micro_f1", "macro_f1", "hamming_loss"]))
 def test_no_thresholds_are_better(case: tuple[np.ndarray, np.ndarray], metric: str) -> None:
     scores, right = case
-    found = best_rule("per-label", scores, right, metric, least=1)
-    shared = best_rule("global", scores, right, metric).rule.thresholds[0]
-    rules = [label_rule(list(one)) for one in itertools.product(*choices(right, shared))]
+    found = find_best_rule("per-label", scores, right, metric, least=1)
+    shared = find_best_rule("global", scores, right, metric).rule.thresholds[0]
+    rules = [make_label_rule(list(one)) for one in itertools.product(*choices(right, shared))]
     everything = [reached(rule, scores, right, metric) for rule in rules]
     best = min(everything) if metric == "hamming_loss" else max(everything)
     assert found.score == pytest.approx(best, abs=1e-12)
@@ -184,22 +184,22 @@ def test_no_thresholds_are_better(case: tuple[np.ndarray, np.ndarray], metric: s
 @given(SMALL, st.sampled_from(["example_f1", "subset_accuracy"]))
 def test_no_single_label_can_do_better(case: tuple[np.ndarray, np.ndarray], metric: str) -> None:
     scores, right = case
-    found = best_rule("per-label", scores, right, metric, least=1)
-    shared = best_rule("global", scores, right, metric)
+    found = find_best_rule("per-label", scores, right, metric, least=1)
+    shared = find_best_rule("global", scores, right, metric)
     assert found.score >= shared.score - 1e-12
     for label, thresholds in enumerate(choices(right, shared.rule.thresholds[0])):
         for threshold in thresholds:
             moved = np.array(found.rule.thresholds)
             moved[label] = threshold
-            assert reached(label_rule(moved), scores, right, metric) <= found.score + 1e-8
+            assert reached(make_label_rule(moved), scores, right, metric) <= found.score + 1e-8
 
 
 @settings(max_examples=40, deadline=None)
 @given(SMALL, st.sampled_from(METRICS))
 def test_no_other_number_is_better(case: tuple[np.ndarray, np.ndarray], metric: str) -> None:
     scores, right = case
-    found = best_rule("top-k", scores, right, metric)
-    everything = [reached(top_rule(k), scores, right, metric) for k in range(1, right.shape[1] + 1)]
+    found = find_best_rule("top-k", scores, right, metric)
+    everything = [reached(make_top_rule(k), scores, right, metric) for k in range(1, right.shape[1] + 1)]
     assert found.score == pytest.approx(everything[found.rule.k - 1], abs=1e-12)
     assert not any(is_better(value, found.score, metric) for value in everything)
     assert all(is_better(found.score, value, metric) for value in everything[: found.rule.k - 1])
@@ -209,11 +209,13 @@ def test_the_number_is_that_of_the_texts_that_are_given_labels() -> None:
     # Texts of one label each, which is the best; the others have two, and nothing is given to them.
     scores = np.array([[0.9, 0.8, 0.1]] * 3 + [[-np.inf] * 3] * 3, np.float32)
     right = np.array([[1, 0, 0]] * 3 + [[1, 1, 0]] * 3, bool)
-    found = best_rule("top-k", scores, right, "micro_f1")
+    found = find_best_rule("top-k", scores, right, "micro_f1")
     # 3 right of 3 given, and 9 in all; with two labels each 3 of 6. Given to all: 6 of 6, and 9 of 12.
-    assert (found.rule, found.score) == (top_rule(1), 2 * 3 / (3 + 9))
+    assert (found.rule, found.score) == (make_top_rule(1), 2 * 3 / (3 + 9))
     assert found.held_out == {"top-k": 2 * 3 / (3 + 9)}
-    assert best_rule("top-k", np.nan_to_num(scores, neginf=0), right, "micro_f1").rule == top_rule(2)
+    assert find_best_rule("top-k", np.nan_to_num(scores, neginf=0), right, "micro_f1").rule == make_top_rule(
+        2
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -224,18 +226,18 @@ def test_a_rule_is_the_best_where_some_texts_are_given_nothing(
     scores, right = case
     known = np.array(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
     withheld = withhold_scores(scores, known)
-    found = best_rule(kind, withheld, right, metric, least=1)
+    found = find_best_rule(kind, withheld, right, metric, least=1)
 
     def given_to_known(rule: Rule) -> float:
         return Counts.of(rule.given(scores) & known[:, None], right).metrics()[metric]
 
     assert found.score == pytest.approx(given_to_known(found.rule), abs=1e-12)
-    shared = best_rule("global", withheld, right, metric).rule.thresholds[0]
+    shared = find_best_rule("global", withheld, right, metric).rule.thresholds[0]
     others = {
-        "global": [global_rule(one) for one in (*VALUES, NOTHING)],
-        "top-k": [top_rule(k) for k in range(1, right.shape[1] + 1)],
+        "global": [make_global_rule(one) for one in (*VALUES, NOTHING)],
+        "top-k": [make_top_rule(k) for k in range(1, right.shape[1] + 1)],
         "per-label": [
-            label_rule(list(one)) for one in itertools.product(*choices(right & known[:, None], shared))
+            make_label_rule(list(one)) for one in itertools.product(*choices(right & known[:, None], shared))
         ],
     }
     if kind == "per-label" and metric in ("example_f1", "subset_accuracy"):  # climbed, not always the best
@@ -246,11 +248,11 @@ def test_a_rule_is_the_best_where_some_texts_are_given_nothing(
 
 def test_what_cannot_be_tuned() -> None:
     with pytest.raises(UnknownNameError, match="kind 'perlabel' is not known, did you mean 'per-label'?"):
-        best_rule("perlabel", SCORES, RIGHT, "micro_f1")
+        find_best_rule("perlabel", SCORES, RIGHT, "micro_f1")
     with pytest.raises(UnknownNameError, match="metric 'f1' is not known"):
-        best_rule("top-k", SCORES, RIGHT, "f1")  # type: ignore[arg-type]
+        find_best_rule("top-k", SCORES, RIGHT, "f1")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"scores have the shape \(4, 2\) and labels \(3, 2\)"):
-        best_rule("best", SCORES, RIGHT[:3], "micro_f1")
+        find_best_rule("best", SCORES, RIGHT[:3], "micro_f1")
 
 
 @pytest.mark.parametrize("metric", ["micro_f1", "macro_f1", "example_f1", "hamming_loss", "subset_accuracy"])
@@ -259,14 +261,14 @@ def test_a_rule_is_the_best_with_the_labels_that_nobody_can_give(kind, metric):
     draw = np.random.default_rng(6)
     scores = draw.random((6, 2)).astype(np.float32)
     actual = draw.random((6, 4)) < 0.6  # the last two labels are unknown to the model
-    found = best_rule(kind, scores, actual, metric, least=1)
+    found = find_best_rule(kind, scores, actual, metric, least=1)
     padded = np.pad(found.rule.given(scores), ((0, 0), (0, 2)))
     assert found.score == pytest.approx(Counts.of(padded, actual).metrics()[metric])
     values = [*np.unique(scores).tolist(), NOTHING]
     rules = {
-        "global": [global_rule(value) for value in values],
-        "top-k": [top_rule(1), top_rule(2)],
-        "per-label": [label_rule([one, other]) for one in values for other in values],
+        "global": [make_global_rule(value) for value in values],
+        "top-k": [make_top_rule(1), make_top_rule(2)],
+        "per-label": [make_label_rule([one, other]) for one in values for other in values],
     }[kind]
     tried = [Counts.of(np.pad(r.given(scores), ((0, 0), (0, 2))), actual).metrics()[metric] for r in rules]
     best = min(tried) if metric == "hamming_loss" else max(tried)

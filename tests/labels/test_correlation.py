@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from seq2set.labels.correlation import Correlations, phi_coefficients
+from seq2set.labels.correlation import Correlations, compute_phi
 
 
 def correlations(rows):
@@ -18,7 +18,7 @@ def correlations(rows):
 def test_phi_by_hand():
     # n=10, 5 hold the first, 4 the second, 3 both: (10*3 - 5*4) / sqrt(5*5 * 4*6) = 10/sqrt(600).
     together = np.array([[5, 3], [3, 4]])
-    assert phi_coefficients(together, 10)[0, 1] == pytest.approx(10 / 600**0.5, rel=1e-12)
+    assert compute_phi(together, 10)[0, 1] == pytest.approx(10 / 600**0.5, rel=1e-12)
 
 
 def test_equal_columns_are_exactly_one_and_opposite_columns_minus_one():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2set.core.errors import ConfigError
-from seq2set.labels.labels import ordered, ranks
+from seq2set.labels.labels import order_labels, rank_labels
 
 NAMES = ("b", "a", "c", "d")
 """In descending frequency."""
@@ -23,9 +23,9 @@ NAMES = ("b", "a", "c", "d")
     ],
 )
 def test_orders(kind: str, named: tuple[str, ...], depths: dict[str, int], order: str) -> None:
-    rank = ranks(kind, NAMES, named, depths)
+    rank = rank_labels(kind, NAMES, named, depths)
     assert "".join(NAMES[label] for label in np.argsort(rank)) == order
-    assert "".join(NAMES[label] for label in ordered(np.arange(4), rank)) == order
+    assert "".join(NAMES[label] for label in order_labels(np.arange(4), rank)) == order
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def test_orders(kind: str, named: tuple[str, ...], depths: dict[str, int], order
 )
 def test_what_an_order_needs(kind: str, named: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
-        ranks(kind, NAMES, named, {})
+        rank_labels(kind, NAMES, named, {})
 
 
 @given(st.sets(st.integers(0, 3)), st.integers(0, 9))
 def test_a_shuffle_keeps_the_labels(labels: set[int], seed: int) -> None:
     row = np.array(sorted(labels), np.int64)
-    shuffled = ordered(row, np.arange(4), np.random.default_rng(seed))
+    shuffled = order_labels(row, np.arange(4), np.random.default_rng(seed))
     assert sorted(shuffled.tolist()) == sorted(labels)

@@ -14,13 +14,13 @@ from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import load_model
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.calibration import fit_sigmoid
-from seq2set.labels.rules import global_rule
-from seq2set.labels.thresholds import best_threshold
+from seq2set.labels.rules import make_global_rule
+from seq2set.labels.thresholds import find_threshold
 from seq2set.models.br import train_br
 from seq2set.models.linear_fitting import fit_linear
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, fit_function
-from seq2set.text.tfidf import TfidfFeatures, encoded_blocks
+from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
 from seq2set.workflows.examples import examples
 
@@ -51,7 +51,7 @@ def test_terms_without_a_letter_are_no_words() -> None:
     words = Words.build(
         texts, vocabulary_size=9, min_frequency=1, lowercase=True, unicode_form="NFC", strip_accents=False
     )
-    features = TfidfFeatures.fit(words, list(encoded_blocks(words, texts)), ngrams=2)
+    features = TfidfFeatures.fit(words, list(encode_blocks(words, texts)), ngrams=2)
     matrix = features.transform(["1987 .", "wheat", "", "zzz 1987", "zzz . wheat"])
     # "1987", "." and "1987 ." are terms; a text of them alone has a feature, but no word.
     assert (matrix.getnnz(axis=1) > 0).tolist() == [True, True, False, True, True]
@@ -106,7 +106,7 @@ def test_the_threshold_can_be_given(tmp_path: Path, small_corpus: PreparedCorpus
     learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
     fixed = settings("decision.threshold=0.25", "linear.c=[1]")
     model = train_br(fixed, learn, tune, RunFolder.start(tmp_path / "fixed", fixed), Silent())
-    assert model.rule == global_rule(0.25)
+    assert model.rule == make_global_rule(0.25)
     own = settings('decision.threshold="boundary"', "linear.c=[1]")
     model = train_br(own, learn, tune, RunFolder.start(tmp_path / "own", own), Silent())
     # A margin of zero has the probability sigmoid(offset).
@@ -173,7 +173,7 @@ def test_sigmoid_and_threshold_are_those_of_the_validation_documents(tmp_path: P
             tagger.labels.indicator(part.label_sets),
         )
         sigmoid = fit_sigmoid(margins, right.toarray())
-        found.append((sigmoid, best_threshold(sigmoid(margins), right, "micro_f1").value))
+        found.append((sigmoid, find_threshold(sigmoid(margins), right, "micro_f1").value))
     assert found[0][0] != found[1][0]
     assert found[0][1] != pytest.approx(found[1][1])
     assert tagger.sigmoid == found[0][0]

@@ -15,7 +15,7 @@ from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import load_model
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
-from seq2set.labels.thresholds import best_threshold
+from seq2set.labels.thresholds import find_threshold
 from seq2set.models.cc import Chain, ClassifierChains, chain_margins, chain_orders, chain_scores, train_cc
 from seq2set.models.linear import LinearScorer
 from seq2set.models.linear_fitting import fit_linear
@@ -188,7 +188,7 @@ def test_sigmoid_and_threshold_are_those_of_the_validation_documents(tmp_path: P
         margins = chain_margins(model.chains, model.features.transform(part.texts))
         right = model.labels.indicator(part.label_sets)
         sigmoid = fit_sigmoid(margins, np.broadcast_to(right.toarray(), margins.shape))
-        return sigmoid, best_threshold(chain_scores(sigmoid, margins), right, "micro_f1").value
+        return sigmoid, find_threshold(chain_scores(sigmoid, margins), right, "micro_f1").value
 
     (sigmoid, threshold), (by_heart, other) = fitted_on(tune), fitted_on(learn)
     assert sigmoid != by_heart

@@ -13,7 +13,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import load_model, read_about
 from seq2set.inference.predictor import Predictor
-from seq2set.labels.thresholds import best_threshold
+from seq2set.labels.thresholds import find_threshold
 from seq2set.models.lp import LabelPowerset, fit_posterior, train_lp
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
@@ -184,7 +184,7 @@ def test_sharpness_and_threshold_are_those_of_the_validation_documents(tmp_path:
         margins = model.scorer.margins(model.features.transform(part.texts))
         right = model.labels.indicator(part.label_sets)
         posterior = fit_posterior(model.posterior.holds, margins, right.toarray())
-        return posterior.scale, best_threshold(posterior.labels(margins), right, "micro_f1").value
+        return posterior.scale, find_threshold(posterior.labels(margins), right, "micro_f1").value
 
     (scale, threshold), (by_heart, other) = fitted_on(tune), fitted_on(learn)
     assert scale != pytest.approx(by_heart, rel=0.1)

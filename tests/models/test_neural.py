@@ -13,7 +13,7 @@ import torch
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError, ModelFolderError
 from seq2set.inference.model_folder import load_model, save_model
-from seq2set.labels.rules import top_rule
+from seq2set.labels.rules import make_top_rule
 from seq2set.models import neural
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Inference, Request
@@ -124,7 +124,7 @@ def test_a_threshold_decides_marginals_only(tagger: NeuralTagger) -> None:
         tagger.infer(TEXTS, Request(search="beam", top_k=2))
     assert tagger.infer(TEXTS, Request(search="greedy")).rule is None
     assert tagger.infer(TEXTS, Request(search="marginal")).rule == tagger.rule
-    assert tagger.infer(TEXTS, Request(search="marginal", top_k=2)).rule == top_rule(2)
+    assert tagger.infer(TEXTS, Request(search="marginal", top_k=2)).rule == make_top_rule(2)
     everything = tagger.infer(TEXTS, Request(search="marginal", threshold=0.0))
     assert [len(row) for row in everything.chosen] == [4] * 12 + [0, 0, 4]  # two have no known word
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from seq2set.core.errors import InputError
-from seq2set.labels.rules import Rule, global_rule, label_rule, top_rule
+from seq2set.labels.rules import Rule, make_global_rule, make_label_rule, make_top_rule
 from seq2set.models.predictions import Evidence, Inference, Request, Suggestion, decide
 
 SCORES = np.array([[0.9, 0.2, 0.6], [0.1, 0.1, 0.1]], np.float32)
-HALF = global_rule(0.5)
+HALF = make_global_rule(0.5)
 
 
 def sets(request: Request, rule: Rule = HALF) -> list[list[int]]:
@@ -27,12 +27,12 @@ def test_a_request_overrides_the_threshold() -> None:
 
 
 def test_a_score_equal_to_the_threshold_is_given() -> None:
-    assert sets(Request(), rule=global_rule(float(np.float32(0.6)))) == [[0, 2], []]
+    assert sets(Request(), rule=make_global_rule(float(np.float32(0.6)))) == [[0, 2], []]
 
 
 def test_a_rule_of_ones_own_for_each_label() -> None:
     # 0.9 misses 0.95, 0.2 reaches 0.15, 0.6 reaches 0.6; below nothing reaches anything.
-    rule = label_rule([0.95, 0.15, 0.6])
+    rule = make_label_rule([0.95, 0.15, 0.6])
     assert sets(Request(), rule) == [[2, 1], []]
     assert sets(Request(max_labels=1), rule) == [[2], []]
     # The best label joins, though its own threshold is not reached, and stands in its place by score.
@@ -42,7 +42,7 @@ def test_a_rule_of_ones_own_for_each_label() -> None:
 
 
 def test_the_best_few_whatever_their_scores() -> None:
-    assert sets(Request(), top_rule(2)) == [[0, 2], [0, 1]]
+    assert sets(Request(), make_top_rule(2)) == [[0, 2], [0, 1]]
     assert sets(Request(top_k=2)) == [[0, 2], [0, 1]]
     assert sets(Request(top_k=3)) == [[0, 2, 1], [0, 1, 2]]
     assert sets(Request(top_k=2, max_labels=1)) == [[0], [0]]
@@ -89,7 +89,7 @@ def test_a_wrong_request(options: dict[str, object], sentence: str) -> None:
 )
 def test_any_decision_keeps_its_limits(scores: np.ndarray, threshold: float, least: int, most: int) -> None:
     request = Request(max_labels=most, min_labels=least)
-    for row, labels in zip(scores, decide(scores, global_rule(threshold), request), strict=True):
+    for row, labels in zip(scores, decide(scores, make_global_rule(threshold), request), strict=True):
         assert min(least, len(row)) <= len(labels) <= most
         assert len(set(labels.tolist())) == len(labels)
         assert (np.diff(row[labels]) <= 0).all()

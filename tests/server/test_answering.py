@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.labels.rules import label_rule
+from seq2set.labels.rules import make_label_rule
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.server.answers import Answerer, Ask
@@ -55,7 +55,7 @@ def test_a_label_that_is_given_but_not_among_the_best_is_explained_and_follows_t
     worst = int(tagger.infer(TEXTS[:1], Request()).scores[0].argmin())
     thresholds = [1.0] * len(tagger.labels)
     thresholds[worst] = 0.0
-    strict = replace(tagger, rule=label_rule(thresholds))  # type: ignore[type-var]
+    strict = replace(tagger, rule=make_label_rule(thresholds))  # type: ignore[type-var]
     (answer,) = Answerer(strict)(TEXTS[:1], Ask(Request(explain=True), candidates=2))
     (given,) = answer.labels
     assert given == strict.infer(TEXTS[:1], Request(explain=True)).suggestions(tagger.labels.names)[0][0]

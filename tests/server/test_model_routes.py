@@ -9,7 +9,7 @@ import seq2set
 from seq2set.config.run_folder import RunFolder
 from seq2set.inference.model_folder import model_folder
 from seq2set.inference.predictor import Predictor
-from seq2set.labels.rules import label_rule, top_rule
+from seq2set.labels.rules import make_label_rule, make_top_rule
 from seq2set.server.schemas import LabelRow
 from seq2set.server.service import ServedModel, label_rows, matching
 
@@ -73,8 +73,8 @@ def test_thresholds_stand_beside_their_labels(served: ServedModel) -> None:
         predictor = Predictor(Ruled(rule), {})  # type: ignore[arg-type]
         return [row.threshold for row in label_rows(served._replace(predictor=predictor))]
 
-    assert thresholds(label_rule([0.1, 0.2, 0.3, 0.4])) == [0.1, 0.2, 0.3, 0.4]
-    assert thresholds(top_rule(2)) == [None] * 4
+    assert thresholds(make_label_rule([0.1, 0.2, 0.3, 0.4])) == [0.1, 0.2, 0.3, 0.4]
+    assert thresholds(make_top_rule(2)) == [None] * 4
 
 
 def test_figures_of_each_label_are_shown_where_training_kept_them(start: Start, served: ServedModel) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from seq2set.core.errors import InputError
-from seq2set.text.tfidf import DOCUMENTS_A_BLOCK, TfidfFeatures, encoded_blocks, occurrences
+from seq2set.text.tfidf import DOCUMENTS_PER_BLOCK, TfidfFeatures, encode_blocks, find_occurrences
 from seq2set.text.vocabulary import Words
 
 WORD = st.text("abcdef", min_size=1, max_size=2)
@@ -27,7 +27,7 @@ def words_of(texts: list[str], *, size: int = 1000, min_frequency: int = 1) -> W
 
 def fitted(texts: list[str], **options: object) -> TfidfFeatures:
     words = words_of(texts)
-    return TfidfFeatures.fit(words, list(encoded_blocks(words, texts)), **options)  # type: ignore[arg-type]
+    return TfidfFeatures.fit(words, list(encode_blocks(words, texts)), **options)  # type: ignore[arg-type]
 
 
 def test_hand_worked_values() -> None:
@@ -64,7 +64,7 @@ def test_equal_to_scikit_learn(texts: list[str], ngrams: int, least: int, sublin
 
 
 def test_blocks_do_not_show() -> None:
-    texts = [f"a w{number % 7} b" for number in range(DOCUMENTS_A_BLOCK + 3)]
+    texts = [f"a w{number % 7} b" for number in range(DOCUMENTS_PER_BLOCK + 3)]
     features = fitted(texts)
     whole = features.transform(texts)
     assert (whole[:5] != features.transform(texts[:5])).nnz == 0
@@ -80,7 +80,7 @@ def test_the_most_frequent_terms_are_kept() -> None:
 
 def test_runs_do_not_cross_unknown_words_or_documents() -> None:
     words = words_of(["a b"])
-    found = occurrences(words.flat_encode(["a x b", "b a"]), len(words), ngrams=2)
+    found = find_occurrences(words.flat_encode(["a x b", "b a"]), len(words), ngrams=2)
     pairs = found.code[found.width == 2]
     # Only "b a" of the second text; numbers: a 2, b 3, base 4 + 1.
     assert pairs.tolist() == [(3 + 1) * 5 + (2 + 1)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.text.tokenizer import UNKNOWN, Span, count_words, new_tokenizer, normalise, whole_spans
+from seq2set.text.tokenizer import UNKNOWN, Span, build_tokenizer, count_words, normalise, widen_spans
 
 PLAIN = {"lowercase": True, "unicode_form": "NFKC", "strip_accents": False}
 OPTIONS = st.fixed_dictionaries(
@@ -19,7 +19,7 @@ OPTIONS = st.fixed_dictionaries(
 
 
 def cut(text, **changes):
-    tokenizer = new_tokenizer({UNKNOWN: 0}, **PLAIN | changes)
+    tokenizer = build_tokenizer({UNKNOWN: 0}, **PLAIN | changes)
     normalised = tokenizer.normalizer.normalize_str(text)
     return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalised)]
 
@@ -93,8 +93,8 @@ def test_halves_of_surrogate_pairs_become_the_replacement_character():
 
 
 def spans(text, **changes):
-    encoding = new_tokenizer({UNKNOWN: 0}, **PLAIN | changes).encode(text)
-    return [text[start:end] for start, end in whole_spans(text, encoding.offsets)]
+    encoding = build_tokenizer({UNKNOWN: 0}, **PLAIN | changes).encode(text)
+    return [text[start:end] for start, end in widen_spans(text, encoding.offsets)]
 
 
 def test_spans_point_into_the_original_text():
@@ -109,8 +109,8 @@ def test_spans_cover_accents_that_composing_joined_or_stripping_removed():
 
 
 def test_spans_are_named():
-    assert whole_spans("e\u0301 x", [(0, 1), (3, 4)]) == [Span(start=0, end=2), Span(start=3, end=4)]
-    assert whole_spans("", []) == []
+    assert widen_spans("e\u0301 x", [(0, 1), (3, 4)]) == [Span(start=0, end=2), Span(start=3, end=4)]
+    assert widen_spans("", []) == []
 
 
 @pytest.mark.parametrize("unit", ["a", "=", "a-", "1.", "é ", "'", "\\("])
@@ -128,11 +128,11 @@ def test_a_very_long_chain_of_numbers_stays_below_the_engines_limit():
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=40), OPTIONS)
 def test_any_text_is_cut_and_its_spans_hold_its_words(text, options):
-    tokenizer = new_tokenizer({UNKNOWN: 0}, **options)
+    tokenizer = build_tokenizer({UNKNOWN: 0}, **options)
     encoding = tokenizer.encode(text)
     normalised = normalise(text, **options)
     words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalised)]
-    found = whole_spans(text, encoding.offsets)
+    found = widen_spans(text, encoding.offsets)
     assert len(found) == len(words)
     for word, (start, end) in zip(words, found, strict=True):
         assert 0 <= start < end <= len(text)

@@ -14,7 +14,7 @@ from seq2set.config import build_config
 from seq2set.config.run_folder import RunFolder
 from seq2set.config.schema import SearchSettings
 from seq2set.labels.metrics import Counts
-from seq2set.labels.thresholds import best_threshold
+from seq2set.labels.thresholds import find_threshold
 from seq2set.nn.decoding.searches import greedy
 from seq2set.training import trainer
 from seq2set.training.step import Objective, Step
@@ -104,7 +104,7 @@ def test_validation_of_sigmoids_is_at_the_best_threshold(monkeypatch: pytest.Mon
     assert scores.max() < 0.5
     monkeypatch.setattr("seq2set.training.validation.VALIDATION_BATCH", 4)  # whatever the batches
     score = validation_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
-    assert score == pytest.approx(best_threshold(scores, batch.gold.numpy(), "micro_f1").score, abs=1e-9)
+    assert score == pytest.approx(find_threshold(scores, batch.gold.numpy(), "micro_f1").score, abs=1e-9)
     assert score > 0.4
 
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from seq2set.config import build_config
-from seq2set.config.run_folder import RunFolder, kept_weights
+from seq2set.config.run_folder import RunFolder, find_kept_weights
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.progress import Silent
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.labels.thresholds import best_threshold
+from seq2set.labels.thresholds import find_threshold
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.models.seq2set import build_network
@@ -24,7 +24,7 @@ from seq2set.nn.decoding.searches import greedy, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.nn.encoders import bilstm as encoder
 from seq2set.objectives.rewards import f1
-from seq2set.text.batching import length_buckets
+from seq2set.text.batches import bucket_by_length
 from seq2set.text.vocabulary import UNK, Words
 from seq2set.training import train_network as networks
 from seq2set.training.examples import encode_examples
@@ -82,7 +82,7 @@ def test_without_a_warm_start_the_policy_gradient_begins_from_random_weights(
     for name, value in tagger.network.state_dict().items():
         assert torch.allclose(value, network.state_dict()[name], atol=1e-9)
     examples = encode_examples(tiny_examples(), config, tagger.words, tagger.labels, None)
-    order = length_buckets(examples.lengths, 20, seed=config.seed, epoch=0)[0]
+    order = bucket_by_length(examples.lengths, 20, seed=config.seed, epoch=0)[0]
     batch, sampling = examples.batch(order), torch.Generator()
     reseed(sampling, config.seed, 0)
     policies = network(batch.ids, batch.lengths)
@@ -170,7 +170,7 @@ def test_the_threshold_is_tuned_given_or_the_middle(tmp_path: Path) -> None:
     assert reached(tuned.rule.thresholds[0]) > reached(0.5) - 1e-9
     learnt = tiny_examples()
     known = tuned.infer(learnt.texts, Request(search="marginal")).scores
-    by_heart = best_threshold(known, tuned.labels.indicator(learnt.label_sets), "micro_f1").value
+    by_heart = find_threshold(known, tuned.labels.indicator(learnt.label_sets), "micro_f1").value
     assert reached(by_heart) < reached(tuned.rule.thresholds[0])  # the training documents would say another
 
 
@@ -246,7 +246,7 @@ def test_weights_are_kept_by_the_search_in_use(tmp_path: Path) -> None:
     for search in ("greedy", "marginal"):
         config = tiny_config(*settings, f"search.name={search}")
         trained(tmp_path / search, config, valid=tiny_examples(40, seed=9))
-        kept[search] = kept_weights(RunFolder(tmp_path / search).records())["update"]
+        kept[search] = find_kept_weights(RunFolder(tmp_path / search).records())["update"]
     losses = [
         [look["loss"] for look in RunFolder(tmp_path / search).records()] for search in ("greedy", "marginal")
     ]

@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from seq2set.config.run_folder import RunFolder, kept_weights
+from seq2set.config.run_folder import RunFolder, find_kept_weights
 from seq2set.core.errors import WorkError
 from seq2set.core.progress import Advance
 from seq2set.training import trainer
@@ -306,11 +306,11 @@ def test_the_history_says_which_phase_gave_the_best_weights(
     ]
     assert (records[-1]["best_phase"], records[-1]["best_update"]) == (phase, update)
     assert (place.best_phase, place.best_update) == (phase, update)
-    assert kept_weights(records) == {"phase": phase, "update": update}
+    assert find_kept_weights(records) == {"phase": phase, "update": update}
     assert {one["search"] for one in records} == {"marginal"}
     earlier = [{name: one[name] for name in ("phase", "update", "micro_f1")} for one in records]
-    assert kept_weights(earlier) == {"phase": phase, "update": update}
-    assert kept_weights([{"c": 1.0, "micro_f1": 0.5}]) == kept_weights([]) == {}
+    assert find_kept_weights(earlier) == {"phase": phase, "update": update}
+    assert find_kept_weights([{"c": 1.0, "micro_f1": 0.5}]) == find_kept_weights([]) == {}
 
 
 def forget_the_search(folder: Path) -> None:

@@ -15,7 +15,7 @@ from studies import BR_SPACE, NETWORK_SPACE, br_config, cells, network_config, s
 
 from seq2set.config import build_config, load_config
 from seq2set.core.errors import ConfigError, CorpusError, InputError, StoppedError, WorkError
-from seq2set.core.files import held
+from seq2set.core.files import hold_lock
 from seq2set.core.progress import Advance, Silent
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
@@ -125,7 +125,7 @@ def test_what_does_not_fit_a_study_that_is_there_is_refused(
     other = space_file(tmp_path, NETWORK_SPACE)
     with pytest.raises(ConfigError, match=r"another search space than \S+wanted.toml; resume with the same"):
         tune(config, out, space=other, trials=1, resume=True)
-    busy = held(StudyFolder(out).lock("study"), busy="", seconds=0)
+    busy = hold_lock(StudyFolder(out).lock("study"), busy="", seconds=0)
     with busy, pytest.raises(WorkError, match="another process works on the study .*; wait until it ends"):
         tune(config, out, trials=1, resume=True)
     with pytest.raises(InputError, match="--trials is 0; it must be >= 1"):

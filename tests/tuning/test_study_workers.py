@@ -9,8 +9,8 @@ from studies import BR_SPACE, br_config, cells, space_file
 
 from seq2set.config import build_config, load_config
 from seq2set.core.errors import WorkError
-from seq2set.core.files import held
-from seq2set.core.hardware import core_count
+from seq2set.core.files import hold_lock
+from seq2set.core.hardware import count_cores
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.tuning import workers
 from seq2set.tuning.search import tune
@@ -43,7 +43,7 @@ def test_workers_share_the_trials_and_find_what_one_process_finds(
     found = tune(config, tmp_path / "shared", space=space, trials=3, jobs=2)
     assert cells(tmp_path / "shared") == cells(tmp_path / "alone")
     # A worker has its share of the cores; what was found is not about that.
-    assert load_config(found.run.config).threads == max(1, core_count() // 2)
+    assert load_config(found.run.config).threads == max(1, count_cores() // 2)
     assert build_config(file=tmp_path / "shared" / "best.toml").threads == "auto"
 
 
@@ -87,7 +87,7 @@ def test_workers_stop_with_whoever_waits_for_them(folder: StudyFolder) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_workers(folder, Plan(500, []), 1, interrupt)
-    with held(folder.lock("workers"), busy="a worker is left", seconds=0), open_study(folder) as study:
+    with hold_lock(folder.lock("workers"), busy="a worker is left", seconds=0), open_study(folder) as study:
         assert len(study.trials) < 500
 
 
@@ -95,8 +95,8 @@ def test_workers_that_were_left_behind_are_waited_for(
     folder: StudyFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "ORPHAN_SECONDS", 0.1)
-    with held(folder.lock("workers"), busy="", seconds=0, shared=True):
-        with held(folder.lock("workers"), busy="", seconds=0, shared=True):  # several may work at a time
+    with hold_lock(folder.lock("workers"), busy="", seconds=0, shared=True):
+        with hold_lock(folder.lock("workers"), busy="", seconds=0, shared=True):  # several may work at a time
             with pytest.raises(WorkError, match="still has worker processes of a study that was stopped"):
                 await_workers(folder)
     await_workers(folder)

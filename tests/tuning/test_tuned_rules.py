@@ -21,9 +21,9 @@ from seq2set.corpora.splits import SplitPlan
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import load_model, renew_model
 from seq2set.inference.predictor import Predictor
-from seq2set.labels.best_rule import best_rule, present_score
+from seq2set.labels.best_rule import find_best_rule, score_rule
 from seq2set.labels.metrics import Counts
-from seq2set.labels.rules import Rule, global_rule, top_rule
+from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
 from seq2set.models.predictions import Request
 from seq2set.tuning.decision_rules import tune_rule
 from seq2set.workflows.evaluate import evaluate
@@ -36,7 +36,7 @@ NOISE = [(" ".join(DRAW.choices([*WORDS.values()], k=4)), DRAW.choice([*WORDS]))
 """Texts whose words say nothing about their labels"""
 
 
-NOTHING = global_rule(float(np.nextafter(np.float32(1), np.float32(2))))
+NOTHING = make_global_rule(float(np.nextafter(np.float32(1), np.float32(2))))
 """A rule that every other one is better than"""
 
 
@@ -72,7 +72,7 @@ def test_the_folder_then_decides_by_the_rule_found(
     before = load_model(model)
     part = small_corpus.split("valid")
     scores = before.infer(part.texts(), Request()).scores
-    expected = best_rule(kind, scores, before.labels.indicator(part.labels()), "macro_f1")
+    expected = find_best_rule(kind, scores, before.labels.indicator(part.labels()), "macro_f1")
     measured = evaluate(model, split="valid").result.metrics
     tuned = tune_rule(model.parent, kind=kind, metric="macro_f1")
     assert (tuned.kind, tuned.rule, tuned.documents) == (kind, expected.rule, len(part))
@@ -99,7 +99,7 @@ def test_figures_count_documents_without_a_known_word_as_evaluate_does(
 def test_the_number_of_labels_is_the_best_for_what_prediction_gives(model: Path, tmp_path: Path) -> None:
     rows = "wheat harvest,grain\n" * 6 + "zebra,money;grain;oil;trade\n" * 6
     (tmp_path / "some.csv").write_text("text,labels\n" + rows, encoding="utf-8")
-    assert tune_rule(model, kind="top-k", data=str(tmp_path / "some.csv")).rule == top_rule(1)
+    assert tune_rule(model, kind="top-k", data=str(tmp_path / "some.csv")).rule == make_top_rule(1)
 
 
 def test_documents_without_a_known_word_alone_are_refused(model: Path, tmp_path: Path) -> None:
@@ -250,24 +250,24 @@ def test_a_rule_that_only_fits_the_documents_it_was_tuned_on_is_not_stored(
     # Words and labels are drawn apart: what thresholds of their own gain is chance.
     rows = [f"{words} {n},{label}" for n, (words, label) in enumerate(NOISE)]
     (tmp_path / "noise.csv").write_text("text,labels\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    give(model, global_rule(0.0))  # gives all labels: micro-F1 2 / (4 + 1)
+    give(model, make_global_rule(0.0))  # gives all labels: micro-F1 2 / (4 + 1)
     tuned = tune_rule(model, kind="per-label", data=str(tmp_path / "noise.csv"))
     scores = load_model(model).infer([row.split(",")[0] for row in rows], Request()).scores
     labels = load_model(model).labels.indicator([(label,) for _, label in NOISE])
-    found = best_rule("per-label", scores, labels, "micro_f1")
+    found = find_best_rule("per-label", scores, labels, "micro_f1")
     assert found.score > 0.4 > found.held_out["per-label"]
     assert (tuned.kept, tuned.before["micro_f1"]) == (True, 0.4)
-    assert load_model(model).rule == global_rule(0.0)
+    assert load_model(model).rule == make_global_rule(0.0)
 
 
 def test_a_rule_tuned_on_these_documents_is_judged_as_its_kind_is_on_others() -> None:
     draw = np.random.default_rng(4)
     scores, actual = draw.random((30, 3)).astype(np.float32), draw.random((30, 3)) < 0.4
-    tuned = best_rule("per-label", scores, actual, "micro_f1")
-    assert present_score(tuned.rule, scores, actual, "micro_f1") == tuned.held_out["per-label"] < tuned.score
+    tuned = find_best_rule("per-label", scores, actual, "micro_f1")
+    assert score_rule(tuned.rule, scores, actual, "micro_f1") == tuned.held_out["per-label"] < tuned.score
     # Any other rule was not made here, and its figure is what it reaches: the best two of three labels.
-    expected = Counts.of(top_rule(2).given(scores), actual).metrics()["micro_f1"]
-    assert present_score(top_rule(2), scores, actual, "micro_f1") == expected
+    expected = Counts.of(make_top_rule(2).given(scores), actual).metrics()["micro_f1"]
+    assert score_rule(make_top_rule(2), scores, actual, "micro_f1") == expected
 
 
 def test_the_labels_figures_are_renewed_with_the_others(model: Path) -> None:

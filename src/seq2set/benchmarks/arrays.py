@@ -16,7 +16,7 @@ from seq2set.benchmarks.ratio import Ratio, measure_ratio, time_call
 from seq2set.config import Config
 from seq2set.labels.metrics import Counts
 from seq2set.objectives.rewards import f1
-from seq2set.text.tfidf import TfidfFeatures, encoded_blocks
+from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
 
 REWARD_LIMIT = 500
@@ -118,7 +118,7 @@ def measure_features(documents: int = 5_000) -> Ratio:
 
     def fit_on_word_ids() -> None:
         words = Words.build(texts, **settings)
-        encoded = list(encoded_blocks(words, texts))
+        encoded = list(encode_blocks(words, texts))
         TfidfFeatures.fit(words, encoded).transform_blocks(encoded)
 
     def fit_on_strings() -> None:

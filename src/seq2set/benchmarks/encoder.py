@@ -25,7 +25,7 @@ from seq2set.benchmarks.inputs import AAPD, DocumentShape, make_documents
 from seq2set.benchmarks.ratio import Ratio, TimedResult, call_apart, time_call
 from seq2set.core.errors import WorkError
 from seq2set.nn.encoders.bilstm import Encoder
-from seq2set.text.batching import length_buckets
+from seq2set.text.batches import bucket_by_length
 from seq2set.training.examples import EncodedExamples, TrainingBatch
 
 OPPONENT = "nn.LSTM with pack_padded_sequence"
@@ -159,7 +159,7 @@ def _find_largest(values: Tensor) -> float:
 
 def _time_new_shapes(encoder: Encoder, examples: EncodedExamples, size: int) -> dict[str, float]:
     """Time steps on bucketed batches, all for the first time and then all again."""
-    places = length_buckets(examples.lengths, size, seed=1, epoch=0)
+    places = bucket_by_length(examples.lengths, size, seed=1, epoch=0)
     batches = [examples.batch(one) for one in places]
     first = sum(_time_batch(encoder, batch) for batch in batches) / len(batches)
     again = sum(_time_batch(encoder, batch) for batch in batches) / len(batches)

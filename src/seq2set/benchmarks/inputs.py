@@ -21,7 +21,7 @@ import torch
 from seq2set.config import build_config
 from seq2set.inference.model_folder import save_model
 from seq2set.labels.labels import Labels
-from seq2set.labels.rules import global_rule
+from seq2set.labels.rules import make_global_rule
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.seq2set import build_network
 from seq2set.nn.decoding.searches import greedy, sample
@@ -176,5 +176,5 @@ def save_random_model(folder: Path, settings: Sequence[str] = ()) -> None:
     words = Words.build(make_texts(2_000), **config.text.model_dump())
     labels = Labels([f"label {number}" for number in range(LABELS)], range(LABELS, 0, -1))
     network = build_network(config, len(words), LABELS, SET_SIZE)
-    tagger = NeuralTagger(config, words, labels, network, None, global_rule(0.5))
+    tagger = NeuralTagger(config, words, labels, network, None, make_global_rule(0.5))
     save_model(tagger, folder, card="Made for a benchmark: its weights are random.\n", about={})

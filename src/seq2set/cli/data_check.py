@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from seq2set.cli import options as columns
-from seq2set.core.text_utils import printable, shortened
+from seq2set.core.text_utils import make_printable, shorten
 
 if TYPE_CHECKING:
     from seq2set.corpora.checks.check import Finding
@@ -91,15 +91,15 @@ def print_findings(findings: Sequence[Finding], name: str, documents: int) -> No
         _print_finding(console, finding)
     counts: Counter[str] = Counter(finding.level for finding in findings)
     summary = ", ".join(_counted(counts[level], level) for level in LEVELS)
-    console.print(Text(f"{printable(name)}, {documents:,} documents: {summary}."))
+    console.print(Text(f"{make_printable(name)}, {documents:,} documents: {summary}."))
 
 
 def _print_finding(console: Console, finding: Finding) -> None:
     head = Text(finding.level, style=_STYLES[finding.level]) + Text(f" {finding.code}", style="bold")
-    console.print(head + Text(f": {printable(finding.what)}."))
+    console.print(head + Text(f": {make_printable(finding.what)}."))
     console.print(_indented("why", Text(f"{finding.why}.")))
     console.print(_indented("do", Text(f"{finding.todo}.")))
-    shown = "; ".join(shortened(example, _WIDEST_EXAMPLE) for example in finding.examples)
+    shown = "; ".join(shorten(example, _WIDEST_EXAMPLE) for example in finding.examples)
     console.print(_indented("such as", Text(shown, style="dim")))
     console.print()
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2set.cli import options as columns
-from seq2set.core.text_utils import printable, shortened
+from seq2set.core.text_utils import make_printable, shorten
 
 if TYPE_CHECKING:
     from seq2set.corpora.stats import CorpusStatistics
@@ -82,7 +82,7 @@ def print_statistics(statistics: CorpusStatistics, top: int) -> None:
 
 
 def _size(statistics: CorpusStatistics) -> Table:
-    table = _table(printable(statistics.name))
+    table = _table(make_printable(statistics.name))
     for head in ("documents", *statistics.splits, "labels", "words/doc", "labels/doc"):
         table.add_column(head, justify="right")
     counts = (statistics.documents, *statistics.splits.values(), statistics.labels)
@@ -125,7 +125,7 @@ def _frequencies(statistics: CorpusStatistics, top: int) -> Table:
         table.add_column(head, justify="right")
     for row in shown:
         share = _share(row.total, statistics.documents)
-        table.add_row(Text(shortened(row.label, 44)), f"{row.train:,}", f"{row.total:,}", share)
+        table.add_row(Text(shorten(row.label, 44)), f"{row.train:,}", f"{row.total:,}", share)
     return table
 
 
@@ -137,7 +137,7 @@ def _correlations(statistics: CorpusStatistics) -> Table:
         table.add_column(head, justify="right")
     for pair in statistics.correlations:
         counts = (pair.together, pair.first_documents, pair.second_documents)
-        names = (Text(shortened(name, 22)) for name in (pair.first, pair.second))
+        names = (Text(shorten(name, 22)) for name in (pair.first, pair.second))
         table.add_row(*names, f"{pair.phi:+.2f}", *(f"{count:,}" for count in counts))
     return table
 

@@ -127,8 +127,8 @@ def _standard_input(encoding: str) -> Iterator[str]:
 
 
 def _write(answers: Iterator[Prediction], out: Path, explain: bool) -> None:
-    from seq2set.core.files import written_aside
+    from seq2set.core.files import write_aside
 
-    with written_aside(out) as aside, aside.open("w", encoding="utf-8") as stream:
+    with write_aside(out) as aside, aside.open("w", encoding="utf-8") as stream:
         for answer in answers:
             stream.write(json.dumps(answer.to_dict(explain=explain), ensure_ascii=False) + "\n")

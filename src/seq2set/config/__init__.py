@@ -1,16 +1,16 @@
 """Settings: frozen, documented and validated; TOML in and out; every fault reported at once."""
 
 from seq2set.config.catalog import MODELS, PRESETS
-from seq2set.config.loading import (
+from seq2set.config.loader import (
     build_config,
-    changes,
     differ_only_in,
+    list_changes,
     load_config,
-    merged,
-    nested,
+    merge_settings,
+    nest_setting,
     parse_assignment,
-    preset_values,
-    validated,
+    read_preset,
+    validate,
     write_toml,
 )
 from seq2set.config.schema import Config, DataSettings
@@ -21,13 +21,13 @@ __all__ = [
     "Config",
     "DataSettings",
     "build_config",
-    "changes",
     "differ_only_in",
+    "list_changes",
     "load_config",
-    "merged",
-    "nested",
+    "merge_settings",
+    "nest_setting",
     "parse_assignment",
-    "preset_values",
-    "validated",
+    "read_preset",
+    "validate",
     "write_toml",
 ]

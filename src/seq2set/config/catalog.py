@@ -301,7 +301,7 @@ def is_better(value: float, than: float, metric: str) -> bool:
     return value < than if METRICS[metric].better == "lower" else value > than
 
 
-def tunable_metrics() -> dict[str, Metric]:
+def list_tunable() -> dict[str, Metric]:
     """Return the metrics that thresholds and settings can be tuned for."""
     return {name: row for name, row in METRICS.items() if row.tunable}
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from seq2set.config.catalog import PRESETS
-from seq2set.config.loading import leaves, preset_values
+from seq2set.config.loader import read_preset, walk_settings
 from seq2set.config.schema import Config, Settings
 
 _HEAD = """# Settings
@@ -57,6 +57,6 @@ def _presets() -> str:
 
 def _changed(preset: str) -> dict[str, Any]:
     """Return the settings of a preset that differ from the defaults; its file may name others as well."""
-    defaults = dict(leaves(Config().model_dump(mode="json")))
-    chosen = dict(leaves(preset_values(preset)))
+    defaults = dict(walk_settings(Config().model_dump(mode="json")))
+    chosen = dict(walk_settings(read_preset(preset)))
     return {key: value for key, value in chosen.items() if key != "preset" and value != defaults[key]}

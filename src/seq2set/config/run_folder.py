@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seq2set.config import Config, changes, differ_only_in, load_config, write_toml
+from seq2set.config import Config, differ_only_in, list_changes, load_config, write_toml
 from seq2set.config.catalog import reads
 from seq2set.config.provenance import (
     RECORD,
@@ -18,7 +18,7 @@ from seq2set.config.provenance import (
     write_provenance,
 )
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import output_errors, refuse_occupied, write_text
+from seq2set.core.files import refuse_occupied, report_output_errors, write_text
 
 Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
@@ -80,7 +80,7 @@ class RunFolder:
             )
         elif not run._killed_while_it_began():
             refuse_occupied(path)
-        with output_errors(path):
+        with report_output_errors(path):
             run.checkpoints.mkdir(parents=True, exist_ok=True)
         if provenance is not None and not run.has_learnt():
             write_provenance(path, provenance)
@@ -124,7 +124,7 @@ class RunFolder:
 
     def log(self, record: dict[str, Any]) -> None:
         """Add a line to the history."""
-        with output_errors(self.history), self.history.open("a", encoding="utf-8") as stream:
+        with report_output_errors(self.history), self.history.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
         if self.watch is not None:
             self.watch(len(self.records()), record)
@@ -145,7 +145,7 @@ class RunFolder:
                 write_text(self.history, kept)
 
 
-def kept_weights(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def find_kept_weights(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Say which phase and update gave the weights that a training kept; models without phases keep none.
 
     Histories of earlier versions do not say it: there it is the first of the best looks.
@@ -163,7 +163,7 @@ def kept_weights(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
     """Refuse to go on in a folder with settings other than those in the file that it was begun with."""
-    changed = changes(load_config(begun_with), config)
+    changed = list_changes(load_config(begun_with), config)
     if changed:
         faults = [f"{folder} was begun with other settings: {change}" for change in changed]
         raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])

@@ -38,7 +38,7 @@ class Picture(NamedTuple):
 
 
 @contextmanager
-def our_style(font_size: float = 10) -> Iterator[None]:
+def apply_style(font_size: float = 10) -> Iterator[None]:
     """Draw in our style."""
     with rc_context(_STYLE | {"font.size": font_size}), warnings.catch_warnings():
         # Labels in scripts that the font lacks are drawn as boxes, which is no reason to warn.
@@ -46,7 +46,7 @@ def our_style(font_size: float = 10) -> Iterator[None]:
         yield
 
 
-def new_picture(size: tuple[float, float], dpi: float = 100) -> Picture:
+def create_picture(size: tuple[float, float], dpi: float = 100) -> Picture:
     """Begin a picture with one pair of axes, so many inches wide and high."""
     figure = Figure(figsize=size, layout="constrained", dpi=dpi)
     axes = figure.add_subplot()
@@ -54,13 +54,13 @@ def new_picture(size: tuple[float, float], dpi: float = 100) -> Picture:
     return Picture(figure, axes)
 
 
-def plain_powers(axis: Axis) -> None:
+def format_powers(axis: Axis) -> None:
     """Write the numbers of a logarithmic axis out; by themselves they are formulas, which we do not parse."""
     axis.set_major_formatter("{x:,.10g}")
     axis.set_minor_formatter(LogFormatter())
 
 
-def svg_text(figure: Figure, *, transparent: bool = False) -> str:
+def render_svg(figure: Figure, *, transparent: bool = False) -> str:
     """Return a picture as SVG for a page, where an XML prologue has no place."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", transparent=transparent, metadata=BARE_SVG)

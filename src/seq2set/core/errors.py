@@ -76,7 +76,7 @@ class UnknownNameError(InputError):
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         self.known = tuple(known)
         super().__init__(
-            f"{kind} '{name}' is not known{nearest(name, self.known)}; known are: {', '.join(self.known)}"
+            f"{kind} '{name}' is not known{suggest(name, self.known)}; known are: {', '.join(self.known)}"
         )
 
 
@@ -87,7 +87,7 @@ class MissingExtraError(InputError):
         super().__init__(f"this needs the package '{package}': pip install 'seq2set[{extra}]'")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str]) -> str:
     """Say which known name was probably meant, or nothing where none is near."""
     folded = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)

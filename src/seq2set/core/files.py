@@ -34,7 +34,7 @@ _REASONS = {
 
 
 @contextmanager
-def output_errors(path: Path) -> Iterator[None]:
+def report_output_errors(path: Path) -> Iterator[None]:
     """Turn the system's complaints about writing to `path` into one sentence."""
     try:
         yield
@@ -45,9 +45,9 @@ def output_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
+def write_aside(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it over `path` when the block ends well."""
-    with output_errors(path):
+    with report_output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
@@ -61,14 +61,14 @@ def written_aside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def folder_written_aside(path: Path, *, force: bool = False) -> Iterator[Path]:
+def write_folder_aside(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Give an empty folder beside `path`; put it in the place of `path` when the block ends well.
 
     A `path` that holds something already is refused unless `force` is set, and is
     only removed once the new folder stands in its place.
     """
     refuse_occupied(path, force=force)
-    with output_errors(path):
+    with report_output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
@@ -104,13 +104,13 @@ def refuse_occupied(path: Path, *, force: bool = False) -> None:
 
 def copy_file(source: Path, target: Path) -> None:
     """Copy a file, whole or not at all."""
-    with written_aside(target) as aside:
+    with write_aside(target) as aside:
         shutil.copyfile(source, aside)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` whole, or leave what was there."""
-    with written_aside(path) as aside:
+    with write_aside(path) as aside:
         aside.write_text(text, encoding="utf-8")
 
 
@@ -119,7 +119,7 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
-def sha256_of(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     """Return the SHA-256 of a file as hexadecimal digits."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
@@ -135,7 +135,7 @@ def _umask() -> int:
 
 
 @contextmanager
-def held(path: Path, *, busy: str, seconds: float, shared: bool = False) -> Iterator[None]:
+def hold_lock(path: Path, *, busy: str, seconds: float, shared: bool = False) -> Iterator[None]:
     """Hold a lock, alone or together with others that share it; say `busy` where it cannot be had in time."""
     with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
         try:

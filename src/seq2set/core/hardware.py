@@ -14,21 +14,21 @@ from typing import Any
 import seq2set
 
 
-def core_count() -> int:
+def count_cores() -> int:
     """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def thread_count(wanted: int | str) -> int:
+def count_threads(wanted: int | str) -> int:
     """Return the threads for the setting `threads`: a number, or `auto` for this process's share."""
     if not isinstance(wanted, str):
         return wanted
-    return max(1, core_count() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    return max(1, count_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-def process_rank() -> int:
+def get_rank() -> int:
     """Return which of the processes that torchrun started this is; 0 is the one that writes files."""
     return int(os.environ.get("RANK", "0"))
 
@@ -36,20 +36,20 @@ def process_rank() -> int:
 _CPU_FACTS = Path("/proc/cpuinfo")
 
 
-def machine_facts(threads: int | str) -> dict[str, Any]:
+def describe_machine(threads: int | str) -> dict[str, Any]:
     """Return what is worth knowing about this machine, for work with the setting `threads`."""
     return {
         "seq2set": seq2set.__version__,
         "python": platform.python_version(),
         "torch": version("torch"),
         "system": f"{platform.system()} {platform.machine()}",
-        "cpu": cpu_name(),
+        "cpu": read_cpu_name(),
         "cores": os.cpu_count(),
-        "threads": thread_count(threads),
+        "threads": count_threads(threads),
     }
 
 
-def cpu_name(facts: Path = _CPU_FACTS) -> str:
+def read_cpu_name(facts: Path = _CPU_FACTS) -> str:
     """Return the processor's name, or what kind it is where the name cannot be had."""
     try:
         lines = facts.read_text(encoding="utf-8", errors="replace").splitlines()

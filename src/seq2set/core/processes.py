@@ -27,7 +27,7 @@ KEPT = str(2**30)
 """Bytes that a worker may free and keep; also the size from which memory is asked for by itself."""
 
 
-def worker_environment() -> dict[str, str]:
+def build_worker_environment() -> dict[str, str]:
     """Return the environment of a training beside others, which keeps the memory that it frees.
 
     An update frees hundreds of megabytes. The C library gives them back to the system, which hands them out
@@ -38,7 +38,7 @@ def worker_environment() -> dict[str, str]:
 
 
 @contextmanager
-def stopping_with(pipe: int) -> Iterator[None]:
+def stop_with_pipe(pipe: int) -> Iterator[None]:
     """Interrupt the block when the other end of the pipe is closed; what comes after it is left alone."""
     done, before = threading.Event(), signal.getsignal(signal.SIGINT)
     if before == signal.SIG_IGN:
@@ -69,7 +69,7 @@ def _interrupt_main() -> None:
 
 
 @contextmanager
-def starting_a_pool() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Let processes that start in the block ignore Ctrl-C for good; in this one it is only put off.
 
     A terminal sends it to all processes of a command at once, and each would print a traceback. Two of them
@@ -108,7 +108,7 @@ def _environment(**changes: str) -> Iterator[None]:
 
 
 @contextmanager
-def quiet_pool() -> Iterator[None]:
+def silence_pool() -> Iterator[None]:
     """Drop the traceback of the thread that manages joblib's pool when it is told to end in mid-work."""
     before = threading.excepthook
 
@@ -130,7 +130,7 @@ def end_pool() -> None:
     executor = getattr(module, "_executor", None)
     if executor is None:
         return
-    with quiet_pool(), warnings.catch_warnings():
+    with silence_pool(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         executor.shutdown(wait=True, kill_workers=True)
 

@@ -45,7 +45,7 @@ def _ignore(done: int, status: str = "", /) -> None:
     """Take no notice."""
 
 
-class Telling:
+class StderrProgress:
     """Tells of each stage, when it has ended, what it took and how it stood at the end."""
 
     @contextmanager

@@ -8,25 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Replace control characters, which a terminal takes as commands, by the way Python writes them."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Make a text printable and cut it to `width` characters, the last one an ellipsis."""
-    shown = printable(text)
+    shown = make_printable(text)
     return shown if len(shown) <= width else shown[: width - 1] + "…"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return names as a sentence lists them: "BR, CC and LP"."""
     *others, last = names or [""]
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def parted(parts: Mapping[str, Sequence[str]]) -> str:
+def join_groups(parts: Mapping[str, Sequence[str]]) -> str:
     """Return lists of names under their headings as a sentence; of empty ones only the first is told."""
     first = next(iter(parts))
-    told = [f"{head}: {listed(names) or 'none'}" for head, names in parts.items() if names or head == first]
+    told = [
+        f"{head}: {join_names(names) or 'none'}" for head, names in parts.items() if names or head == first
+    ]
     return f"{'; '.join(told)}."

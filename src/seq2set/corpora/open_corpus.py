@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 from seq2set.core.errors import CorpusError, InputError, UnknownNameError
-from seq2set.core.files import sha256_of
+from seq2set.core.files import compute_sha256
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import FORMAT, READING, Location, PreparedCorpus, is_prepared
@@ -288,7 +288,7 @@ def _cache_name(
 
 def _content_sum(path: Path) -> str:
     try:
-        return sha256_of(path)
+        return compute_sha256(path)
     except PermissionError as error:
         raise CorpusError("the file cannot be read: permission is denied", path) from error
 

@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 
 from seq2set import __version__
 from seq2set.core.errors import CorpusError, InputError
-from seq2set.core.files import folder_written_aside, sha256_of, write_json
+from seq2set.core.files import compute_sha256, write_folder_aside, write_json
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.first_pass import FirstPass, read_first_pass
 from seq2set.corpora.prepared import FACTS, FORMAT, PreparedCorpus, name_split_file
@@ -57,7 +57,7 @@ def prepare(
     document, so that whoever reads the documents may fill it on the way.
     """
     _check_limits(max_words, min_label_documents)
-    with folder_written_aside(out, force=force) as folder:
+    with write_folder_aside(out, force=force) as folder:
         texts = folder / "texts.parquet"
         gathered = read_first_pass(
             documents,
@@ -161,4 +161,4 @@ def _counts(gathered: FirstPass, kept: _Kept) -> dict[str, Any]:
 
 def _file_facts(folder: Path) -> dict[str, dict[str, Any]]:
     paths = [folder / name_split_file(name) for name in SPLITS]
-    return {path.name: {"sha256": sha256_of(path), "bytes": path.stat().st_size} for path in paths}
+    return {path.name: {"sha256": compute_sha256(path), "bytes": path.stat().st_size} for path in paths}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from seq2set.core.errors import CorpusError, UnknownNameError
-from seq2set.core.files import sha256_of
+from seq2set.core.files import compute_sha256
 from seq2set.corpora.carve import SEED
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.readers.parquet import open_parquet
@@ -144,7 +144,7 @@ class PreparedCorpus:
     def verify(self) -> None:
         """Compare the checksum of every file with the recorded one, which reads all of them."""
         for name in map(name_split_file, SPLITS):
-            if sha256_of(self.folder / name) != self._recorded(name)["sha256"]:
+            if compute_sha256(self.folder / name) != self._recorded(name)["sha256"]:
                 raise CorpusError(
                     f"the file's SHA-256 is not the one in {FACTS}; prepare the corpus again",
                     self.folder / name,

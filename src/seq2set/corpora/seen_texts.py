@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.corpora.documents import Document
-from seq2set.text.tokenizer import without_surrogates
+from seq2set.text.tokenizer import replace_surrogates
 
 Digests = NDArray[np.uint64]
 
@@ -52,7 +52,7 @@ def hash_texts(texts: Iterable[str]) -> Digests:
 
 
 def _digest(text: str) -> int:
-    folded = unicodedata.normalize("NFC", without_surrogates(text)).casefold()
+    folded = unicodedata.normalize("NFC", replace_surrogates(text)).casefold()
     words = " ".join(folded.split())
     # 64 bits: among a million texts, two unlike ones share a digest once in 40 million corpora.
     return int.from_bytes(hashlib.blake2b(words.encode(), digest_size=8).digest(), "big") if words else EMPTY

@@ -13,9 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from seq2set.core.drawing import BLUE, GREY, ORANGE, new_picture, our_style, plain_powers
-from seq2set.core.files import written_aside
-from seq2set.core.text_utils import shortened
+from seq2set.core.drawing import BLUE, GREY, ORANGE, apply_style, create_picture, format_powers
+from seq2set.core.files import write_aside
+from seq2set.core.text_utils import shorten
 from seq2set.corpora.stats import CorpusStatistics
 
 _MOST_BARS = 40
@@ -39,8 +39,8 @@ def _drawn(
     size: tuple[float, float],
     draw_on: Callable[[CorpusStatistics, Axes], None],
 ) -> Path:
-    with our_style(), written_aside(path) as aside:
-        picture = new_picture(size, dpi=120)
+    with apply_style(), write_aside(path) as aside:
+        picture = create_picture(size, dpi=120)
         draw_on(statistics, picture.axes)
         picture.figure.savefig(aside, format="png")
     return path
@@ -52,12 +52,12 @@ def _label_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
     named = statistics.label_frequencies[:_NAMED_LABELS]
     axes.plot(ranks, totals, color=BLUE, marker="o", markersize=3, linewidth=1)
     # Beside their points, the names of labels of like frequency would cover one another; this corner is free.
-    names = [f"{rank}  {shortened(row.label, 50)}" for rank, row in enumerate(named, 1)]
+    names = [f"{rank}  {shorten(row.label, 50)}" for rank, row in enumerate(named, 1)]
     axes.text(0.02, 0.03, "\n".join(names), color=GREY, fontsize=8, transform=axes.transAxes)
     scale = "log" if totals else "linear"
     axes.set(xscale=scale, yscale=scale, xlabel="rank of the label", ylabel="documents with the label")
     for axis in (axes.xaxis, axes.yaxis):
-        plain_powers(axis)
+        format_powers(axis)
     axes.set_title(f"{_title(statistics)}: label frequencies")
     axes.grid(alpha=0.3)
 
@@ -87,7 +87,7 @@ def _lengths(statistics: CorpusStatistics, axes: Axes) -> None:
 
 def _correlations(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.set_title(f"{_title(statistics)}: correlation (phi) of the most frequent labels")
-    names = [shortened(label, 30) for label in statistics.correlation_map.labels]
+    names = [shorten(label, 30) for label in statistics.correlation_map.labels]
     if not names:
         axes.set_axis_off()
         axes.text(0.5, 0.5, "too few documents a label to compare labels", ha="center", color=GREY)
@@ -112,7 +112,7 @@ def _count_documents(axes: Axes) -> None:
 
 
 def _title(statistics: CorpusStatistics) -> str:
-    return shortened(statistics.name, 30)
+    return shorten(statistics.name, 30)
 
 
 def _mean_label(statistics: CorpusStatistics) -> str:

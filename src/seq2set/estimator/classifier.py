@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from seq2set.core.errors import ModelFolderError
-from seq2set.core.progress import Silent, Telling
+from seq2set.core.progress import Silent, StderrProgress
 from seq2set.estimator.fitting import Trained, trained
 from seq2set.estimator.inputs import EstimatorInputError, Form, targets_of, texts_of
 from seq2set.estimator.settings import changed_settings, configured, plain
@@ -110,7 +110,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
             )
         self._request()  # so that a wrong parameter is found before the training, not after it
         config = configured(self.model, self.preset, self.settings, self.random_state, self.threads)
-        examples, progress = Examples(texts, targets.sets), Telling() if self.verbose else Silent()
+        examples, progress = Examples(texts, targets.sets), StderrProgress() if self.verbose else Silent()
         result = trained(config, examples, self.validation_fraction, progress)
         return self._settled(result, targets.form)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from seq2set.config import Config, build_config, merged, nested, validated
-from seq2set.config.loading import leaves
+from seq2set.config import Config, build_config, merge_settings, nest_setting, validate
+from seq2set.config.loader import walk_settings
 from seq2set.estimator.inputs import EstimatorInputError
 
 _OWN_PARAMETERS = {"model": "model", "preset": "preset", "seed": "random_state", "threads": "threads"}
@@ -26,14 +26,16 @@ def configured(
     """Lay the settings over the preset and check all of them."""
     tree = build_config(preset=str(preset), model=str(model)).model_dump(mode="json")
     for name, value in _checked(settings).items():
-        tree = merged(tree, nested(name, plain(value)))
-    return validated(tree | {"seed": _seed(random_state), "threads": plain(threads)})
+        tree = merge_settings(tree, nest_setting(name, plain(value)))
+    return validate(tree | {"seed": _seed(random_state), "threads": plain(threads)})
 
 
 def changed_settings(config: Config) -> dict[str, Any] | None:
     """Return what differs from the preset, in the form of the parameter `settings`."""
-    preset = dict(leaves(build_config(preset=config.preset, model=config.model).model_dump(mode="json")))
-    own = leaves(config.model_dump(mode="json"))
+    preset = dict(
+        walk_settings(build_config(preset=config.preset, model=config.model).model_dump(mode="json"))
+    )
+    own = walk_settings(config.model_dump(mode="json"))
     return {name: value for name, value in own if not _foreign(name) and value != preset[name]} or None
 
 

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from seq2set.core.drawing import BLUE, GREEN, GREY, ORANGE, new_picture, our_style, plain_powers, svg_text
+from seq2set.core.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    apply_style,
+    create_picture,
+    format_powers,
+    render_svg,
+)
 from seq2set.evaluation.measure import Evaluation
 
 CURVES = ((BLUE, "--"), (ORANGE, "-"))
@@ -71,7 +80,7 @@ def draw_frequencies(result: Evaluation) -> str:
         axes.set(
             xscale="log", xlabel="documents with the label", ylabel="F1 of the label", ylim=(-0.03, 1.03)
         )
-        plain_powers(axes.xaxis)
+        format_powers(axes.xaxis)
 
     return _svg(draw)
 
@@ -115,7 +124,7 @@ def draw_training(history: list[dict[str, Any]]) -> str | None:
 
 
 def _svg(draw: Callable[[Axes], None]) -> str:
-    with our_style():
-        picture = new_picture((4.6, 3.1))
+    with apply_style():
+        picture = create_picture((4.6, 3.1))
         draw(picture.axes)
-        return svg_text(picture.figure, transparent=True)  # the page's own background shows, light or dark
+        return render_svg(picture.figure, transparent=True)  # the page's own background shows, light or dark

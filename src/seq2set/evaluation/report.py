@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from seq2set.config.catalog import shown_metrics
-from seq2set.core.files import folder_written_aside, write_json, write_text
+from seq2set.core.files import write_folder_aside, write_json, write_text
 from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_plots
@@ -13,7 +13,7 @@ from seq2set.evaluation.plots import draw_plots
 
 def write_report(report: Report, folder: Path, *, force: bool = False) -> Path:
     """Write `index.html` and `report.json` into `folder`, and return the page's path."""
-    with folder_written_aside(folder, force=force) as aside:
+    with write_folder_aside(folder, force=force) as aside:
         write_text(aside / "index.html", report_page(report))
         per_label = [label._asdict() for label in report.result.per_label]
         write_json(aside / "report.json", report.summary() | {"per_label": per_label})

@@ -18,7 +18,7 @@ from typing import Any
 
 import seq2set
 from seq2set.core.errors import InputError, Seq2SetError
-from seq2set.core.files import sha256_of, write_json, write_text
+from seq2set.core.files import compute_sha256, write_json, write_text
 from seq2set.experiments.cells.cell import ANSWERS
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.cells.published import publish_cell
@@ -61,7 +61,7 @@ def _publish_cells(cells: Sequence[dict[str, Any]], folder: Path, into: Path) ->
     """Store each cell without its model, so that experiments elsewhere can take it up."""
     for cell in cells:
         path = folder / cell["name"] / ANSWERS
-        if not path.is_file() or sha256_of(path) != cell["answers"]["sha256"]:
+        if not path.is_file() or compute_sha256(path) != cell["answers"]["sha256"]:
             raise InputError(f"{path} is not what the results were made of; run the experiment again")
         facts = {name: value for name, value in _bare(cell).items() if name != "name"}
         publish_cell(cell["name"], facts, Answers.load(path), into)

@@ -26,12 +26,12 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 import seq2set
-from seq2set.config import validated
+from seq2set.config import validate
 from seq2set.core.errors import InputError, ModelFolderError
-from seq2set.core.files import folder_written_aside, sha256_of, write_json, write_text, written_aside
+from seq2set.core.files import compute_sha256, write_aside, write_folder_aside, write_json, write_text
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.labels.labels import Labels
-from seq2set.labels.rules import global_rule
+from seq2set.labels.rules import make_global_rule
 from seq2set.models.tagger import ModelState, Tagger, tagger_class
 from seq2set.text.vocabulary import Words
 
@@ -56,7 +56,7 @@ def save_model(
 ) -> None:
     """Write a model folder, whole or not at all; `about` holds facts on its training (plain JSON)."""
     state = tagger.state()
-    with folder_written_aside(folder, force=force) as aside:
+    with write_folder_aside(folder, force=force) as aside:
         save_file({key: np.ascontiguousarray(value) for key, value in state.tensors.items()}, aside / TENSORS)
         settings = state.config.model_dump(mode="json")
         write_json(aside / CONFIG, {"settings": settings, "facts": dict(state.fitted), "about": dict(about)})
@@ -84,12 +84,12 @@ def renew_model(
     settings = _read_json(folder / CONFIG)["settings"]
     manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
     with ExitStack() as stack:
-        config, readme = (stack.enter_context(written_aside(folder / name)) for name in (CONFIG, CARD))
+        config, readme = (stack.enter_context(write_aside(folder / name)) for name in (CONFIG, CARD))
         write_json(config, {"settings": settings, "facts": dict(facts), "about": dict(about)})
         write_text(readme, card)
         new = {CONFIG: _recorded(config), CARD: _recorded(readme)}
         if seen is not None:
-            hashes = stack.enter_context(written_aside(folder / SEEN))
+            hashes = stack.enter_context(write_aside(folder / SEEN))
             save_file(seen.arrays(), hashes)
             new[SEEN] = _recorded(hashes)
         # Until all files are in their place, the old and the new ones are right.
@@ -105,7 +105,7 @@ def load_model(folder: Path) -> Tagger:
     try:
         saved = _read_json(folder / CONFIG)
         state = ModelState(
-            config=validated(saved["settings"], place=str(folder / CONFIG)),
+            config=validate(saved["settings"], place=str(folder / CONFIG)),
             words=Words.from_json((folder / TOKENIZER).read_text(encoding="utf-8")),
             labels=Labels.from_dict(_read_json(folder / LABELS)),
             tensors=load_file(folder / TENSORS),
@@ -123,7 +123,7 @@ def _facts(saved: Mapping[str, Any]) -> dict[str, Any]:
     """Return what training found; a folder of format 1 has a threshold where there is a rule now."""
     facts = dict(saved)
     if "threshold" in facts:
-        facts["rule"] = global_rule(facts.pop("threshold")).to_dict()
+        facts["rule"] = make_global_rule(facts.pop("threshold")).to_dict()
     return facts
 
 
@@ -178,7 +178,7 @@ def _verify_file(folder: Path, name: str, recorded: Any) -> None:
         if name == SEEN:
             return
         raise ModelFolderError(f"{folder / name} is missing; copy the model folder again")
-    if not isinstance(recorded, dict) or sha256_of(folder / name) not in (
+    if not isinstance(recorded, dict) or compute_sha256(folder / name) not in (
         recorded.get("sha256"),
         recorded.get("next"),
     ):
@@ -193,7 +193,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _recorded(path: Path) -> dict[str, Any]:
-    return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    return {"sha256": compute_sha256(path), "bytes": path.stat().st_size}
 
 
 def _read_json(path: Path) -> Any:

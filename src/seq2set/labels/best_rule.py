@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.config.catalog import is_better, tunable_metrics
+from seq2set.config.catalog import is_better, list_tunable
 from seq2set.core.errors import UnknownNameError
 from seq2set.labels.indicator import Indicators, as_indicator
-from seq2set.labels.label_thresholds import best_thresholds
+from seq2set.labels.label_thresholds import find_label_thresholds
 from seq2set.labels.metrics import Counts
-from seq2set.labels.rules import RULES, Rule, RuleKind, global_rule, label_rule, top_rule
-from seq2set.labels.thresholds import best_number, best_threshold, refuse_unfit
+from seq2set.labels.rules import RULES, Rule, RuleKind, make_global_rule, make_label_rule, make_top_rule
+from seq2set.labels.thresholds import find_number, find_threshold, refuse_unfit
 
 KINDS: tuple[str, ...] = (*RULES, "best")
 """The kinds that can be asked for; `best` tries all."""
@@ -40,14 +40,14 @@ class TunedRule(NamedTuple):
     """What each kind that was tried reached on documents held out from its tuning"""
 
 
-def best_rule(
+def find_best_rule(
     kind: str, scores: NDArray[Any], actual: Indicators, metric: str, *, least: int = LEAST
 ) -> TunedRule:
     """Find the rule that is best for `metric` on (documents, labels) scores in [0, 1].
 
-    - `global`: one threshold for all labels, see `best_threshold`.
+    - `global`: one threshold for all labels, see `find_threshold`.
     - `top-k`: as many of the best labels as serve best, every number tried.
-    - `per-label`: a threshold for each label, see `best_thresholds`. Labels that fewer than `least`
+    - `per-label`: a threshold for each label, see `find_label_thresholds`. Labels that fewer than `least`
       documents have take the global threshold, lest chance make theirs.
     - `best`: the kind that is best on documents held out in turn from its own tuning, because on the very
       documents that it was tuned on `per-label` always wins; of equals the first in this order, the simplest.
@@ -69,11 +69,11 @@ def refuse_unknown(kind: str, metric: str) -> None:
     """Refuse a kind or a metric that there is not."""
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
-    if metric not in tunable_metrics():
-        raise UnknownNameError("metric", metric, tunable_metrics())
+    if metric not in list_tunable():
+        raise UnknownNameError("metric", metric, list_tunable())
 
 
-def present_score(
+def score_rule(
     present: Rule, scores: NDArray[Any], actual: Indicators, metric: str, *, least: int = LEAST
 ) -> float:
     """Return what a rule reaches, fit to be compared with what another reaches on documents held out.
@@ -105,13 +105,13 @@ def _tuned(
     kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str, least: int
 ) -> TunedRule:
     if kind == "top-k":
-        return _measured(top_rule(best_number(scores, right, metric)), scores, right, metric)
-    shared = best_threshold(scores, right, metric).value
+        return _measured(make_top_rule(find_number(scores, right, metric)), scores, right, metric)
+    shared = find_threshold(scores, right, metric).value
     if kind == "global":
-        return _measured(global_rule(shared), scores, right, metric)
+        return _measured(make_global_rule(shared), scores, right, metric)
     reachable = right[:, : scores.shape[1]] & (scores > -np.inf)
     free = np.flatnonzero(reachable.sum(axis=0) >= max(least, 1))
-    rule = label_rule(best_thresholds(scores, right, metric, shared, free))
+    rule = make_label_rule(find_label_thresholds(scores, right, metric, shared, free))
     return _measured(rule, scores, right, metric)._replace(rare=scores.shape[1] - len(free))
 
 

@@ -46,7 +46,7 @@ class Correlations:
         self._names = tuple(names)
         together = sparse.csr_matrix(indicators.T @ indicators)
         self._together: NDArray[np.int64] = together.toarray().astype(np.int64)
-        self._phi = phi_coefficients(self._together, indicators.shape[0])
+        self._phi = compute_phi(self._together, indicators.shape[0])
 
     def strongest(self, top: int) -> tuple[LabelPair, ...]:
         """Return the pairs with the greatest phi, whichever its sign; more frequent pairs first in a tie."""
@@ -67,7 +67,7 @@ class Correlations:
         return LabelPair(self._names[i], self._names[j], float(self._phi[i, j]), *counts)
 
 
-def phi_coefficients(together: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
+def compute_phi(together: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
     """Compute phi from co-occurrence counts; a label in all documents or none correlates with nothing (0)."""
     counts = np.diagonal(together).astype(np.float64)
     spread = counts * (documents - counts)
@@ -81,13 +81,13 @@ THRESHOLD = 0.28
 """From this correlation on labels go together: the paper's limit for labels that do not."""
 
 
-class Correlated:
+class CorrelatedLabels:
     """The labels of a corpus, and which of them go together."""
 
     def __init__(self, label_sets: Sequence[Iterable[str]], threshold: float = THRESHOLD):
         self.labels = Labels.build(label_sets)
         matrix = self.labels.indicator(label_sets).astype(np.int64)
-        phi = phi_coefficients(csr_matrix(matrix.T @ matrix).toarray(), len(label_sets))
+        phi = compute_phi(csr_matrix(matrix.T @ matrix).toarray(), len(label_sets))
         np.fill_diagonal(phi, -1.0)
         self._together = phi >= threshold
 

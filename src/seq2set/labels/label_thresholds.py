@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.labels.metrics import f1
-from seq2set.labels.thresholds import Cuts, cuts_of
+from seq2set.labels.thresholds import Cuts, find_cuts
 
 ENOUGH = 1e-9
 """What a move must gain: sums of documents' F1 are not exact, and rounding must not go in circles."""
@@ -84,7 +84,7 @@ class _Settled(NamedTuple):
     actual: int
 
 
-def best_thresholds(
+def find_label_thresholds(
     scores: NDArray[Any], right: NDArray[np.bool_], metric: str, shared: float, free: NDArray[np.intp]
 ) -> NDArray[Any]:
     """Find the thresholds of the `free` labels (N, L) that are best for `metric`; the others take `shared`.
@@ -93,7 +93,7 @@ def best_thresholds(
     accuracy, in which a document's labels depend on each other, are climbed one label at a time from the
     shared threshold until no label's move gains anything: at least as good, but not always the best.
     """
-    cuts = [cuts_of(scores[:, label], scores[right[:, label], label]) for label in free]
+    cuts = [find_cuts(scores[:, label], scores[right[:, label], label]) for label in free]
     thresholds = np.full(scores.shape[1], shared, scores.dtype)
     if metric in ("example_f1", "subset_accuracy"):
         climb(thresholds, scores, right, metric, dict(zip(free.tolist(), cuts, strict=True)))

@@ -77,7 +77,7 @@ def _all_are(kind: type, values: Any) -> bool:
 Ints = npt.NDArray[np.int64]
 
 
-def ranks(kind: str, names: Sequence[str], given: Sequence[str], depths: Mapping[str, int]) -> Ints:
+def rank_labels(kind: str, names: Sequence[str], given: Sequence[str], depths: Mapping[str, int]) -> Ints:
     """Return each label's rank in the order: the label of rank 0 comes first.
 
     `names` are the labels in descending frequency; `depths` says how deep each stands in the label tree.
@@ -103,7 +103,7 @@ def ranks(kind: str, names: Sequence[str], given: Sequence[str], depths: Mapping
     return np.arange(size)
 
 
-def ordered(labels: Ints, rank: Ints, shuffle: np.random.Generator | None = None) -> Ints:
+def order_labels(labels: Ints, rank: Ints, shuffle: np.random.Generator | None = None) -> Ints:
     """Put one document's labels in order, or shuffle them."""
     return labels[np.argsort(rank[labels])] if shuffle is None else shuffle.permutation(labels)
 

@@ -21,7 +21,7 @@ RULES: tuple[RuleKind, ...] = get_args(RuleKind)
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule; make one with `global_rule`, `label_rule` or `top_rule`."""
+    """A rule; make one with `make_global_rule`, `make_label_rule` or `make_top_rule`."""
 
     kind: RuleKind
     thresholds: tuple[float, ...] = ()
@@ -49,11 +49,11 @@ class Rule:
     def from_dict(cls, found: Mapping[str, Any]) -> Rule:
         """Read a rule back."""
         if found["kind"] == "global":
-            return global_rule(*found["thresholds"])
+            return make_global_rule(*found["thresholds"])
         if found["kind"] == "per-label":
-            return label_rule(found["thresholds"])
+            return make_label_rule(found["thresholds"])
         if found["kind"] == "top-k":
-            return top_rule(found["k"])
+            return make_top_rule(found["k"])
         raise UnknownNameError("rule", found["kind"], RULES)
 
     def in_words(self) -> str:
@@ -73,17 +73,17 @@ class Rule:
             raise InputError(f"top_k is {self.k}, but there are {labels} labels; it must be <= {labels}")
 
 
-def global_rule(threshold: float) -> Rule:
+def make_global_rule(threshold: float) -> Rule:
     """Give every label whose score reaches the threshold."""
     return Rule("global", (_within(threshold),))
 
 
-def label_rule(thresholds: npt.NDArray[np.floating[Any]] | list[float]) -> Rule:
+def make_label_rule(thresholds: npt.NDArray[np.floating[Any]] | list[float]) -> Rule:
     """Give each label from its own threshold on."""
     return Rule("per-label", tuple(_within(float(one)) for one in thresholds))
 
 
-def top_rule(k: int) -> Rule:
+def make_top_rule(k: int) -> Rule:
     """Give the k best labels, whatever their scores."""
     if k < 1:
         raise InputError(f"top_k is {k}; it must be >= 1")

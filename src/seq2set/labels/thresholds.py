@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from seq2set.config.catalog import is_better, tunable_metrics
+from seq2set.config.catalog import is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.labels.indicator import Indicators, as_indicator
 from seq2set.labels.metrics import Counts, f1
@@ -44,7 +44,7 @@ class Cuts(NamedTuple):
     right: NDArray[np.int64]
 
 
-def cuts_of(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
+def find_cuts(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
     """Return the cuts through all `scores`, those at the scores of labels that are `right`."""
     ordered = np.sort(scores[scores > -np.inf])
     if not ordered.size:  # nothing to go by: the highest probability
@@ -88,18 +88,18 @@ class Threshold(NamedTuple):
     score: float
 
 
-def best_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Threshold:
+def find_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Threshold:
     """Find the threshold that is best for `metric` on (documents, labels) scores.
 
     Micro-F1 and hamming loss are searched exactly; the others on at most `GRID` thresholds, spread evenly
     over the scores of the labels that are right, which is exact where there are no more of those.
     """
-    if metric not in tunable_metrics():
-        raise UnknownNameError("metric", metric, tunable_metrics())
+    if metric not in list_tunable():
+        raise UnknownNameError("metric", metric, list_tunable())
     scores, right = np.asarray(scores), as_indicator(actual)
     refuse_unfit(scores, right)
     rows, columns = right[:, : scores.shape[1]].nonzero()
-    cuts = cuts_of(scores, scores[rows, columns])
+    cuts = find_cuts(scores, scores[rows, columns])
     if metric in ("micro_f1", "hamming_loss"):
         return _from_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
     return _from_grid(_thinned(cuts.values), scores, right, metric)
@@ -138,7 +138,7 @@ def _from_grid(
     return best
 
 
-def best_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: str) -> int:
+def find_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: str) -> int:
     """Try every number of labels (N, L); of equally good ones the smallest is taken."""
     reached = [counts.metrics()[metric] for counts in _by_number(scores, right)]
     best = 0

@@ -34,7 +34,7 @@ from seq2set.models.predictions import (
     withhold,
 )
 from seq2set.models.tagger import ModelState
-from seq2set.text.tfidf import TfidfFeatures, occurrences
+from seq2set.text.tfidf import TfidfFeatures, find_occurrences
 from seq2set.text.vocabulary import Words
 
 Reals = npt.NDArray[np.float32]
@@ -75,7 +75,7 @@ def _place_weights(
     vector = features.transform([text])
     contribution = np.zeros(len(features))
     contribution[vector.indices] = vector.data * weights[vector.indices]
-    found = occurrences(features.words.flat_encode([text]), len(features.words), features.ngrams)
+    found = find_occurrences(features.words.flat_encode([text]), len(features.words), features.ngrams)
     column = features.columns(found.code)
     known = column >= 0
     column, place, width = column[known], found.place[known], found.width[known]

@@ -34,19 +34,19 @@ from sklearn.svm import LinearSVC
 from seq2set.config import Config
 from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.files import written_aside
-from seq2set.core.hardware import thread_count
-from seq2set.core.processes import quiet_pool, starting_a_pool
+from seq2set.core.files import write_aside
+from seq2set.core.hardware import count_threads
+from seq2set.core.processes import defer_interrupts, silence_pool
 from seq2set.core.progress import Advance, Progress
 from seq2set.labels.calibration import Sigmoid
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
-from seq2set.labels.rules import Rule, global_rule
-from seq2set.labels.thresholds import best_threshold
+from seq2set.labels.rules import Rule, make_global_rule
+from seq2set.labels.thresholds import find_threshold
 from seq2set.models.linear import LinearScorer
 from seq2set.models.predictions import Scores, withhold_scores
 from seq2set.models.tagger import Examples
-from seq2set.text.tfidf import TfidfFeatures, encoded_blocks
+from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
 
 WORTH_PROCESSES = 20_000_000
@@ -78,7 +78,7 @@ def fit_linear(
     # Processes, not threads: liblinear draws from one random state a process, so that threads would
     # disturb each other's numbers and no run could be repeated.
     workers = threads if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
-    with starting_a_pool():
+    with defer_interrupts():
         fitted = Parallel(n_jobs=workers, return_as="generator")(
             delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance)
             for label, width in enumerate(widths)
@@ -86,7 +86,7 @@ def fit_linear(
     # Filled label by label: many classes on many terms fit into memory once, not twice.
     weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
     bias = np.zeros(targets.shape[1], np.float32)
-    with quiet_pool(), _closed_in_the_end(fitted):
+    with silence_pool(), _closed_in_the_end(fitted):
         for label, row in enumerate(fitted):
             weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
             advance(1)
@@ -146,11 +146,11 @@ def fitted_or_found(
             targets,
             c=c,
             tolerance=config.linear.tolerance,
-            threads=thread_count(config.threads),
+            threads=count_threads(config.threads),
             advance=advance,
             seen=seen,
         )
-    with written_aside(checkpoint) as aside:
+    with write_aside(checkpoint) as aside:
         save_file({"weights": scorer.weights, "bias": scorer.bias}, aside)
     return scorer
 
@@ -181,7 +181,7 @@ def prepare(
         labels = Labels.build(train.label_sets)
         words = Words.build(train.texts, **config.text.model_dump())
         advance(1)
-        encoded = list(encoded_blocks(words, train.texts))
+        encoded = list(encode_blocks(words, train.texts))
         features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
         if most_terms is not None and len(features) > most_terms:
             progress.note(f"the {most_terms:,} most frequent of {len(features):,} terms are kept")
@@ -263,7 +263,7 @@ def _candidate(
     scored = fit(c)
     scores = withhold_scores(scored.scores, data.valid_known)
     threshold = _threshold(config, scores, scored.boundary, data.valid_actual)
-    rule = global_rule(threshold)
+    rule = make_global_rule(threshold)
     reached = Counts.of_known(rule.given(scores), data.valid_actual).metrics()
     if not any(record["c"] == c for record in run.records()):
         seconds = round(time.perf_counter() - began, 3)
@@ -276,5 +276,5 @@ def _threshold(config: Config, scores: Scores, boundary: float, actual: csr_matr
     if wanted == "boundary":
         return boundary
     if wanted == "tuned":
-        return best_threshold(scores, actual, config.decision.metric).value
+        return find_threshold(scores, actual, config.decision.metric).value
     return wanted

@@ -34,7 +34,7 @@ from seq2set.models.seq2set import build_network, has_prior
 from seq2set.models.tagger import ModelState
 from seq2set.nn.decoding.policy import Symbols
 from seq2set.nn.decoding.searches import SearchResult, hypotheses
-from seq2set.text.batching import collate
+from seq2set.text.batches import collate
 from seq2set.text.tfidf import TfidfFeatures
 from seq2set.text.vocabulary import UNK, Words
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError
 from seq2set.core.names import find_named
-from seq2set.labels.rules import Rule, global_rule, top_rule
+from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
 from seq2set.text.tokenizer import Span
 
 Scores = npt.NDArray[np.float32]
@@ -114,9 +114,9 @@ class Request:
 def deciding_rule(rule: Rule, request: Request, labels: int) -> Rule:
     """Return the rule that decides among so many labels: the request's where it names one, or the model's."""
     if request.threshold is not None:
-        return global_rule(request.threshold)
+        return make_global_rule(request.threshold)
     if request.top_k is not None:
-        rule = top_rule(request.top_k)
+        rule = make_top_rule(request.top_k)
         rule.refuse_misfit(labels)
     return rule
 

@@ -32,12 +32,12 @@ from scipy.sparse import csr_matrix
 from scipy.special import logit
 
 from seq2set.config import Config
-from seq2set.core.hardware import thread_count
+from seq2set.core.hardware import count_threads
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.models.linear import LinearScorer, Reals, linear_shares
 from seq2set.models.linear_fitting import fit_linear
-from seq2set.text.tfidf import TfidfFeatures, encoded_blocks
+from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
 
 
@@ -170,7 +170,7 @@ def _fit(
     fold: npt.NDArray[np.int64],
     progress: Progress,
 ) -> FittedPrior:
-    encoded = list(encoded_blocks(words, texts))
+    encoded = list(encode_blocks(words, texts))
     features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
     frequent = targets[:, : config.prior.labels]  # (N, L) -> (N, K)
     scored = _fit_in_folds(config, features.transform_blocks(encoded), frequent, fold, progress)
@@ -199,7 +199,7 @@ def _fit_in_folds(
                 targets[rows],
                 c=config.prior.c,
                 tolerance=config.linear.tolerance,
-                threads=thread_count(config.threads),
+                threads=count_threads(config.threads),
                 advance=advance,
             )
 

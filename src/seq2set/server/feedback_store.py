@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from seq2set.core.errors import CorpusError, OutputError
-from seq2set.core.files import output_errors
+from seq2set.core.files import report_output_errors
 from seq2set.corpora.sources.feedback import CREATE, check_version
 
 _SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 5000")
@@ -80,7 +80,7 @@ def _text_number(transaction: sqlite3.Connection, text: str) -> int:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    with output_errors(path):
+    with report_output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     connection = None
     try:

@@ -24,7 +24,7 @@ from seq2set.text.vocabulary import UNK, FlatIds, Words
 Codes = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float32]
 
-DOCUMENTS_A_BLOCK = 4096
+DOCUMENTS_PER_BLOCK = 4096
 """Bounds the memory of the intermediate codes, whatever the size of the corpus."""
 
 
@@ -73,7 +73,7 @@ class TfidfFeatures:
 
     def transform(self, texts: Sequence[str]) -> csr_matrix:
         """Return the documents' unit vectors as a sparse matrix (N, F)."""
-        return self.transform_blocks(encoded_blocks(self.words, texts))
+        return self.transform_blocks(encode_blocks(self.words, texts))
 
     def transform_blocks(self, blocks: Iterable[FlatIds]) -> csr_matrix:
         """Do the same for documents that are encoded already."""
@@ -102,7 +102,7 @@ class TfidfFeatures:
         return np.where(self.terms[at] == codes, at, -1)
 
     def _transform_block(self, block: FlatIds) -> csr_matrix:
-        found = occurrences(block, len(self.words), self.ngrams)
+        found = find_occurrences(block, len(self.words), self.ngrams)
         column = self.columns(found.code)
         known = column >= 0
         counted = np.ones(int(known.sum()), dtype=np.float32)
@@ -117,13 +117,13 @@ class TfidfFeatures:
         return csr_matrix(np.zeros((0, len(self)), dtype=np.float32))
 
 
-def encoded_blocks(words: Words, texts: Sequence[str]) -> Iterator[FlatIds]:
+def encode_blocks(words: Words, texts: Sequence[str]) -> Iterator[FlatIds]:
     """Encode texts block by block."""
-    for start in range(0, len(texts), DOCUMENTS_A_BLOCK):
-        yield words.flat_encode(texts[start : start + DOCUMENTS_A_BLOCK])
+    for start in range(0, len(texts), DOCUMENTS_PER_BLOCK):
+        yield words.flat_encode(texts[start : start + DOCUMENTS_PER_BLOCK])
 
 
-def occurrences(block: FlatIds, vocabulary: int, ngrams: int) -> Occurrences:
+def find_occurrences(block: FlatIds, vocabulary: int, ngrams: int) -> Occurrences:
     """Find every run of up to `ngrams` known words in each text; runs never cross an unknown word."""
     digit = block.ids.astype(np.int64) + 1
     row = np.repeat(np.arange(len(block.offsets) - 1), np.diff(block.offsets))
@@ -156,9 +156,9 @@ def _document_frequencies(blocks: Iterable[FlatIds], vocabulary: int, ngrams: in
 
 def _block_frequencies(block: FlatIds, vocabulary: int, ngrams: int) -> _Frequencies:
     """Count documents a term: with term and document in one integer, one plain sort brings them together."""
-    found = occurrences(block, vocabulary, ngrams)
-    pairs = np.sort(found.code * DOCUMENTS_A_BLOCK + found.row)
-    codes = pairs[_starts(pairs)] // DOCUMENTS_A_BLOCK
+    found = find_occurrences(block, vocabulary, ngrams)
+    pairs = np.sort(found.code * DOCUMENTS_PER_BLOCK + found.row)
+    codes = pairs[_starts(pairs)] // DOCUMENTS_PER_BLOCK
     starts = _starts(codes)
     return _Frequencies(codes[starts], np.diff(np.append(starts, len(codes))))
 
@@ -171,7 +171,7 @@ def _starts(ordered: Codes) -> npt.NDArray[np.intp]:
 
 
 def _refuse_overflow(vocabulary: int, ngrams: int) -> None:
-    if (vocabulary + 1) ** ngrams * DOCUMENTS_A_BLOCK >= 2**63:
+    if (vocabulary + 1) ** ngrams * DOCUMENTS_PER_BLOCK >= 2**63:
         raise InputError(
             f"features.ngrams is {ngrams} with {vocabulary:,} words, more terms than can be numbered; "
             "text.vocabulary_size must be smaller"

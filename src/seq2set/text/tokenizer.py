@@ -61,10 +61,10 @@ def count_words(text: str) -> int:
 def normalise(text: str, *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool) -> str:
     """Return the text as the tokeniser of the same options sees it."""
     sequence = _normaliser(lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents)
-    return str(sequence.normalize_str(without_surrogates(text)))
+    return str(sequence.normalize_str(replace_surrogates(text)))
 
 
-def new_tokenizer(
+def build_tokenizer(
     words: Mapping[str, int], *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool
 ) -> Tokenizer:
     """Build a tokeniser that gives each of `words` its number, and all others that of `UNKNOWN`."""
@@ -76,12 +76,12 @@ def new_tokenizer(
     return tokenizer
 
 
-def without_surrogates(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Put U+FFFD for halves of surrogate pairs, which JSON may hold but UTF-8 has no form for."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def whole_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[Span]:
+def widen_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[Span]:
     """Widen the tokeniser's spans over the characters that composing joined to a word.
 
     The alignment of `e` + U+0301 to `é` covers the `e` only. What stands between two words and is no

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer, models, trainers
 
 from seq2set.core.errors import ModelFolderError
-from seq2set.text.tokenizer import UNKNOWN, Span, UnicodeForm, new_tokenizer, whole_spans, without_surrogates
+from seq2set.text.tokenizer import (
+    UNKNOWN,
+    Span,
+    UnicodeForm,
+    build_tokenizer,
+    replace_surrogates,
+    widen_spans,
+)
 
 PAD, UNK = 0, 1
 """The numbers of padding and of words that are not in the vocabulary."""
@@ -74,7 +81,7 @@ class Words:
         strip_accents: bool,
     ) -> Words:
         """Keep the most frequent words of the training texts, in one pass that holds only counts."""
-        tokenizer = new_tokenizer(
+        tokenizer = build_tokenizer(
             {}, lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
         )
         words = _SPECIALS + _frequent_words(tokenizer, texts, vocabulary_size, min_frequency)
@@ -117,8 +124,8 @@ class Words:
 
     def encode_with_spans(self, text: str) -> SpannedIds:
         """Encode one text and say where in it each word stands, whatever normalising did to its length."""
-        encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
-        return SpannedIds(np.array(encoding.ids, dtype=np.int32), whole_spans(text, encoding.offsets))
+        encoding = self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False)
+        return SpannedIds(np.array(encoding.ids, dtype=np.int32), widen_spans(text, encoding.offsets))
 
     def to_json(self) -> str:
         """Return all of it as the tokenizers library's own JSON."""
@@ -138,7 +145,7 @@ class Words:
         remaining = iter(texts)
         while chunk := list(islice(remaining, _CHUNK)):
             ascii_texts = [self._fold(text) for text in chunk if text.isascii()]
-            others = [without_surrogates(text) for text in chunk if not text.isascii()]
+            others = [replace_surrogates(text) for text in chunk if not text.isascii()]
             fast = iter(self._bare.encode_batch_fast(ascii_texts, add_special_tokens=False))
             full = iter(self._tokenizer.encode_batch_fast(others, add_special_tokens=False))
             yield [next(fast if text.isascii() else full) for text in chunk]
@@ -171,7 +178,7 @@ def _frequent_words(tokenizer: Tokenizer, texts: Iterable[str], size: int, min_f
     )
     fold, normaliser = _ascii_folding(tokenizer), tokenizer.normalizer
     normalised = (
-        fold(text) if text.isascii() else normaliser.normalize_str(without_surrogates(text)) for text in texts
+        fold(text) if text.isascii() else normaliser.normalize_str(replace_surrogates(text)) for text in texts
     )
     counter = _without_normaliser(tokenizer)
     counter.train_from_iterator(normalised, trainer)

@@ -25,7 +25,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from seq2set.core.errors import InputError
-from seq2set.core.files import written_aside
+from seq2set.core.files import write_aside
 from seq2set.objectives.rewards import RunningF1
 
 
@@ -129,7 +129,7 @@ def save_checkpoint(
     tensors = {_WEIGHTS + name: value.contiguous() for name, value in network.state_dict().items()}
     tensors |= _adam_tensors(optimizer)
     tensors |= {_AVERAGE + name: value for name, value in averaged.tensors().items()}
-    with written_aside(folder / LAST) as aside:
+    with write_aside(folder / LAST) as aside:
         save_file(tensors, aside, metadata={"place": json.dumps(asdict(place))})
 
 
@@ -168,7 +168,7 @@ def best_file(folder: Path, update: int) -> Path:
 
 def save_weights(path: Path, network: nn.Module) -> None:
     """Write the weights alone."""
-    with written_aside(path) as aside:
+    with write_aside(path) as aside:
         save_file({name: value.contiguous() for name, value in network.state_dict().items()}, aside)
 
 

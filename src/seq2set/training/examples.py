@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from seq2set.config import Config
-from seq2set.labels.labels import Labels, ordered, ranks
+from seq2set.labels.labels import Labels, order_labels, rank_labels
 from seq2set.models.neural import count_longer, limited
 from seq2set.models.tagger import Examples
 from seq2set.nn.decoding.policy import Symbols
-from seq2set.text.batching import collate
+from seq2set.text.batches import collate
 from seq2set.text.vocabulary import Words
 
 Ints = npt.NDArray[np.int64]
@@ -80,7 +80,7 @@ def encode_examples(
 ) -> EncodedExamples:
     """Turn texts into word numbers and label sets into sequences in the order to learn."""
     settings = config.label_order
-    rank = ranks(settings.kind, labels.names, settings.given, examples.depths)
+    rank = rank_labels(settings.kind, labels.names, settings.given, examples.depths)
     # One shuffle a document, the same in every epoch: the order is unknown, not ever-changing.
     shuffle = np.random.default_rng(config.seed) if settings.kind == "shuffled" else None
     matrix = labels.indicator(examples.label_sets)
@@ -88,7 +88,7 @@ def encode_examples(
     rows = np.split(matrix.indices.astype(np.int64), matrix.indptr[1:-1])
     return EncodedExamples(
         [limited(one, most, config.encoder.words) for one in encoded],
-        [ordered(row, rank, shuffle) for row in rows] if len(examples) else [],
+        [order_labels(row, rank, shuffle) for row in rows] if len(examples) else [],
         len(labels),
         examples.ids,
         margins,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder, Watch
 from seq2set.core.errors import import_extra
-from seq2set.core.files import output_errors
+from seq2set.core.files import report_output_errors
 
 if TYPE_CHECKING:  # it needs torch, which linear models do without
     from seq2set.training.step import Losses
@@ -91,7 +91,7 @@ class Tracker:
 
     def __call__(self, number: int, record: dict[str, Any]) -> None:
         """Write one record; the first time also those before it."""
-        with output_errors(self.folder):
+        with report_output_errors(self.folder):
             if self.writer is None:
                 self.writer = self._new_writer()
                 for earlier, known in enumerate(self.run.records()[: number - 1], start=1):

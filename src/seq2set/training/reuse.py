@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from seq2set.config import Config
 from seq2set.config.provenance import Provenance
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.files import copy_file, write_text, written_aside
+from seq2set.core.files import copy_file, write_aside, write_text
 from seq2set.training.checkpoint import LAST, best_file, stored_place, stored_weights
 
 LATER: tuple[str, ...] = ("objective.", "self_critical.", "decision.")
@@ -38,7 +38,7 @@ def take_over(
     place = stored_place(other.beginning)
     kept = other.records()[: place.records]
     write_text(run.history, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in kept))
-    with written_aside(best_file(run.checkpoints, place.best_update)) as aside:
+    with write_aside(best_file(run.checkpoints, place.best_update)) as aside:
         save_file(stored_weights(other.beginning), aside)
     copy_file(other.beginning, run.beginning)
     copy_file(other.beginning, run.checkpoints / LAST)

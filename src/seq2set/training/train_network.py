@@ -12,11 +12,11 @@ from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.hardware import thread_count
+from seq2set.core.hardware import count_threads
 from seq2set.core.progress import Progress
 from seq2set.labels.labels import Labels
-from seq2set.labels.rules import global_rule
-from seq2set.labels.thresholds import best_threshold
+from seq2set.labels.rules import make_global_rule
+from seq2set.labels.thresholds import find_threshold
 from seq2set.models.neural import NeuralTagger, cut_sentence
 from seq2set.models.predictions import Request, withhold_scores
 from seq2set.models.prior import FittedPrior, fit_prior
@@ -38,7 +38,7 @@ def train_network(
 ) -> NeuralTagger:
     """Train on `train`, choose the best weights and the decision rule on `valid`."""
     fabric, plan, objective = new_fabric(config), phases(config), Objective.of(config)
-    torch.set_num_threads(thread_count(config.threads))
+    torch.set_num_threads(count_threads(config.threads))
     labels = Labels.build(train.label_sets)
     words = Words.build(train.texts, **config.text.model_dump())
     prior = _prior(config, words, labels, train, progress)
@@ -64,7 +64,7 @@ def train_network(
         fabric,
     )
     trainer.run()
-    network, rule = step.network.cpu(), global_rule(0.5)
+    network, rule = step.network.cpu(), make_global_rule(0.5)
     return _with_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
 
 
@@ -143,7 +143,7 @@ def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
         answer = tagger.infer(valid.texts, Request(search="marginal"))
         scores = withhold_scores(answer.scores, answer.known)
         actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
-        value = best_threshold(scores, actual, tagger.config.decision.metric).value
+        value = find_threshold(scores, actual, tagger.config.decision.metric).value
     else:
         value = wanted
-    return replace(tagger, rule=global_rule(value))
+    return replace(tagger, rule=make_global_rule(value))

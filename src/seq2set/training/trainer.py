@@ -30,7 +30,7 @@ from seq2set.core.files import copy_file, write_json
 from seq2set.core.processes import Interruption
 from seq2set.core.progress import Progress
 from seq2set.objectives.rewards import RunningF1
-from seq2set.text.batching import length_buckets, shard
+from seq2set.text.batches import bucket_by_length, shard
 from seq2set.training.checkpoint import (
     LAST,
     AveragedWeights,
@@ -138,7 +138,7 @@ class Trainer:
     def _batches(self, place: Place) -> list[Ints]:
         # Each epoch of each phase has a shuffle of its own, which a resumed run finds again.
         epoch = sum(phase.epochs for phase in self.phases[: place.phase]) + place.epoch
-        return length_buckets(
+        return bucket_by_length(
             self.examples.lengths, self.settings.batch_size, seed=self.settings.seed, epoch=epoch
         )
 

@@ -17,7 +17,7 @@ from seq2set.config import Config
 from seq2set.config.schema import SearchSettings
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
-from seq2set.labels.thresholds import best_threshold
+from seq2set.labels.thresholds import find_threshold
 from seq2set.models.network_output import Network, NetworkOutput
 from seq2set.models.neural import CELLS_AT_A_TIME, has_words
 from seq2set.models.predictions import Request, withhold, withhold_scores
@@ -73,7 +73,7 @@ def validation_micro_f1(step: Step, valid: Validation, search: SearchSettings, d
     scores, actual = np.concatenate([one.scores for one in found]), valid.actual[order]
     sequences = [row for one in found for row in one.sequences or ()]
     if not sequences:
-        return best_threshold(withhold_scores(scores, valid.known[order]), actual, "micro_f1").score
+        return find_threshold(withhold_scores(scores, valid.known[order]), actual, "micro_f1").score
     given = np.zeros(scores.shape, bool)
     for row, labels in zip(given, withhold(sequences, valid.known[order], Request()), strict=True):
         row[labels] = True

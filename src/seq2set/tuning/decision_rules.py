@@ -22,7 +22,7 @@ from seq2set.evaluation.measure import BATCH
 from seq2set.inference.model_card import model_card
 from seq2set.inference.model_folder import read_seen, renew_model
 from seq2set.inference.predictor import Predictor
-from seq2set.labels.best_rule import LEAST, TunedRule, best_rule, present_score, refuse_unknown
+from seq2set.labels.best_rule import LEAST, TunedRule, find_best_rule, refuse_unknown, score_rule
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, RuleKind
 from seq2set.models.predictions import Request, Scores, withhold_scores
@@ -166,7 +166,7 @@ def tune_rule(
     """Find the rule of a kind that is best for a metric; put it into the model's folder where it is better.
 
     It is found on the validation split of the model's own corpus, on a split of another one, or on the
-    whole of another plain file, without the documents that the model was trained on; see `best_rule` for
+    whole of another plain file, without the documents that the model was trained on; see `find_best_rule` for
     the kinds. Labels that fewer than `LEAST` of the documents have take the threshold that is best for all
     labels together. Of a decoder's searches a rule decides `marginal` only.
 
@@ -184,7 +184,7 @@ def tune_rule(
     _refuse_unknown_labels(tagger, documents)
     judged = scored(tagger, documents.part, search or "marginal", progress)
     _refuse_unknown_words(judged, documents)
-    found = best_rule(kind, judged.scores, judged.right, metric)
+    found = find_best_rule(kind, judged.scores, judged.right, metric)
     _tell(found, tagger, progress)
     before, after = (judged.counts(rule).metrics() for rule in (tagger.rule, found.rule))
     if reason := _reason_to_keep(found, tagger.rule, judged, metric):
@@ -201,7 +201,7 @@ def _reason_to_keep(found: TunedRule, present: Rule, judged: Scored, metric: str
         return "the model has this rule already"
     now, then = (judged.counts(rule).metrics()[metric] for rule in (present, found.rule))
     held_out = found.held_out[found.rule.kind]
-    fair = present_score(present, judged.scores, judged.right, metric)
+    fair = score_rule(present, judged.scores, judged.right, metric)
     if is_better(held_out, fair, metric) and not is_better(now, then, metric):
         return None
     return (

@@ -24,9 +24,9 @@ from matplotlib.ticker import MaxNLocator
 from seq2set.config import Config, load_config, write_toml
 from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.drawing import BARE_SVG, BLUE, GREY, ORANGE, our_style, plain_powers
+from seq2set.core.drawing import BARE_SVG, BLUE, GREY, ORANGE, apply_style, format_powers
 from seq2set.core.errors import InputError, StoppedError, WorkError
-from seq2set.core.files import held, written_aside
+from seq2set.core.files import hold_lock, write_aside
 from seq2set.core.progress import Advance, Progress, Silent
 from seq2set.corpora.prepared import is_prepared
 from seq2set.corpora.subset import carve_validation, check_tunable
@@ -103,7 +103,7 @@ def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: 
     """Draw `study.png` and `study.svg` into the folder."""
     lines = math.ceil(len(parameters) / COLUMNS)
     limits = _limits(rows)
-    with our_style(font_size=9):
+    with apply_style(font_size=9):
         figure = Figure(figsize=(WIDTH, ROW_HEIGHT * (lines + 1.2)), layout="constrained", dpi=120)
         grid = figure.add_gridspec(lines + 1, COLUMNS, height_ratios=[1.2] + [1.0] * lines)
         _history(figure.add_subplot(grid[0, :]), rows, metric, limits)
@@ -117,7 +117,7 @@ def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: 
 
 
 def _save(figure: Figure, path: Path) -> None:
-    with written_aside(path) as aside:
+    with write_aside(path) as aside:
         metadata = BARE_SVG if path.suffix == ".svg" else None  # the same study, the same file
         figure.savefig(aside, format=path.suffix[1:], metadata=metadata)
 
@@ -150,7 +150,7 @@ def _slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: Limits) -> 
     else:
         if one.log:
             axes.set_xscale("log")
-            plain_powers(axes.xaxis)
+            format_powers(axes.xaxis)
         elif isinstance(one, Integers):
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     _marks(axes, rows, values, limits)
@@ -233,7 +233,7 @@ def tune(
         config = config.model_copy(update={"data": data})
     chosen = begin_study(folder, config, space, Source(corpus, carve), resume=resume)
     busy = f"another process works on the study {out}; wait until it ends, or name another folder"
-    with held(folder.lock("study"), busy=busy, seconds=0):
+    with hold_lock(folder.lock("study"), busy=busy, seconds=0):
         await_workers(folder)
         if carve is not None and not is_prepared(folder.corpus):
             carve_validation(corpus, folder.corpus, carve)

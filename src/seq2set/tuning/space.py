@@ -26,9 +26,9 @@ from typing import Any, NamedTuple, Protocol
 
 import tomli_w
 
-from seq2set.config import Config, merged, nested, validated
-from seq2set.config.loading import leaves, read_toml
-from seq2set.core.errors import ConfigError, nearest
+from seq2set.config import Config, merge_settings, nest_setting, validate
+from seq2set.config.loader import read_toml, walk_settings
+from seq2set.core.errors import ConfigError, suggest
 
 KINDS = ("choice", "integer", "real")
 INSIDE = 0.38196601125
@@ -123,7 +123,7 @@ def _kind(name: str, table: Any) -> str:
         raise ConfigError([f"{name} is {table}; it must be a table, such as {{ choice = [1, 2] }}"])
     unknown = [key for key in table if key not in (*KINDS, "log")]
     if unknown:
-        faults = [f"{name}.{key} is not known in a search space{nearest(key, KINDS)}" for key in unknown]
+        faults = [f"{name}.{key} is not known in a search space{suggest(key, KINDS)}" for key in unknown]
         raise ConfigError([f"{fault}; known are: choice, integer, real and log" for fault in faults])
     kinds = [kind for kind in KINDS if kind in table]
     if len(kinds) != 1:
@@ -185,16 +185,16 @@ def read_space(path: Path, config: Config) -> Space:
 def with_settings(config: Config, drawn: Mapping[str, Any]) -> Config:
     """Lay drawn values over the settings."""
     values = config.model_dump()
-    before = dict(leaves(values))
+    before = dict(walk_settings(values))
     for name, value in drawn.items():
         is_list = isinstance(before[name], tuple) and not isinstance(value, list)
-        values = merged(values, nested(name, [value] if is_list else value))
-    return validated(values)
+        values = merge_settings(values, nest_setting(name, [value] if is_list else value))
+    return validate(values)
 
 
 def _settings(source: Mapping[str, Any], faults: list[str], prefix: str = "") -> list[tuple[str, Any]]:
     """List the settings that a space names, each with its full name; note down names that are none."""
-    known = [name for name, _ in leaves(Config().model_dump())]
+    known = [name for name, _ in walk_settings(Config().model_dump())]
     found: list[tuple[str, Any]] = []
     for key, table in source.items():
         name = f"{prefix}{key}"
@@ -205,7 +205,7 @@ def _settings(source: Mapping[str, Any], faults: list[str], prefix: str = "") ->
         elif isinstance(table, Mapping) and any(one.startswith(f"{name}.") for one in known):
             found += _settings(table, faults, f"{name}.")
         else:
-            faults.append(f"{name} is not a setting{nearest(name, known)}")
+            faults.append(f"{name} is not a setting{suggest(name, known)}")
     return found
 
 

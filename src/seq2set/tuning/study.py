@@ -33,7 +33,7 @@ from seq2set.config.catalog import is_better
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder, refuse_changes
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import output_errors, refuse_occupied, write_json, write_text
+from seq2set.core.files import refuse_occupied, report_output_errors, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import read_about
 from seq2set.tuning.space import Space, read_space, shipped_space
@@ -116,7 +116,7 @@ def begin_study(
         return _same_space(folder, config, space)
     chosen = read_space(space, config) if space else shipped_space(config)
     refuse_occupied(folder.path)
-    with output_errors(folder.path):
+    with report_output_errors(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
     facts = {"corpus": source.corpus.name, "fingerprint": source.corpus.fingerprint, "carve": source.carve}
     write_json(folder.record, {"format": FORMAT, **facts})

@@ -19,8 +19,8 @@ from optuna.trial import TrialState
 from seq2set.config import Config, load_config
 from seq2set.config.run_folder import RunFolder, Watch
 from seq2set.core.errors import Seq2SetError, StoppedError, WorkError
-from seq2set.core.files import held
-from seq2set.core.processes import stopping_with
+from seq2set.core.files import hold_lock
+from seq2set.core.processes import stop_with_pipe
 from seq2set.inference.model_folder import read_about
 from seq2set.tuning.space import Space, read_space, with_settings
 from seq2set.tuning.study import (
@@ -54,7 +54,7 @@ class Bench(NamedTuple):
 def next_trial(bench: Bench, trials: int) -> Drawn | None:
     """Draw the next trial, unless the study has `trials` of them already."""
     busy = f"the study {bench.folder.path} was locked by another process for {DATABASE_SECONDS} s"
-    with held(bench.folder.lock("next"), busy=busy, seconds=DATABASE_SECONDS):
+    with hold_lock(bench.folder.lock("next"), busy=busy, seconds=DATABASE_SECONDS):
         number = len(bench.study.get_trials(deepcopy=False))
         if number >= trials:
             return None
@@ -148,7 +148,7 @@ def main(arguments: list[str], pipe: int) -> int:
     path, trials, threads, *stopped = arguments
     plan = Plan(int(trials), list(map(int, stopped)))
     try:
-        with stopping_with(pipe):
+        with stop_with_pipe(pipe):
             _work_along(StudyFolder(Path(path)), plan, int(threads))
     except (KeyboardInterrupt, StoppedError):
         return 0
@@ -164,7 +164,7 @@ def _work_along(folder: StudyFolder, plan: Plan, threads: int) -> None:
     if config.threads == "auto":
         config = config.model_copy(update={"threads": threads})
     busy = f"the study {folder.path} is being begun by another process"
-    lock = held(folder.lock("workers"), busy=busy, seconds=DATABASE_SECONDS, shared=True)
+    lock = hold_lock(folder.lock("workers"), busy=busy, seconds=DATABASE_SECONDS, shared=True)
     with lock, open_study(folder) as study:
         work(Bench(folder, study, config, space), plan, lambda: None)
 

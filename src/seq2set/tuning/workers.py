@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO
 
 from seq2set.core.errors import WorkError
-from seq2set.core.files import held
-from seq2set.core.hardware import core_count
-from seq2set.core.processes import worker_environment
+from seq2set.core.files import hold_lock
+from seq2set.core.hardware import count_cores
+from seq2set.core.processes import build_worker_environment
 from seq2set.tuning.study import StudyFolder
 from seq2set.tuning.trials import Plan, Tell
 
@@ -23,7 +23,7 @@ ORPHAN_SECONDS = 30
 
 def run_workers(folder: StudyFolder, plan: Plan, jobs: int, tell: Tell) -> None:
     """Do trials in `jobs` processes at a time; each takes up its share of those that were stopped."""
-    threads = max(1, core_count() // jobs)
+    threads = max(1, count_cores() // jobs)
     workers: list[subprocess.Popen[bytes]] = []
     with ExitStack() as stack:
         stack.callback(_stop, workers)
@@ -40,7 +40,7 @@ def run_workers(folder: StudyFolder, plan: Plan, jobs: int, tell: Tell) -> None:
 def await_workers(folder: StudyFolder) -> None:
     """Wait for workers that a killed process left behind, so that no trial is worked on twice."""
     busy = f"{folder.path} still has worker processes of a study that was stopped; wait until they end"
-    with held(folder.lock("workers"), busy=busy, seconds=ORPHAN_SECONDS):
+    with hold_lock(folder.lock("workers"), busy=busy, seconds=ORPHAN_SECONDS):
         pass
 
 
@@ -53,7 +53,7 @@ def _started(folder: StudyFolder, plan: Plan, threads: int, log: IO[bytes]) -> s
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=log,
-        env=worker_environment(),
+        env=build_worker_environment(),
         start_new_session=True,
     )
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from seq2set.config import Config
 from seq2set.config.provenance import Provenance, read_provenance
-from seq2set.config.run_folder import RunFolder, Watch, kept_weights
+from seq2set.config.run_folder import RunFolder, Watch, find_kept_weights
 from seq2set.core.errors import InputError, WorkError
-from seq2set.core.hardware import process_rank
+from seq2set.core.hardware import get_rank
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import SeenTexts
@@ -54,7 +54,7 @@ def train(
         )
     began = time.perf_counter()
     tagger = fit_function(config.model)(config, learn, tune, run, progress)
-    if process_rank() > 0:
+    if get_rank() > 0:
         return run
     seconds = time.perf_counter() - began
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
@@ -69,7 +69,7 @@ def _run_folder(
     out: Path, config: Config, provenance: Provenance, resume: bool, watch: Watch | None
 ) -> RunFolder:
     """Let the first process begin the run, and the others join it on the same documents."""
-    if process_rank() == 0:
+    if get_rank() == 0:
         watch = tracked(config, out, watch)
         return RunFolder.start(out, config, provenance=provenance, resume=resume, watch=watch)
     for _ in range(JOINING_SECONDS * 10):
@@ -77,7 +77,7 @@ def _run_folder(
             run.check_documents(provenance)
             return run
         time.sleep(0.1)
-    raise WorkError(f"process {process_rank()} waited {JOINING_SECONDS} s in vain for the run {out} to begin")
+    raise WorkError(f"process {get_rank()} waited {JOINING_SECONDS} s in vain for the run {out} to begin")
 
 
 def provenance_of(corpus: PreparedCorpus, learn: Examples, tune: Examples) -> Provenance:
@@ -152,5 +152,5 @@ def training_facts(
         "validation": result.metrics,
         "per_label": [label._asdict() for label in result.per_label],
         "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)}
-        | kept_weights(history),
+        | find_kept_weights(history),
     }

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from seq2set.core.text_utils import shortened
+from seq2set.core.text_utils import shorten
 
 MISSING = frozenset(
     (
@@ -184,7 +184,7 @@ class ValueCounter:
 
     def shown(self) -> str:
         """Return the examples as they may stand in a sentence."""
-        short = (shortened(example, WIDTH) for example in self.examples)
+        short = (shorten(example, WIDTH) for example in self.examples)
         return ", ".join(f'"{one}"' if "'" in one else f"'{one}'" for one in short)
 
 

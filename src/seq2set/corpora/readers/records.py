@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from seq2set.core.errors import CorpusError, InputError, nearest
+from seq2set.core.errors import CorpusError, InputError, suggest
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.label_cells import (
     MISSING_CELL,
@@ -91,7 +91,7 @@ def check_columns(present: Iterable[str], options: ReadOptions, path: Path, line
             known = list(present)
             listed = ", ".join(known[:_SHOWN_COLUMNS]) + (", ..." if len(known) > _SHOWN_COLUMNS else "")
             raise CorpusError(
-                f"there is no column '{name}'{nearest(name, known)}; the columns are: {listed or 'none'}",
+                f"there is no column '{name}'{suggest(name, known)}; the columns are: {listed or 'none'}",
                 path,
                 line,
             )

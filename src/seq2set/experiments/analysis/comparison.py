@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from seq2set.config import validated
+from seq2set.config import validate
 from seq2set.core.errors import InputError
 from seq2set.experiments.analysis.statistics import (
     FEWEST_SEEDS,
@@ -126,7 +126,7 @@ def measured(results: Sequence[CellResult], parts: Sequence[Floats], units: Sequ
         np.stack(parts),
         units,
         [str(one.folder) for one in results],
-        random=not is_deterministic(validated(results[0].facts["config"])),
+        random=not is_deterministic(validate(results[0].facts["config"])),
     )
 
 

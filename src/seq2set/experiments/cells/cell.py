@@ -16,11 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from seq2set.config import Config, validated
+from seq2set.config import Config, validate
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.files import held, output_errors, sha256_of, write_json
-from seq2set.core.hardware import machine_facts
+from seq2set.core.files import compute_sha256, hold_lock, report_output_errors, write_json
+from seq2set.core.hardware import describe_machine
 from seq2set.core.progress import Progress
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import Overlap
@@ -64,7 +64,7 @@ class Cell:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Cell:
         """Read a cell back."""
-        return cls(values["row"], validated(values["config"]), Path(values["folder"]), values["split"])
+        return cls(values["row"], validate(values["config"]), Path(values["folder"]), values["split"])
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | N
     RunFolder.start(cell.folder, cell.config, resume=True)
     facts = json.loads(path.read_text(encoding="utf-8"))
     answers = cell.folder / ANSWERS
-    whole = answers.is_file() and sha256_of(answers) == facts["answers"]["sha256"]
+    whole = answers.is_file() and compute_sha256(answers) == facts["answers"]["sha256"]
     return CellResult(cell.row, cell.folder, facts) if whole and facts["split"] == cell.split else None
 
 
@@ -149,11 +149,11 @@ def run_cell(cell: Cell, progress: Progress) -> CellResult:
 @contextmanager
 def working_on(cell: Cell) -> Iterator[None]:
     """Keep other processes from working on a cell."""
-    with output_errors(cell.folder):
+    with report_output_errors(cell.folder):
         cell.folder.parent.mkdir(parents=True, exist_ok=True)
     lock = cell.folder.with_name(f".{cell.name}.lock")
     busy = f"{cell.folder} is being done by another process; wait until that ends, or stop it"
-    with held(lock, busy=busy, seconds=PATIENCE):
+    with hold_lock(lock, busy=busy, seconds=PATIENCE):
         yield
 
 
@@ -192,8 +192,8 @@ def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation, overlap: Ov
         "kept": {name: about["training"].get(name) for name in ("phase", "update")},
         "seconds": {"training": round(trained, 1), "prediction": round(result.seconds, 3)},
         "documents_a_second": round(result.documents_a_second, 1),
-        "machine": machine_facts(cell.config.threads),
-        "answers": {"file": ANSWERS, "sha256": sha256_of(cell.folder / ANSWERS)},
+        "machine": describe_machine(cell.config.threads),
+        "answers": {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)},
         "config": cell.config.model_dump(mode="json"),
     }
 

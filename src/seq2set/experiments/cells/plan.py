@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.hardware import thread_count
+from seq2set.core.hardware import count_threads
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import Cell, CellResult, finished
 from seq2set.experiments.cells.published import Shelf
@@ -62,7 +62,7 @@ class Shape(NamedTuple):
 def rule_of_thumb(config: Config, shape: Shape) -> float:
     """Return about how many seconds a training takes."""
     if find_model(config.model).family == "linear":
-        return shape.documents * shape.words / thread_count(config.threads) * _linear_seconds(config, shape)
+        return shape.documents * shape.words / count_threads(config.threads) * _linear_seconds(config, shape)
     weights = min(shape.words, config.encoder.max_words) * _encoder_weights(config)
     return shape.documents * _epochs(config) * (NETWORK_SECONDS + weights / NETWORK_WEIGHTS)
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from seq2set.core.files import written_aside
+from seq2set.core.files import write_aside
 from seq2set.core.progress import Progress
 from seq2set.evaluation.measure import Evaluation, evaluate_tagger
 from seq2set.labels.indicator import build_flat_indicator
@@ -102,7 +102,7 @@ class Answers:
         if self.groups is not None:
             arrays["groups"] = np.array(self.groups, np.str_)
         counts = {f"count_{name}": value for name, value in self.counts()._asdict().items()}
-        with written_aside(path) as aside, aside.open("wb") as stream:
+        with write_aside(path) as aside, aside.open("wb") as stream:
             np.savez_compressed(stream, **arrays, **counts)  # type: ignore[arg-type]
 
     @classmethod

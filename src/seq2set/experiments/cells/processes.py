@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from seq2set.core.errors import InputError, StoppedError
-from seq2set.core.processes import worker_environment
+from seq2set.core.processes import build_worker_environment
 from seq2set.experiments.cells.cell import Cell
 
 PAUSE = 0.1
@@ -66,7 +66,7 @@ class Crew:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,  # nothing may be left to write when a process has died
-            env=worker_environment(),
+            env=build_worker_environment(),
             start_new_session=True,  # Ctrl-C reaches this process only, which passes it on once
         )
         assert process.stdin is not None

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from seq2set.config import Config, changes, validated, write_toml
+from seq2set.config import Config, list_changes, validate, write_toml
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import folder_written_aside, sha256_of, write_json, write_text
+from seq2set.core.files import compute_sha256, write_folder_aside, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell, CellResult, finished, working_on
 from seq2set.experiments.cells.predictions import Answers, Sets
@@ -60,7 +60,7 @@ class PublishedCell:
             yield f"the split was {self.facts['split']}, not {cell.split}"
         if self.config is None:
             yield "its settings are of another version"
-        elif changed := changes(_on(cell.config.data.corpus, self.config), cell.config):
+        elif changed := list_changes(_on(cell.config.data.corpus, self.config), cell.config):
             yield f"settings differ ({'; '.join(changed)})"
 
     def answers(self, ids: list[str], labels: list[list[str]], groups: list[str] | None) -> Answers:
@@ -110,7 +110,7 @@ def read_cell(path: Path) -> PublishedCell:
     if recorded != _checksum(values):
         raise _damaged(path, "its checksum is not the recorded one")
     try:
-        return PublishedCell(path, values, validated(values["facts"]["config"]))
+        return PublishedCell(path, values, validate(values["facts"]["config"]))
     except ConfigError:
         return PublishedCell(path, values, None)
 
@@ -131,7 +131,7 @@ def _damaged(path: Path, why: str) -> InputError:
 
 def _path_for(name: str, facts: Mapping[str, Any], folder: Path) -> Path:
     path = folder / f"{name}.json"
-    wanted = Cell(facts["row"], validated(facts["config"]), folder / name, facts["split"])
+    wanted = Cell(facts["row"], validate(facts["config"]), folder / name, facts["split"])
     fingerprint = facts["corpus"]["fingerprint"]
     if not path.is_file() or not list(read_cell(path).reasons_against(wanted, fingerprint)):
         return path
@@ -210,10 +210,10 @@ class Shelf:
 def _written(cell: Cell, published: PublishedCell) -> CellResult:
     part = corpus_of(cell.config.data).split(cell.split)
     answers = published.answers(part.ids(), part.labels(), part.groups())
-    with folder_written_aside(cell.folder) as aside:
+    with write_folder_aside(cell.folder) as aside:
         answers.save(aside / ANSWERS)
         write_toml(cell.config, RunFolder(aside).config)
-        stored = {"file": ANSWERS, "sha256": sha256_of(aside / ANSWERS)}
+        stored = {"file": ANSWERS, "sha256": compute_sha256(aside / ANSWERS)}
         facts = _facts(cell, published) | {"answers": stored}
         write_json(aside / FACTS, facts)
     return CellResult(cell.row, cell.folder, facts)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from seq2set.core.errors import Seq2SetError, StoppedError, WorkError
-from seq2set.core.processes import stopping_with
+from seq2set.core.processes import stop_with_pipe
 from seq2set.core.progress import Progress, Silent
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, span
@@ -148,7 +148,7 @@ def main() -> None:
     """Do the cell on standard input; the arguments are the cores to keep to."""
     keep_to([int(core) for core in sys.argv[1:]])
     line = sys.stdin.readline()
-    with stopping_with(sys.stdin.fileno()):
+    with stop_with_pipe(sys.stdin.fileno()):
         said = work(line)
     sys.stdout.write(json.dumps(said) + "\n")
 

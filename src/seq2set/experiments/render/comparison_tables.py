@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-from seq2set.config import validated
-from seq2set.core.text_utils import listed, parted
+from seq2set.config import validate
+from seq2set.core.text_utils import join_groups, join_names
 from seq2set.experiments.analysis.comparison import Compared, Comparison, Summary
 from seq2set.experiments.analysis.margins import method
 from seq2set.experiments.analysis.published import PublishedRow, PublishedTable
@@ -84,8 +84,8 @@ def _caption(comparison: Comparison) -> str:
     parts.append(method(_tests(comparison), comparison.summaries))
     if few := [title_of(one.row) for one in comparison.summaries if one.few]:
         parts.append(
-            f"{listed(few)}: fewer than three seeds, so that the interval is of what was trained, not of the "
-            "method, and there is no p."
+            f"{join_names(few)}: fewer than three seeds, so that the interval is of what was trained, not of "
+            "the method, and there is no p."
         )
     return " ".join(parts)
 
@@ -168,7 +168,7 @@ def _beside(reference: Summary, compared: Mapping[str, Compared]) -> list[str]:
         "not significantly different": _told(tested, 0),
         "not tested, with fewer than three seeds": _told(untested, 0),
     }
-    return [parted(told)]
+    return [join_groups(told)]
 
 
 def _told(compared: Mapping[str, Compared], side: int) -> list[str]:
@@ -192,10 +192,14 @@ def _verdict(row: str, reference: Summary, compared: Compared) -> str:
 
 def _trained_once(comparison: Comparison) -> list[str]:
     """Say which rows draw nothing at random, where there are any."""
-    settings = {one.row: validated(one.results[0].facts["config"]) for one in comparison.summaries}
+    settings = {one.row: validate(one.results[0].facts["config"]) for one in comparison.summaries}
     names = [title_of(row) for row, config in settings.items() if is_deterministic(config)]
     verb = "draws" if len(names) == 1 else "draw"
-    return [f"{listed(names)} {verb} nothing at random: one training stands for every seed."] if names else []
+    return (
+        [f"{join_names(names)} {verb} nothing at random: one training stands for every seed."]
+        if names
+        else []
+    )
 
 
 def published_table(published: PublishedTable) -> Table:

@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from seq2set.core.files import write_json, write_text, written_aside
+from seq2set.core.files import write_aside, write_json, write_text
 from seq2set.experiments.analysis.margins import Claim
 from seq2set.experiments.render import tables as forms
 from seq2set.experiments.render.plots import Plot
@@ -130,7 +130,7 @@ def write_results(findings: Findings, folder: Path) -> Path:
     """Write all forms, and return the page's path."""
     for figure in (one for section in findings.sections for one in section.figures):
         write_text(folder / "figures" / f"{figure.name}.svg", figure.svg)
-        with written_aside(folder / "figures" / f"{figure.name}.png") as aside:
+        with write_aside(folder / "figures" / f"{figure.name}.png") as aside:
             aside.write_bytes(figure.png)
     tables = [table for section in findings.sections for table in section.tables]
     write_text(folder / "results.tex", "\n".join(map(forms.latex, tables)))

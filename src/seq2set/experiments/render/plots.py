@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from seq2set.core.drawing import BLUE, GREEN, GREY, ORANGE, new_picture, our_style, svg_text
+from seq2set.core.drawing import BLUE, GREEN, GREY, ORANGE, apply_style, create_picture, render_svg
 from seq2set.experiments.analysis.statistics import Interval, Spread
 
 
@@ -34,10 +34,10 @@ def drawn(
     name: str, caption: str, draw: Callable[[Axes], None], size: tuple[float, float] = (6.4, 3.6)
 ) -> Plot:
     """Draw on fresh axes and keep the picture in both forms."""
-    with our_style():
-        picture = new_picture(size)
+    with apply_style():
+        picture = create_picture(size)
         draw(picture.axes)
-        vector, raster = svg_text(picture.figure), io.BytesIO()
+        vector, raster = render_svg(picture.figure), io.BytesIO()
         picture.figure.savefig(raster, format="png", dpi=200, metadata={"Software": None})
     return Plot(name, caption, vector, raster.getvalue())
 

@@ -14,7 +14,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import text_to_path
 
-from seq2set.core.drawing import GREY, ORANGE, our_style
+from seq2set.core.drawing import GREY, ORANGE, apply_style
 from seq2set.experiments.render.plots import Plot, drawn
 from seq2set.experiments.studies.cases import Case, Mark, case_html
 
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 
 def case_plot(case: Case, caption: str) -> Plot:
     """Draw a case; the page shows it as HTML."""
-    with our_style():
+    with apply_style():
         pieces = list(_pieces(case))
         height = max(piece.y for piece in pieces) + 0.7 * _LINE
 

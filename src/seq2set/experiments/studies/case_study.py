@@ -38,7 +38,7 @@ from seq2set.experiments.studies.disagreement import (
     missed,
     pairs_kept,
 )
-from seq2set.labels.correlation import THRESHOLD, Correlated
+from seq2set.labels.correlation import THRESHOLD, CorrelatedLabels
 
 TITLE = "Documents on which the models disagree"
 
@@ -64,7 +64,9 @@ def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
     for one in results:
         answers.setdefault(one.row, one.answers)  # of several seeds the first one speaks
     corpus = asked_corpus(options)
-    correlated = Correlated(corpus.split("train").labels(), own_share(options, "correlation", THRESHOLD))
+    correlated = CorrelatedLabels(
+        corpus.split("train").labels(), own_share(options, "correlation", THRESHOLD)
+    )
     pairs = correlated.pairs()
     rows = {row: [one for one in results if one.row == row] for row in answers}
     found = {row: mean_habits([habits(one.answers, pairs) for one in cells]) for row, cells in rows.items()}
@@ -88,7 +90,7 @@ def _measured(results: Sequence[CellResult], parts: Callable[[Answers], Floats])
 def _cases(
     options: Options,
     answers: Mapping[str, Answers],
-    correlated: Correlated,
+    correlated: CorrelatedLabels,
     corpus: PreparedCorpus,
     split: str,
 ) -> list[Case]:

@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
 from seq2set.experiments.cells.predictions import Answers, Sets
-from seq2set.labels.correlation import Correlated
+from seq2set.labels.correlation import CorrelatedLabels
 
 COLOURS = ("#a8d8f0", "#f7cf8a", "#98dcc4", "#ecc3da", "#f5ee9b", "#f3b896")
 """The colours of the letters A to F, after which they begin again: tints of Okabe's and Ito's."""
@@ -72,7 +72,7 @@ class Case:
 
 
 def make_case(
-    number: int, place: int, answers: Mapping[str, Answers], text: str | None, correlated: Correlated
+    number: int, place: int, answers: Mapping[str, Answers], text: str | None, correlated: CorrelatedLabels
 ) -> Case:
     """Put together what is known of the document in a place."""
     first = next(iter(answers.values()))

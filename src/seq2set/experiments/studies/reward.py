@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seq2set.config.catalog import REWARDS, is_better
-from seq2set.core.text_utils import parted
+from seq2set.core.text_utils import join_groups
 from seq2set.experiments.analysis.comparison import Comparison, Summary, compare_rows
 from seq2set.experiments.analysis.margins import Margin, Pair, margin_table, margins, signed
 from seq2set.experiments.cells.cell import Cell, CellResult
@@ -54,7 +54,7 @@ def _beside_the_papers(model: str, found: Sequence[Margin]) -> str:
             [one for one in found if one.compared.difference.few], 0
         ),
     }
-    return parted(told)
+    return join_groups(told)
 
 
 def _told(found: Sequence[Margin], side: int) -> list[str]:
@@ -82,7 +82,7 @@ def _on_their_own(title: str, rivals: Sequence[Summary]) -> str:
         else:
             _, _, score = _reached(reward, best).rpartition(" ")
             behind.append(f"{reward} ({_reached(reward, own)}; {reward_of(best)} {score})")
-    return parted(
+    return join_groups(
         {f"{title}, first on the measure that it rewards (not tested)": first, "behind another on it": behind}
     )
 

@@ -60,7 +60,7 @@ from seq2set.experiments.render.report import Section, every_training
 from seq2set.experiments.render.tables import Column, Entry, Quantity, Row, Table
 from seq2set.experiments.run import asked_corpus
 from seq2set.experiments.studies.compare import row_cells
-from seq2set.labels.correlation import phi_coefficients
+from seq2set.labels.correlation import compute_phi
 
 
 class Selection(NamedTuple):
@@ -99,7 +99,7 @@ def _table(label_sets: Iterable[Iterable[str]]) -> LabelTable:
 def _correlations(matrix: csr_matrix) -> npt.NDArray[np.float64]:
     """Return phi between all labels, (L, L); the diagonal is of no interest and holds the least there is."""
     together = csr_matrix(matrix.T @ matrix).toarray().astype(np.int64)
-    phi = phi_coefficients(together, matrix.shape[0])
+    phi = compute_phi(together, matrix.shape[0])
     np.fill_diagonal(phi, -1.0)
     return phi
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2set.core.errors import InputError
-from seq2set.text.batching import collate, length_buckets, padding_share, shard
+from seq2set.text.batches import bucket_by_length, collate, padding_share, shard
 from seq2set.text.vocabulary import PAD, UNK
 
 
@@ -41,7 +41,7 @@ def test_the_batch_does_not_share_memory_with_its_index():
 
 
 def buckets(lengths, size=4, seed=1, epoch=0, **more):
-    return length_buckets(lengths, size, seed=seed, epoch=epoch, **more)
+    return bucket_by_length(lengths, size, seed=seed, epoch=epoch, **more)
 
 
 @settings(max_examples=60, deadline=None)

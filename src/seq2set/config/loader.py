@@ -17,11 +17,11 @@ from pydantic_core import ErrorDetails
 
 from seq2set.config.catalog import MODELS, PRESETS, reads
 from seq2set.config.schema import Config, Settings
-from seq2set.core.errors import ConfigError, InputError, UnknownNameError, nearest
+from seq2set.core.errors import ConfigError, InputError, UnknownNameError, suggest
 from seq2set.core.files import write_text
 
 
-def validated(values: Mapping[str, Any], place: str = "") -> Config:
+def validate(values: Mapping[str, Any], place: str = "") -> Config:
     """Check plain values and return them as a `Config`, or raise every fault found."""
     try:
         return Config.model_validate(values)
@@ -30,11 +30,11 @@ def validated(values: Mapping[str, Any], place: str = "") -> Config:
         raise ConfigError([prefix + fault for fault in _faults(error)]) from None
 
 
-def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def walk_settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Walk over a tree of settings, each with its full name."""
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            yield from leaves(value, f"{prefix}{key}.")
+            yield from walk_settings(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 
@@ -77,12 +77,12 @@ def _setting_path(location: tuple[int | str, ...]) -> list[str]:
 
 def _sentence(name: str, detail: ErrorDetails, allowed: list[str]) -> str:
     if detail["type"] == "extra_forbidden":
-        return f"{name} is not a setting{nearest(name, _setting_names())}"
+        return f"{name} is not a setting{suggest(name, _setting_names())}"
     return f"{name} is {_shown(detail['input'])}; it must {' or '.join(dict.fromkeys(allowed))}"
 
 
 def _setting_names() -> list[str]:
-    return [key for key, _ in leaves(Config().model_dump())] + [
+    return [key for key, _ in walk_settings(Config().model_dump())] + [
         key for key, field in Config.model_fields.items() if field.annotation in Settings.__subclasses__()
     ]
 
@@ -134,14 +134,14 @@ def build_config(
         raise UnknownNameError("preset", chosen, PRESETS)
     if model is not None and model not in MODELS:
         raise UnknownNameError("model", model, MODELS)
-    values = merged(preset_values(chosen), from_file)
+    values = merge_settings(read_preset(chosen), from_file)
     for key, value in map(parse_assignment, assignments):
-        values = merged(values, nested(key, value))
-    values = merged(values, {"preset": chosen} | ({"model": model} if model else {}))
-    return validated(values, place=str(file) if file else "")
+        values = merge_settings(values, nest_setting(key, value))
+    values = merge_settings(values, {"preset": chosen} | ({"model": model} if model else {}))
+    return validate(values, place=str(file) if file else "")
 
 
-def preset_values(name: str) -> dict[str, Any]:
+def read_preset(name: str) -> dict[str, Any]:
     """Return the settings that a preset changes."""
     text = resources.files("seq2set.config.presets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
@@ -166,7 +166,7 @@ def write_toml(config: Config, path: Path) -> None:
 
 def load_config(path: Path) -> Config:
     """Read back what `write_toml` wrote."""
-    return validated(read_toml(path), place=str(path))
+    return validate(read_toml(path), place=str(path))
 
 
 def parse_assignment(assignment: str) -> tuple[str, Any]:
@@ -181,7 +181,7 @@ def parse_assignment(assignment: str) -> tuple[str, Any]:
         return key, text
 
 
-def nested(key: str, value: Any) -> dict[str, Any]:
+def nest_setting(key: str, value: Any) -> dict[str, Any]:
     """Turn `a.b`, v into `{"a": {"b": v}}`."""
     for part in reversed(key.split(".")):
         value = {part: value}
@@ -189,19 +189,19 @@ def nested(key: str, value: Any) -> dict[str, Any]:
     return result
 
 
-def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge_settings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Lay one tree of settings over another."""
     result = dict(base)
     for key, value in over.items():
         below = result.get(key)
         both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        result[key] = merged(below, value) if both else value  # type: ignore[arg-type]
+        result[key] = merge_settings(below, value) if both else value  # type: ignore[arg-type]
     return result
 
 
-def changes(old: Config, new: Config) -> list[str]:
+def list_changes(old: Config, new: Config) -> list[str]:
     """List the settings that differ, each as `name: old -> new`; those that the model never reads do not."""
-    before, after = dict(leaves(old.model_dump())), dict(leaves(new.model_dump()))
+    before, after = dict(walk_settings(old.model_dump())), dict(walk_settings(new.model_dump()))
     read = [key for key in after if reads(old.model, key) or reads(new.model, key)]
     return [f"{key}: {before[key]} -> {after[key]}" for key in read if before[key] != after[key]]
 
@@ -211,5 +211,5 @@ def differ_only_in(sections: tuple[str, ...], one: Config, other: Config) -> boo
 
     Settings that differ in nothing are not meant: whoever asks for both wants to see that they agree.
     """
-    differences = changes(one, other)
+    differences = list_changes(one, other)
     return bool(differences) and all(difference.startswith(sections) for difference in differences)

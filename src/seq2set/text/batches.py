@@ -40,7 +40,7 @@ def collate(documents: Sequence[NDArray[Any]], index: ArrayLike) -> Batch:
     return Batch(torch.from_numpy(ids), torch.from_numpy(lengths), torch.from_numpy(places.copy()))
 
 
-def length_buckets(
+def bucket_by_length(
     lengths: ArrayLike, batch_size: int, *, seed: int, epoch: int, window: int = WINDOW
 ) -> list[NDArray[np.int64]]:
     """Return batches of places in the split, like lengths together; each document once, every epoch anew.

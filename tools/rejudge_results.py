@@ -13,7 +13,6 @@ left open.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ import numpy as np
 
 from seq2set.config import validate
 from seq2set.config.catalog import MODELS
-from seq2set.core.files import write_json, write_text
+from seq2set.core.files import read_json, write_json, write_text
 from seq2set.experiments.analysis.comparison import Compared, Comparison, Summary, against, best_on_validation
 from seq2set.experiments.analysis.margins import (
     Claim,
@@ -125,7 +124,7 @@ def main(arguments: Sequence[str]) -> int:
     """Judge all files of a folder, write them back and the page over them."""
     folder = Path(arguments[0])
     for path in sorted(folder.glob("*/*.json")):
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json(path)
         if "before" not in values:
             values["before"] = [claim for section in values["sections"] for claim in section["claims"]]
             rejudge(path, values)
@@ -262,7 +261,7 @@ def _summary(
         },
         f1=measured,
         minutes=spread([one.seconds / 60 for one in results]),
-        speed=spread([one.facts["documents_a_second"] for one in results]),
+        speed=spread([one.facts["documents_per_second"] for one in results]),
     )
 
 

@@ -87,7 +87,7 @@ def test_tune_thresholds_prints_what_it_gains(seq2set, br_run: RunFolder, tmp_pa
     shutil.copytree(br_run.path, run)
     nothing = make_global_rule(float(np.nextafter(np.float32(1), np.float32(2)))).to_dict()
     saved = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))
-    renew_model(run, facts=saved["facts"] | {"rule": nothing}, about=saved["about"], card="")
+    renew_model(run, facts=saved["facts"] | {"rule": nothing}, metadata=saved["about"], card="")
     outcome = seq2set("tune", "--thresholds", run, "--kind", "top-k", "--metric", "micro_f1")
     assert outcome.code == 0, outcome.err
     rule, figures = outcome.out.splitlines()

@@ -212,7 +212,7 @@ def test_a_rule_decides_where_no_search_does(predictor: Predictor) -> None:
 
 
 def test_evidence_stands_in_the_text(predictor: Predictor) -> None:
-    answers = predictor.predict(TEXTS, Request(explain=True, words_a_label=2))
+    answers = predictor.predict(TEXTS, Request(explain=True, words_per_label=2))
     for text, answer in zip(TEXTS, answers, strict=True):
         for one in answer:
             assert len(one.evidence) <= 2

@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 
 from seq2set import Seq2SetClassifier
+from seq2set.config.run_folder import RunFolder
+from seq2set.inference.model_folder import read_metadata
 
 FORMATS = Path(__file__).resolve().parent.parent / "fixtures" / "formats"
 MAKER = runpy.run_path(str(FORMATS / "make.py"))
@@ -204,6 +206,14 @@ def test_feedback_becomes_a_corpus_and_is_added_to(run: Run, formats: Path) -> N
     with closing(sqlite3.connect("feedback.sqlite")) as database:
         kept = database.execute("SELECT count(*) FROM feedback").fetchone()
     assert kept == (4,)
+
+
+def test_keys_of_old_files_are_read_by_their_names_of_today() -> None:
+    for model in MAKER["MODELS"]:
+        assert read_metadata(Path("models") / model)["corpus"]["labels_per_document"] > 1
+    speeds = [look["documents_per_second"] for look in RunFolder(Path("finished/seq2set-simp")).records()]
+    assert len(speeds) == 10
+    assert min(speeds) > 0
 
 
 def test_nothing_in_the_fixtures_is_large_or_of_one_machine() -> None:

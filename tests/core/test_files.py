@@ -10,6 +10,7 @@ import pytest
 from seq2set.core.errors import OutputError
 from seq2set.core.files import (
     compute_sha256,
+    read_json,
     report_output_errors,
     write_aside,
     write_folder_aside,
@@ -134,3 +135,14 @@ def test_a_parent_that_is_a_file(tmp_path: Path) -> None:
 def test_sha256(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc" * 1_000_000)
     assert compute_sha256(tmp_path / "a") == hashlib.sha256(b"abc" * 1_000_000).hexdigest()
+
+
+def test_json_of_earlier_versions_has_the_keys_of_today(tmp_path: Path) -> None:
+    (tmp_path / "old.json").write_text(
+        '{"documents_a_second": 2, "all": [{"corpus": {"labels_a_document": 1.5, "name": "texts_a_pass"}}]}',
+        encoding="utf-8",
+    )
+    assert read_json(tmp_path / "old.json") == {
+        "documents_per_second": 2,
+        "all": [{"corpus": {"labels_per_document": 1.5, "name": "texts_a_pass"}}],
+    }

@@ -29,8 +29,8 @@ def test_attributes_after_fit(fitted) -> None:
     assert fitted.classes_.tolist() == ["grain", "oil", "trade"]
     assert fitted.n_labels_ == 3
     assert fitted.tagger_.labels.names != ("grain", "oil", "trade")  # by frequency; columns are reordered
-    assert fitted.about_["corpus"]["train"] == 81
-    assert fitted.about_["corpus"]["valid"] == 9
+    assert fitted.metadata_["corpus"]["train"] == 81
+    assert fitted.metadata_["corpus"]["valid"] == 9
     assert [record["c"] for record in fitted.history_] == [10]
 
 
@@ -86,7 +86,7 @@ def test_no_label_is_set_aside_whole(make_quick, data) -> None:
     # Of 12 labels that one text has each, all are known, although half of all texts is set aside.
     labels = [(*one, f"only-{n}") if n < 12 else one for n, one in enumerate(data.label_sets)]
     tagger = make_quick(validation_fraction=0.5).fit(data.texts, labels)
-    assert tagger.about_["corpus"]["valid"] == 45
+    assert tagger.metadata_["corpus"]["valid"] == 45
     assert tagger.n_labels_ == 15
 
 

@@ -24,7 +24,7 @@ def test_saved_and_loaded_predict_the_same(make_quick, data, tmp_path: Path) -> 
     assert np.array_equal(loaded.predict_proba(data.texts), tagger.predict_proba(data.texts))
     assert loaded.get_params() == tagger.get_params() | {"verbose": False}
     assert loaded.classes_.tolist() == tagger.classes_.tolist()
-    assert loaded.about_["validation"] == tagger.about_["validation"]
+    assert loaded.metadata_["validation"] == tagger.metadata_["validation"]
     assert loaded.history_ == []
     again = clone(loaded).fit(data.texts, data.label_sets)
     assert np.array_equal(again.predict_proba(data.texts), tagger.predict_proba(data.texts))
@@ -57,13 +57,13 @@ def test_the_model_folder_is_that_of_the_command_line(
 
 def test_a_model_saved_from_python_has_each_labels_figures(fitted, br_run, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
-    about, there = Predictor.open(tmp_path / "model").about, Predictor.open(br_run.path).about
-    assert about.keys() == there.keys() | {"estimator"}
-    assert about["corpus"].keys() == there["corpus"].keys()
-    assert [row["label"] for row in about["per_label"]] == list(fitted.tagger_.labels.names)
+    metadata, there = Predictor.open(tmp_path / "model").metadata, Predictor.open(br_run.path).metadata
+    assert metadata.keys() == there.keys() | {"estimator"}
+    assert metadata["corpus"].keys() == there["corpus"].keys()
+    assert [row["label"] for row in metadata["per_label"]] == list(fitted.tagger_.labels.names)
     # The mean of the labels' F1 is the macro-F1 that the card has.
-    mean = np.mean([row["f1"] for row in about["per_label"]])
-    assert mean == pytest.approx(about["validation"]["macro_f1"])
+    mean = np.mean([row["f1"] for row in metadata["per_label"]])
+    assert mean == pytest.approx(metadata["validation"]["macro_f1"])
 
 
 def test_a_model_saved_from_python_notices_what_it_learnt_even_when_it_was_loaded_between(
@@ -90,8 +90,8 @@ def test_saving_does_not_replace_unasked(fitted, tmp_path: Path) -> None:
 
 def test_a_folder_with_a_spoilt_estimator(fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted.save(tmp_path / "model")
-    about = fitted.about_ | {"estimator": {"form": {}, "parameters": {"colour": 1}}}
-    monkeypatch.setattr("seq2set.inference.predictor.read_about", lambda folder: about)
+    metadata = fitted.metadata_ | {"estimator": {"form": {}, "parameters": {"colour": 1}}}
+    monkeypatch.setattr("seq2set.inference.predictor.read_metadata", lambda folder: metadata)
     with pytest.raises(ModelFolderError, match="does not hold an estimator that can be opened: .*colour"):
         Seq2SetClassifier.load(tmp_path / "model")
 

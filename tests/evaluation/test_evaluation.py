@@ -13,6 +13,7 @@ from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
 from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.inference.predictor import Predictor
 from seq2set.labels.labels import Labels
 from seq2set.models.predictions import Inference, Request
 from seq2set.workflows.evaluate import evaluate, sample_predictions
@@ -79,6 +80,16 @@ def test_a_score_that_equals_the_threshold_counts_in_the_curve(tmp_path: Path) -
     at = {round(point.threshold, 2): point for point in curve}
     assert (at[0.5].precision, at[0.5].recall) == (0.5, 1)
     assert (at[0.51].precision, at[0.51].recall) == (0, 0)
+
+
+def test_the_chosen_labels_are_kept_in_the_order_of_the_model(br_run: RunFolder, tmp_path: Path) -> None:
+    rows = "text,labels\nwheat harvest,grain\nzebra,oil\nwheat crude oil barrel,unseen\n"
+    (tmp_path / "some.csv").write_text(rows, encoding="utf-8")
+    result = evaluate(br_run.path, data=str(tmp_path / "some.csv")).result
+    texts = ["wheat harvest", "zebra", "wheat crude oil barrel"]
+    given = [[one.label for one in labels] for labels in Predictor.open(br_run.path).predict(texts)]
+    assert [[result.per_label[column].label for column in row] for row in result.chosen] == given
+    assert (given[1], len(given[2])) == ([], 2)
 
 
 def test_the_rule_that_decided_is_told(br_run: RunFolder) -> None:

@@ -91,7 +91,7 @@ def test_the_same_evaluation_gives_the_same_page(report: Report, tmp_path: Path)
 
 def test_facts_are_readable(report: Report) -> None:
     facts = {"training": {"seconds": 152.2, "best_seed": 10, "share": 0.25004}}
-    page = report_page(replace(report, about=facts))
+    page = report_page(replace(report, metadata=facts))
     assert '<tr><th colspan="2">training</th></tr>' in page
     assert "<td>seconds</td><td>152.2</td>" in page
     assert "<td>best seed</td><td>10</td>" in page

@@ -80,8 +80,8 @@ def test_a_cell_says_which_phase_gave_its_weights(results: list[CellResult], com
     assert network.facts["kept"] == {"phase": best["phase"], "update": best["update"]}
     assert (network.phase, br.phase) == (best["phase"], "")
     assert br.facts["kept"] == {"phase": None, "update": None}
-    about = Predictor.open(network.folder).about["training"]
-    assert (about["phase"], about["update"]) == (best["phase"], best["update"])
+    metadata = Predictor.open(network.folder).metadata["training"]
+    assert (metadata["phase"], metadata["update"]) == (best["phase"], best["update"])
     card = (network.folder / "model" / "README.md").read_text(encoding="utf-8")
     assert f"| phase of the kept weights | {best['phase']} |" in card
     assert f"| update of the kept weights | {best['update']} |" in card

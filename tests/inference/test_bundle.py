@@ -11,7 +11,7 @@ import pytest
 
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ModelFolderError, OutputError
-from seq2set.inference.model_folder import load_model, model_folder, read_about, renew_model, save_model
+from seq2set.inference.model_folder import load_model, model_folder, read_metadata, renew_model, save_model
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.rules import make_global_rule, make_top_rule
 from seq2set.models.predictions import Request
@@ -46,7 +46,7 @@ def test_a_moved_model_predicts_identically(br_run: RunFolder, model: Path) -> N
 
 def test_saved_and_loaded_parts_are_the_same(br_run: RunFolder, tmp_path: Path) -> None:
     first = load_model(br_run.path)
-    save_model(first, tmp_path / "again", card="", about={})
+    save_model(first, tmp_path / "again", card="", metadata={})
     second = load_model(tmp_path / "again")
     assert first.state().fitted == second.state().fitted
     for name, value in first.state().tensors.items():
@@ -109,7 +109,7 @@ def test_foreign_settings_are_refused_though_their_checksum_is_right(
     br_run: RunFolder, tmp_path: Path
 ) -> None:
     tagger = load_model(br_run.path)
-    save_model(tagger, tmp_path / "m", card="", about={})
+    save_model(tagger, tmp_path / "m", card="", metadata={})
     saved = json.loads((tmp_path / "m" / "config.json").read_text())
     saved["settings"]["from_the_future"] = 1
     (tmp_path / "m" / "config.json").write_text(json.dumps(saved))
@@ -162,9 +162,9 @@ def test_a_rule_that_cannot_be(model: Path, rule: dict[str, object], sentence: s
 
 def test_a_renewed_folder_holds_the_new_and_keeps_the_rest(br_run: RunFolder, model: Path) -> None:
     facts = dict(load_model(model).state().fitted) | {"rule": make_top_rule(2).to_dict()}
-    renew_model(model.parent, facts=facts, about={"new": 1}, card="a new card")
+    renew_model(model.parent, facts=facts, metadata={"new": 1}, card="a new card")
     assert load_model(model).rule == make_top_rule(2)
-    assert read_about(model) == {"new": 1}
+    assert read_metadata(model) == {"new": 1}
     assert (model / "README.md").read_text() == "a new card"
     assert {path.name for path in model.iterdir()} == {path.name for path in br_run.model.iterdir()}
     old, new = (json.loads((one / "manifest.json").read_text())["files"] for one in (br_run.model, model))
@@ -196,7 +196,7 @@ for moment in range(7):
             return rename(path, target)
 
         pathlib.Path.replace = replace
-        renew_model(copy, facts=facts, about={}, card="a new card")
+        renew_model(copy, facts=facts, metadata={}, card="a new card")
         os._exit(0)
     print(moment, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
@@ -214,7 +214,7 @@ def test_killed_at_any_moment_the_folder_opens(br_run: RunFolder, model: Path, t
     facts = dict(opened[0].state().fitted) | {"rule": make_top_rule(3).to_dict()}
     for moment in range(7):  # and it can be renewed again, to the end
         folder = tmp_path / "killed" / str(moment)
-        renew_model(folder, facts=facts, about={}, card="again")
+        renew_model(folder, facts=facts, metadata={}, card="again")
         assert load_model(folder).rule == make_top_rule(3)
         assert "next" not in (folder / "manifest.json").read_text()
 
@@ -231,7 +231,7 @@ def test_what_is_no_model_folder(tmp_path: Path) -> None:
 
 def test_a_folder_in_use_is_not_overwritten(br_run: RunFolder) -> None:
     with pytest.raises(OutputError, match="is not empty"):
-        save_model(load_model(br_run.path), br_run.model, card="", about={})
+        save_model(load_model(br_run.path), br_run.model, card="", metadata={})
 
 
 def test_the_card_tells_what_matters(br_run: RunFolder) -> None:

@@ -27,7 +27,7 @@ print(json.dumps(sorted(sys.modules)))
 def network_with_a_prior(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     tagger = trained(folder / "run", tiny_config("prior.enabled=true", model="seq2set-simp"))
-    save_model(tagger, folder / "model", card="a card", about={})
+    save_model(tagger, folder / "model", card="a card", metadata={})
     return folder / "model"
 
 

@@ -66,7 +66,7 @@ def assert_same(one: Inference, row: int, other: Inference, place: int) -> None:
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_every_label_has_its_words(tagger: NeuralTagger, search: str) -> None:
-    found = tagger.infer(TEXTS, Request(search=search, explain=True, min_labels=2, words_a_label=3))
+    found = tagger.infer(TEXTS, Request(search=search, explain=True, min_labels=2, words_per_label=3))
     assert found.evidence is not None
     for text, labels, reasons in zip(TEXTS, found.chosen, found.evidence, strict=True):
         assert len(reasons) == len(labels) >= 2
@@ -79,7 +79,7 @@ def test_every_label_has_its_words(tagger: NeuralTagger, search: str) -> None:
 
 def test_a_label_rests_on_its_own_signs(tagger: NeuralTagger) -> None:
     examples = tiny_examples(40)
-    found = tagger.infer(examples.texts, Request(explain=True, words_a_label=1))
+    found = tagger.infer(examples.texts, Request(explain=True, words_per_label=1))
     assert found.evidence is not None
     rows = zip(examples.texts, examples.label_sets, found.chosen, found.evidence, strict=True)
     hits = [
@@ -93,7 +93,7 @@ def test_a_label_rests_on_its_own_signs(tagger: NeuralTagger) -> None:
 
 
 def test_saved_and_opened_it_is_the_same(tagger: NeuralTagger, tmp_path: Path) -> None:
-    save_model(tagger, tmp_path / "model", card="a card", about={})
+    save_model(tagger, tmp_path / "model", card="a card", metadata={})
     again = load_model(tmp_path / "model")
     first, second = tagger.infer(TEXTS, Request(explain=True)), again.infer(TEXTS, Request(explain=True))
     assert np.array_equal(first.scores, second.scores)

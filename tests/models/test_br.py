@@ -36,7 +36,7 @@ def test_it_learns_what_the_words_show(br_run: RunFolder, small_corpus: Prepared
 
 def test_evidence_names_the_words_of_the_label(br_run: RunFolder) -> None:
     text = "The report said: Wheat and bushels of wheat, in a year of harvest."
-    ((suggestion,),) = Predictor.open(br_run.path).predict([text], Request(explain=True, words_a_label=3))
+    ((suggestion,),) = Predictor.open(br_run.path).predict([text], Request(explain=True, words_per_label=3))
     assert suggestion.label == "grain"
     assert {word.word.lower() for word in suggestion.evidence} == {"wheat", "bushels", "harvest"}
     for word in suggestion.evidence:

@@ -119,7 +119,7 @@ def test_an_ensemble_learns_is_saved_and_explains(tmp_path: Path, small_corpus: 
     assert len(model.chains) == 3
     assert evaluate_tagger(model, small_corpus.split("test")).metrics["micro_f1"] > 0.95
     text = "The report said: Wheat and bushels of wheat, in a year of harvest."
-    ((suggestion,),) = Predictor.open(run.path).predict([text], Request(explain=True, words_a_label=3))
+    ((suggestion,),) = Predictor.open(run.path).predict([text], Request(explain=True, words_per_label=3))
     assert suggestion.label == "grain"
     assert {word.word.lower() for word in suggestion.evidence} == {"wheat", "bushels", "harvest"}
 

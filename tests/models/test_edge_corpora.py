@@ -25,7 +25,7 @@ BOTH_PHASES = ("self_critical.epochs=1", "warm_start.epochs=1")
 
 def trained_and_opened(folder: Path, examples: Examples, *settings: str, model: str = "seq2set") -> Tagger:
     tagger = trained(folder / "run", tiny_config(*BOTH_PHASES, *settings, model=model), examples)
-    save_model(tagger, folder / "model", card="a card", about={})
+    save_model(tagger, folder / "model", card="a card", metadata={})
     opened = load_model(folder / "model")
     for name in SEARCHES:
         found = opened.infer([*examples.texts[:3], "", "never seen"], Request(search=name, explain=True))
@@ -62,7 +62,7 @@ def test_a_prior_with_fewer_classifiers_than_labels(tmp_path: Path) -> None:
     assert tagger.prior.scorer.weights.shape[1] == 3
     assert tagger.prior.margins(examples.texts).shape == (24, 4)
     found = tagger.infer(
-        examples.texts, Request(search="greedy", min_labels=4, explain=True, words_a_label=99)
+        examples.texts, Request(search="greedy", min_labels=4, explain=True, words_per_label=99)
     )
     assert found.evidence is not None
     # A label without a classifier rests on what the decoder attended to alone, not to half of its weight.

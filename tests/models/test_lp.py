@@ -11,7 +11,7 @@ from seq2set.core.errors import ConfigError
 from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.evaluation.measure import evaluate_tagger
-from seq2set.inference.model_folder import load_model, read_about
+from seq2set.inference.model_folder import load_model, read_metadata
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.lp import LabelPowerset, fit_posterior, train_lp
@@ -64,7 +64,7 @@ def test_it_learns_is_saved_and_says_what_it_pruned(tmp_path: Path, small_corpus
     assert (
         f"kept 9, pruned 2, documents_cut {counts['documents_cut']}" in (run.model / "README.md").read_text()
     )
-    assert read_about(run.path)["validation"]["micro_f1"] > 0.9
+    assert read_metadata(run.path)["validation"]["micro_f1"] > 0.9
     assert evaluate_tagger(model, small_corpus.split("test")).metrics["micro_f1"] > 0.9
 
 
@@ -80,7 +80,7 @@ def test_evidence_is_that_of_the_likely_combinations(tmp_path: Path, small_corpu
     learn = examples(small_corpus.split("train"))
     model = trained(tmp_path / "run", settings("linear.c=[1]"), learn)
     text = "The report said: Wheat and bushels of wheat, in a year of harvest."
-    ((suggestion,),) = Predictor(model, {}).predict([text], Request(explain=True, words_a_label=3))
+    ((suggestion,),) = Predictor(model, {}).predict([text], Request(explain=True, words_per_label=3))
     assert suggestion.label == "grain"
     assert {word.word.lower() for word in suggestion.evidence} == {"wheat", "bushels", "harvest"}
     # Term by term: the sum over combinations of probability x holds the label x weight.

@@ -141,7 +141,7 @@ def test_a_beam_of_one_is_greedy(tagger: NeuralTagger) -> None:
 @pytest.mark.parametrize("search", SEARCHES)
 def test_words_stand_where_they_are_said_to(tagger: NeuralTagger, search: str) -> None:
     texts = [text.title() + "!" for text in TEXTS]
-    found = tagger.infer(texts, Request(search=search, explain=True, words_a_label=3))
+    found = tagger.infer(texts, Request(search=search, explain=True, words_per_label=3))
     assert found.evidence is not None
     for text, labels, reasons in zip(texts, found.chosen, found.evidence, strict=True):
         assert len(reasons) == len(labels)
@@ -188,7 +188,7 @@ def test_nothing_is_answered_with_nothing(tagger: NeuralTagger) -> None:
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_saved_and_opened_it_is_the_same(tagger: NeuralTagger, search: str, tmp_path: Path) -> None:
-    save_model(tagger, tmp_path / "model", card="a card", about={})
+    save_model(tagger, tmp_path / "model", card="a card", metadata={})
     again = load_model(tmp_path / "model")
     request = Request(search=search, explain=True)
     first, second = tagger.infer(TEXTS, request), again.infer(TEXTS, request)
@@ -202,7 +202,7 @@ def test_saved_and_opened_it_is_the_same(tagger: NeuralTagger, search: str, tmp_
 def test_weights_of_other_sizes_are_a_sentence(tagger: NeuralTagger, tmp_path: Path) -> None:
     decoder = tagger.config.decoder.model_copy(update={"hidden": 13})
     foreign = replace(tagger, config=tagger.config.model_copy(update={"decoder": decoder}))
-    save_model(foreign, tmp_path / "model", card="a card", about={})
+    save_model(foreign, tmp_path / "model", card="a card", metadata={})
     with pytest.raises(
         ModelFolderError, match="does not hold a model that can be opened: the weights are not"
     ):

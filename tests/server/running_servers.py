@@ -80,7 +80,7 @@ Start = Callable[..., Running]
 def run(opened: ServedModel, settings: ServeSettings) -> Running:
     """Serve a model in a thread."""
     watched = Watched(opened.predictor.tagger)
-    model = opened._replace(predictor=type(opened.predictor)(watched, opened.predictor.about))
+    model = opened._replace(predictor=type(opened.predictor)(watched, opened.predictor.metadata))
     listening = open_socket(settings)
     app = create_app(model, settings)
     listens = threading.Event()

@@ -20,7 +20,7 @@ def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: S
     assert (answer["model"], answer["version"], answer["labels"]) == ("br", seq2set.__version__, 4)
     assert answer["card"] == (folder / "README.md").read_text(encoding="utf-8")
     assert answer["manifest"] == json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert answer["metrics"] == served.predictor.about["validation"]
+    assert answer["metrics"] == served.predictor.metadata["validation"]
     assert answer["about"]["corpus"]["name"] == "small"
     rule = served.predictor.tagger.rule
     assert answer["rule"]["kind"] == rule.kind
@@ -90,6 +90,6 @@ def test_figures_of_each_label_are_shown_where_training_kept_them(start: Start, 
 
 
 def test_where_training_kept_no_figures_there_is_no_table(shared: Running, served: ServedModel) -> None:
-    expected = None if "per_label" not in served.predictor.about else 4
+    expected = None if "per_label" not in served.predictor.metadata else 4
     found = shared.client.get("/v1/model").json()["per_label"]
     assert (found and len(found)) == expected

@@ -38,7 +38,7 @@ def test_a_text_without_a_known_word_is_marked_and_has_no_candidates(shared: Run
 
 def test_evidence_counts_code_points(shared: Running) -> None:
     text = "𝔸 🌾 wheat harvest bushels"  # two characters beyond 16 bits stand before the words
-    (prediction,) = shared.predict(text=text, explain=True, words_a_label=2).json()["predictions"]
+    (prediction,) = shared.predict(text=text, explain=True, words_per_label=2).json()["predictions"]
     (grain,) = prediction["labels"]
     assert grain["label"] == "grain"
     assert len(grain["evidence"]) == 2
@@ -63,8 +63,10 @@ def test_the_options_reach_the_model(start: Start) -> None:
     server = start()
     server.predict(text="a", threshold=0.25, max_labels=3, min_labels=2, search="greedy", explain=True)
     assert server.watched.requests[-1] == Request(0.25, 3, 2, "greedy", True)
-    server.predict(text="a", top_k=2, words_a_label=5)
-    assert server.watched.requests[-1] == Request(words_a_label=5, top_k=2)
+    server.predict(text="a", top_k=2, words_per_label=5)
+    assert server.watched.requests[-1] == Request(words_per_label=5, top_k=2)
+    server.predict(text="a", words_a_label=3)  # as version 0.1.0 called it
+    assert server.watched.requests[-1] == Request(words_per_label=3)
 
 
 def test_top_k_and_the_least_number_of_labels_are_kept(shared: Running) -> None:
@@ -73,7 +75,7 @@ def test_top_k_and_the_least_number_of_labels_are_kept(shared: Running) -> None:
         assert len(prediction["labels"]) == 3
 
 
-@pytest.mark.parametrize("name", ["top_k", "max_labels", "min_labels", "words_a_label", "candidates"])
+@pytest.mark.parametrize("name", ["top_k", "max_labels", "min_labels", "words_per_label", "candidates"])
 def test_a_whole_number_may_be_written_with_a_decimal_point(shared: Running, name: str) -> None:
     # JSON Schema counts 2.0 among the integers, and so do clients whose only numbers are floats.
     body = {"text": TEXT, "explain": True}

@@ -95,7 +95,7 @@ def test_the_loop_that_was_stopped_and_went_on(tmp_path: Path) -> None:
     assert [step for step, _ in found["self-critical/reward"]] == [6, 8, 10]
     records = RunFolder(tmp_path).records()
     assert len(records) == 6
-    for name in ("loss", "learning_rate", "documents_a_second"):
+    for name in ("loss", "learning_rate", "documents_per_second"):
         written = [
             value for phase in ("warm-start", "self-critical") for _, value in found[f"{phase}/{name}"]
         ]

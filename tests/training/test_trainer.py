@@ -133,13 +133,13 @@ def test_the_history_says_what_happened(tmp_path: Path) -> None:
     loop.run()
     first, second = loop.run_folder.records()
     assert first.keys() == {
-        *("phase", "epoch", "update", "learning_rate", "loss", "seconds", "documents_a_second"),
+        *("phase", "epoch", "update", "learning_rate", "loss", "seconds", "documents_per_second"),
         *("micro_f1", "search", "best_phase", "best_update", "validation_seconds"),
     }
     assert second.keys() == first.keys() | {"reward", "signal"}
     assert first["micro_f1"] == 0.25
     assert first["loss"] > 0
-    assert first["documents_a_second"] > 0
+    assert first["documents_per_second"] > 0
     assert 0 <= second["reward"] <= 1
     assert 0 <= second["signal"] <= 1
 

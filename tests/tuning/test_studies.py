@@ -21,7 +21,7 @@ from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
 from seq2set.estimator.fitting import carved
-from seq2set.inference.model_folder import read_about
+from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.search import tune
 from seq2set.tuning.study import StudyFolder
 from seq2set.workflows.examples import examples, training_examples
@@ -62,7 +62,7 @@ def test_a_study_leaves_the_best_settings_tables_and_a_picture(
     out, told, config = tmp_path / "study", Listening(), br_config(small_corpus)
     space = space_file(tmp_path, BR_SPACE)
     found = tune(config, out, space=space, trials=3, progress=told)
-    validation = [read_about(out / "trials" / f"{number:04}")["validation"] for number in range(3)]
+    validation = [read_metadata(out / "trials" / f"{number:04}")["validation"] for number in range(3)]
     values = [one["micro_f1"] for one in validation]
     assert [row.value for row in found.rows] == values
     assert found.best.number == values.index(max(values))
@@ -153,7 +153,7 @@ def test_validation_is_carved_where_it_is_asked_for(unvalidated: PreparedCorpus,
     # 120 training documents: 24 are a fifth of them
     assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [96, 24, 40]
     assert corpus.split("test").ids() == unvalidated.split("test").ids()
-    assert read_about(found.run.path)["corpus"]["valid"] == 24
+    assert read_metadata(found.run.path)["corpus"]["valid"] == 24
     assert load_config(out / "best.toml").data.corpus == str(out / "corpus")
     kept = (out / "corpus" / "corpus.json").stat().st_mtime_ns
     tune(config, out, trials=2, carve=0.2, resume=True)

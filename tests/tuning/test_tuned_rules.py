@@ -62,7 +62,7 @@ def give(folder: Path, rule: Rule) -> None:
     """Put a rule into a model folder, whether it is good or not."""
     saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     facts = saved["facts"] | {"rule": rule.to_dict()}
-    renew_model(folder, facts=facts, about=saved["about"], card="")
+    renew_model(folder, facts=facts, metadata=saved["about"], card="")
 
 
 @pytest.mark.parametrize("kind", ["global", "top-k", "per-label"])
@@ -131,11 +131,11 @@ def test_the_card_tells_of_it(model: Path) -> None:
         f"{tuned.after['hamming_loss']:.4f} after.\n" in card
     )
     assert f"| micro-F1 | {tuned.after['micro_f1']:.4f} |" in card
-    assert Predictor.open(model).about["validation"] == tuned.after
+    assert Predictor.open(model).metadata["validation"] == tuned.after
 
 
 def test_other_documents_leave_the_validation_figures_alone(model: Path, tmp_path: Path) -> None:
-    validation = Predictor.open(model).about["validation"]
+    validation = Predictor.open(model).metadata["validation"]
     rows = "".join(f"wheat harvest {number},grain\n" for number in range(7)) + "crude oil,whaling\n"
     (tmp_path / "own.csv").write_text("text,labels\n" + rows, encoding="utf-8")
     tuned = tune_rule(model, kind="global", data=str(tmp_path / "own.csv"))
@@ -144,7 +144,7 @@ def test_other_documents_leave_the_validation_figures_alone(model: Path, tmp_pat
     measured = evaluate(model, data=str(tmp_path / "own.csv"), include_seen=True)
     assert tuned.after == measured.result.metrics
     assert tuned.after["micro_recall"] < 1
-    assert Predictor.open(model).about["validation"] == validation
+    assert Predictor.open(model).metadata["validation"] == validation
     assert "on own, all, 8 documents" in (model / "README.md").read_text(encoding="utf-8")
     assert "The figures above are without that rule." in (model / "README.md").read_text(encoding="utf-8")
 
@@ -178,7 +178,7 @@ def test_what_the_training_set_aside_is_tuned_on(tmp_path: Path) -> None:
     run = train(config, tmp_path / "run")
     tuned = tune_rule(run.path, kind="global")
     assert tuned.documents == 4
-    assert tuned.before == Predictor.open(run.path).about["validation"]
+    assert tuned.before == Predictor.open(run.path).metadata["validation"]
     copy = shutil.copytree(folder, tmp_path / "elsewhere" / "copy")
     assert tune_rule(run.path, kind="global", data=str(copy)).documents == 4  # recognised as its own
     other = tmp_path / "elsewhere" / "corpus"
@@ -195,7 +195,7 @@ def test_a_decoder_is_decided_in_one_search_only(small_corpus: PreparedCorpus, t
     config = tiny_config(f'data.corpus="{small_corpus.folder}"', "warm_start.epochs=3", model="seq2set-simp")
     run, notes = train(config, tmp_path / "run"), Notes()
     give(run.model, NOTHING)
-    validation = Predictor.open(run.path).about["validation"]
+    validation = Predictor.open(run.path).metadata["validation"]
     with pytest.raises(InputError, match="search is 'beam', which needs no rule; only 'marginal' can have"):
         tune_rule(run.path, search="beam")
     tuned = tune_rule(run.path, kind="top-k", progress=notes)
@@ -204,7 +204,7 @@ def test_a_decoder_is_decided_in_one_search_only(small_corpus: PreparedCorpus, t
         "by this one"
     ]
     tagger = load_model(run.model)
-    assert Predictor.open(run.path).about["validation"] == validation
+    assert Predictor.open(run.path).metadata["validation"] == validation
     found = evaluate_tagger(tagger, small_corpus.split("valid"), Request(search="marginal"))
     assert found.metrics == tuned.after
     greedy = evaluate(run.path, split="valid")
@@ -272,7 +272,7 @@ def test_a_rule_tuned_on_these_documents_is_judged_as_its_kind_is_on_others() ->
 
 def test_the_labels_figures_are_renewed_with_the_others(model: Path) -> None:
     tuned = tune_rule(model, kind="top-k")
-    about = Predictor.open(model).about
-    mean = np.mean([row["f1"] for row in about["per_label"]])
+    metadata = Predictor.open(model).metadata
+    mean = np.mean([row["f1"] for row in metadata["per_label"]])
     assert mean == pytest.approx(tuned.after["macro_f1"])
-    assert about["validation"]["macro_f1"] == tuned.after["macro_f1"]
+    assert metadata["validation"]["macro_f1"] == tuned.after["macro_f1"]

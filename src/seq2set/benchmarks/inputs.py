@@ -177,4 +177,4 @@ def save_random_model(folder: Path, settings: Sequence[str] = ()) -> None:
     labels = Labels([f"label {number}" for number in range(LABELS)], range(LABELS, 0, -1))
     network = build_network(config, len(words), LABELS, SET_SIZE)
     tagger = NeuralTagger(config, words, labels, network, None, make_global_rule(0.5))
-    save_model(tagger, folder, card="Made for a benchmark: its weights are random.\n", about={})
+    save_model(tagger, folder, card="Made for a benchmark: its weights are random.\n", metadata={})

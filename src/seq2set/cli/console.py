@@ -93,7 +93,7 @@ def print_evaluation(*reports: Report) -> None:
     for report in reports:
         values = [f"{report.result.metrics[key]:.{digits}f}" for _, key, digits in PAPER_COLUMNS]
         names = (report.run, report.model, _measured_on(report)) if several else (report.model,)
-        table.add_row(*names, *values, f"{report.result.documents_a_second:,.0f}")
+        table.add_row(*names, *values, f"{report.result.documents_per_second:,.0f}")
     console = Console(highlight=False)
     console.print(table)
     for sentence in remarks(reports):

@@ -18,7 +18,7 @@ from seq2set.config.provenance import (
     write_provenance,
 )
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import refuse_occupied, report_output_errors, write_text
+from seq2set.core.files import refuse_occupied, report_output_errors, update_keys, write_text
 
 Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
@@ -134,7 +134,7 @@ class RunFolder:
         if not self.history.is_file():
             return []
         lines = self.history.read_text(encoding="utf-8").split("\n")
-        return [json.loads(line) for line in lines[:-1]]
+        return [update_keys(json.loads(line)) for line in lines[:-1]]
 
     def truncate(self, count: int) -> None:
         """Keep the first `count` records of the history."""

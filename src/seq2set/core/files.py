@@ -119,6 +119,27 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
+_RENAMED = {
+    "documents_a_second": "documents_per_second",
+    "labels_a_document": "labels_per_document",
+    "requests_a_second": "requests_per_second",
+    "texts_a_pass": "texts_per_pass",
+}
+"""Keys that version 0.1.0 wrote, with their names of today."""
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON that this version or an earlier one wrote; keys have their names of today."""
+    return update_keys(json.loads(path.read_text(encoding="utf-8")))
+
+
+def update_keys(value: Any) -> Any:
+    """Give the keys of parsed JSON, at every depth, their names of today."""
+    if isinstance(value, dict):
+        return {_RENAMED.get(key, key): update_keys(inner) for key, inner in value.items()}
+    return [update_keys(inner) for inner in value] if isinstance(value, list) else value
+
+
 def compute_sha256(path: Path) -> str:
     """Return the SHA-256 of a file as hexadecimal digits."""
     digest = hashlib.sha256()

@@ -65,7 +65,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         How many there are.
     tagger_
         The trained model.
-    about_
+    metadata_
         What training recorded: data, validation metrics, seconds.
     history_
         What happened in training, as in a run's `history.jsonl`; empty in a model that was loaded.
@@ -160,20 +160,20 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         check_is_fitted(self)
         state, form = self.tagger_.state(), self._form._asdict()
         chosen = {name: plain(getattr(self, name)) for name in _KEPT}
-        about = self.about_ | {"estimator": {"form": form, "parameters": chosen}}
-        card = model_card(state.config, about, state.fitted)
-        save_model(self.tagger_, Path(folder), card=card, about=about, seen=self._seen, force=force)
+        metadata = self.metadata_ | {"estimator": {"form": form, "parameters": chosen}}
+        card = model_card(state.config, metadata, state.fitted)
+        save_model(self.tagger_, Path(folder), card=card, metadata=metadata, seen=self._seen, force=force)
 
     @classmethod
     def load(cls, folder: str | Path) -> Seq2SetClassifier:
         """Open a run or a model folder, written by `save` or by the command line."""
         predictor = Predictor.open(Path(folder))
         config = predictor.tagger.config
-        saved = predictor.about.get("estimator", {"form": {}, "parameters": {}})
+        saved = predictor.metadata.get("estimator", {"form": {}, "parameters": {}})
         try:
             loaded = cls(config.model, config.preset, changed_settings(config), config.seed, config.threads)
             loaded.set_params(**saved["parameters"])
-            result = Trained(predictor.tagger, predictor.about, [], read_seen(Path(folder)))
+            result = Trained(predictor.tagger, predictor.metadata, [], read_seen(Path(folder)))
             return loaded._settled(result, Form(**saved["form"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFolderError(
@@ -196,7 +196,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         classes = form.classes(names)
         places = {str(label): column for column, label in enumerate(classes)}
         self._columns, self._form = np.array([places[name] for name in names]), form
-        self.tagger_, self.about_, self.history_, self._seen = result
+        self.tagger_, self.metadata_, self.history_, self._seen = result
         self.classes_, self.n_labels_ = classes, len(classes)
         return self
 

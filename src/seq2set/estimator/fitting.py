@@ -25,7 +25,7 @@ class Trained(NamedTuple):
     """A model, what is worth knowing about it, and what happened on the way."""
 
     tagger: Tagger
-    about: dict[str, Any]
+    metadata: dict[str, Any]
     history: list[dict[str, Any]]
     seen: SeenTexts
 
@@ -51,9 +51,9 @@ def trained(config: Config, examples: Examples, validation_fraction: float, prog
         history = run.records()
     seconds = time.perf_counter() - began
     origin = Origin("texts given in Python", "not stated", "not stated", fingerprint_of(*parts))
-    about = training_facts(tagger, origin, *parts, seconds, history, progress)
+    metadata = training_facts(tagger, origin, *parts, seconds, history, progress)
     seen = SeenTexts.of(parts.learn.texts, parts.tune.texts)
-    return Trained(tagger, about, history, seen)
+    return Trained(tagger, metadata, history, seen)
 
 
 def carved(examples: Examples, share: float) -> Carved:

@@ -28,6 +28,7 @@ from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
 
 BATCH = 512
+IntArray = npt.NDArray[np.intp]
 CURVE = np.linspace(0.01, 0.99, 99)
 
 
@@ -58,6 +59,8 @@ class Evaluation:
     unseen_labels: int
     """How many of the split's labels the model never saw in training; they come last in `per_label`."""
     seconds: float
+    chosen: list[IntArray] = field(default_factory=list)
+    """The labels that each document was given, as columns of `per_label`, in the order of the model."""
     no_known_words: int = 0
     """How many of the documents have no word that the model knows."""
 
@@ -67,7 +70,7 @@ class Evaluation:
         return self.rule.thresholds[0] if self.rule and self.rule.kind == "global" else None
 
     @property
-    def documents_a_second(self) -> float:
+    def documents_per_second(self) -> float:
         """How many documents were predicted in a second."""
         return self.documents / self.seconds if self.seconds > 0 else 0.0
 
@@ -80,7 +83,7 @@ class Report:
     data: str
     split: str
     result: Evaluation
-    about: dict[str, Any]
+    metadata: dict[str, Any]
     """What the model folder says of the model's training."""
     history: list[dict[str, Any]] = field(default_factory=list)
     """The run's history, where the model still lies in its run."""
@@ -115,7 +118,7 @@ class Report:
             "rule": result.rule and result.rule.to_dict(),
             "unseen_labels": result.unseen_labels,
             "no_known_words": result.no_known_words,
-            "documents_a_second": round(result.documents_a_second, 1),
+            "documents_per_second": round(result.documents_per_second, 1),
         }
 
 
@@ -187,6 +190,7 @@ class _Tally:
         self.ranking: list[RankingCounts] = []
         self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
         self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
+        self.chosen: list[IntArray] = []
         self.seconds = 0.0
         self.strange = 0
         self.rule: Rule | None = None
@@ -202,6 +206,7 @@ class _Tally:
         known = np.array([note is None for note in answer.notes()], bool)
         self.strange += int((~known).sum())
         self._add_curve(np.where(known[:, None], scores, 0), actual)  # what a threshold would give
+        self.chosen += answer.chosen
         self.sizes[0].update(len(one) for one in answer.chosen)
         self.sizes[1].update(np.diff(actual.indptr).tolist())
         self.seconds += seconds
@@ -229,6 +234,7 @@ class _Tally:
             actual_cardinality=dict(sorted(self.sizes[1].items())),
             unseen_labels=len(names) - len(self.tagger.labels.names),
             seconds=self.seconds,
+            chosen=self.chosen,
             no_known_words=self.strange,
         )
 

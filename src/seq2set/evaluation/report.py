@@ -31,7 +31,7 @@ def report_page(report: Report) -> str:
         metrics=shown_metrics(),
         plots=draw_plots(report.result, report.history),
         # The figures of single labels on validation are left out: the page has its own, on what was measured.
-        metadata={name: facts for name, facts in report.about.items() if name != "per_label"},
+        metadata={name: facts for name, facts in report.metadata.items() if name != "per_label"},
     )
 
 

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from typing import Any
 
 import seq2set
 from seq2set.core.errors import InputError, Seq2SetError
-from seq2set.core.files import compute_sha256, write_json, write_text
+from seq2set.core.files import compute_sha256, read_json, write_json, write_text
 from seq2set.experiments.cells.cell import ANSWERS
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.cells.published import publish_cell
@@ -43,7 +42,7 @@ def write_readme(into: Path) -> None:
 
 
 def _published(path: Path, into: Path) -> Path:
-    values = json.loads(path.read_text(encoding="utf-8"))
+    values = read_json(path)
     asked = values.get("asked")
     if not asked:
         raise InputError(f"{path} does not say what was asked for; run the experiment again to renew it")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seq2set.core.files import read_json
 from seq2set.experiments import EXPERIMENTS
 from seq2set.experiments.published_facts import published_facts
 
@@ -64,7 +64,7 @@ class _Published(NamedTuple):
 
 
 def _read(path: Path) -> _Published:
-    return _Published(path, json.loads(path.read_text(encoding="utf-8")))
+    return _Published(path, read_json(path))
 
 
 def _claims(found: Iterable[_Published]) -> list[str]:

@@ -22,9 +22,9 @@ _METRIC_NAMES = {
 _TRAINING_NAMES = {"phase": "phase of the kept weights", "update": "update of the kept weights"}
 
 
-def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+def model_card(config: Config, metadata: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     """Write the card in Markdown."""
-    corpus, metrics = about["corpus"], about["validation"]
+    corpus, metrics = metadata["corpus"], metadata["validation"]
     lines = [
         f"# {config.model} on {corpus['name']}",
         "",
@@ -47,14 +47,14 @@ def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any
         "",
         *_table(("metric", "value"), [(_METRIC_NAMES[k], f"{metrics[k]:.4f}") for k in _METRIC_NAMES]),
         "",
-        *_tuned_later(about),
+        *_tuned_later(metadata),
         "## Training",
         "",
         *_table(
             ("", ""),
             [
                 (_TRAINING_NAMES.get(key, str(key)), _plain(value))
-                for key, value in (dict(about["training"]) | _found(facts)).items()
+                for key, value in (dict(metadata["training"]) | _found(facts)).items()
             ],
         ),
         "",
@@ -66,11 +66,11 @@ def model_card(config: Config, about: Mapping[str, Any], facts: Mapping[str, Any
     return "\n".join(lines)
 
 
-def _tuned_later(about: Mapping[str, Any]) -> list[str]:
+def _tuned_later(metadata: Mapping[str, Any]) -> list[str]:
     """Say what was tuned after the training, and whether the figures above are from before that."""
-    if "tuned" not in about:
+    if "tuned" not in metadata:
         return []
-    tuned = about["tuned"]
+    tuned = metadata["tuned"]
     stale = "" if tuned["validation_renewed"] else " The figures above are without that rule."
     return [
         f"The decision rule was tuned after the training for the best {_METRIC_NAMES[tuned['metric']]} on "
@@ -92,7 +92,7 @@ def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("documents to learn from", f"{corpus['train']:,}"),
         ("documents to tune on", f"{corpus['valid']:,}"),
         ("labels", f"{corpus['labels']:,}"),
-        ("labels a document", f"{corpus['labels_a_document']:.2f}"),
+        ("labels per document", f"{corpus['labels_per_document']:.2f}"),
         ("fingerprint", f"`{corpus['fingerprint']}`"),
     ]
 

@@ -15,7 +15,6 @@ Everything that is read was checked against the manifest first.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,7 +27,14 @@ from safetensors.numpy import load_file, save_file
 import seq2set
 from seq2set.config import validate
 from seq2set.core.errors import InputError, ModelFolderError
-from seq2set.core.files import compute_sha256, write_aside, write_folder_aside, write_json, write_text
+from seq2set.core.files import (
+    compute_sha256,
+    read_json,
+    write_aside,
+    write_folder_aside,
+    write_json,
+    write_text,
+)
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
@@ -50,7 +56,7 @@ def save_model(
     folder: Path,
     *,
     card: str,
-    about: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     seen: SeenTexts = NOTHING_KNOWN,
     force: bool = False,
 ) -> None:
@@ -59,7 +65,9 @@ def save_model(
     with write_folder_aside(folder, force=force) as aside:
         save_file({key: np.ascontiguousarray(value) for key, value in state.tensors.items()}, aside / TENSORS)
         settings = state.config.model_dump(mode="json")
-        write_json(aside / CONFIG, {"settings": settings, "facts": dict(state.fitted), "about": dict(about)})
+        write_json(
+            aside / CONFIG, {"settings": settings, "facts": dict(state.fitted), "about": dict(metadata)}
+        )
         write_text(aside / TOKENIZER, state.words.to_json())
         write_json(aside / LABELS, state.labels.to_dict())
         write_text(aside / CARD, card)
@@ -72,7 +80,7 @@ def renew_model(
     folder: Path,
     *,
     facts: Mapping[str, Any],
-    about: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     card: str,
     seen: SeenTexts | None = None,
 ) -> None:
@@ -85,7 +93,7 @@ def renew_model(
     manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
     with ExitStack() as stack:
         config, readme = (stack.enter_context(write_aside(folder / name)) for name in (CONFIG, CARD))
-        write_json(config, {"settings": settings, "facts": dict(facts), "about": dict(about)})
+        write_json(config, {"settings": settings, "facts": dict(facts), "about": dict(metadata)})
         write_text(readme, card)
         new = {CONFIG: _recorded(config), CARD: _recorded(readme)}
         if seen is not None:
@@ -127,10 +135,10 @@ def _facts(saved: Mapping[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def read_about(folder: Path) -> dict[str, Any]:
+def read_metadata(folder: Path) -> dict[str, Any]:
     """Return what training recorded about a model: data, metrics, sizes."""
-    about: dict[str, Any] = _read_json(model_folder(folder) / CONFIG)["about"]
-    return about
+    metadata: dict[str, Any] = _read_json(model_folder(folder) / CONFIG)["about"]
+    return metadata
 
 
 def read_seen(folder: Path) -> SeenTexts:
@@ -198,6 +206,6 @@ def _recorded(path: Path) -> dict[str, Any]:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     except (OSError, ValueError) as error:
         raise ModelFolderError(f"{path} cannot be read: {error}") from error

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seq2set.inference.model_folder import load_model, model_folder, read_about
+from seq2set.inference.model_folder import load_model, model_folder, read_metadata
 from seq2set.models.predictions import Request, Suggestion
 from seq2set.models.tagger import Tagger
 
@@ -40,14 +40,14 @@ class Prediction(NamedTuple):
 class Predictor:
     """A model opened for use."""
 
-    def __init__(self, tagger: Tagger, about: dict[str, Any]):
-        self.tagger, self.about = tagger, about
+    def __init__(self, tagger: Tagger, metadata: dict[str, Any]):
+        self.tagger, self.metadata = tagger, metadata
 
     @classmethod
     def open(cls, path: Path) -> Predictor:
         """Open a run or a model folder."""
         folder = model_folder(path)
-        return cls(load_model(folder), read_about(folder))
+        return cls(load_model(folder), read_metadata(folder))
 
     def predict(self, texts: Sequence[str], request: Request | None = None) -> list[tuple[Suggestion, ...]]:
         """Return each text's labels, in the order in which the model gives them.

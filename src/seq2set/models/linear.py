@@ -154,7 +154,7 @@ class LinearTagger(ABC):
         scores = self.scores(matrix)
         known = self.features.has_words(matrix)
         chosen = withhold(decide(scores, self.rule, request), known, request)
-        evidence = self._evidence(texts, matrix, chosen, request.words_a_label) if request.explain else None
+        evidence = self._evidence(texts, matrix, chosen, request.words_per_label) if request.explain else None
         rule = deciding_rule(self.rule, request, len(self.labels))
         return Inference(scores, chosen, evidence, rule, known)
 

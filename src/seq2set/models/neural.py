@@ -91,7 +91,7 @@ class NeuralTagger:
             for place, labels in zip(block.places, given, strict=True):
                 chosen[place] = labels
             if request.explain:
-                self._explain(block, texts, chosen, evidence, request.words_a_label)
+                self._explain(block, texts, chosen, evidence, request.words_per_label)
         return Inference(scores, chosen, evidence if request.explain else None, rule, known)
 
     def count_cut(self, texts: Sequence[str]) -> int:

@@ -86,7 +86,7 @@ class Request:
     """How a decoder is searched: one of the catalog's; models without a decoder take no notice."""
     explain: bool = False
     """Whether to say which words each label rests on."""
-    words_a_label: int = 8
+    words_per_label: int = 8
     """How many words to name for each label."""
     top_k: int | None = None
     """So many labels, the best ones, instead of by the model's own rule, also where no word is known."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.names import OneOf
@@ -84,8 +84,10 @@ class PredictBody(Body):
         default=0, description="At least so many labels."
     )
     explain: bool = Field(default=False, description="Whether to name the words that each label rests on.")
-    words_a_label: Annotated[int, Field(ge=1, le=100), _WHOLE_NUMBER] = Field(
-        default=8, description="How many words to name for each label."
+    words_per_label: Annotated[int, Field(ge=1, le=100), _WHOLE_NUMBER] = Field(
+        default=8,
+        validation_alias=AliasChoices("words_per_label", "words_a_label"),  # the second: version 0.1.0
+        description="How many words to name for each label.",
     )
     candidates: Annotated[int, Field(ge=1, le=1000), _WHOLE_NUMBER] | None = Field(
         default=None,
@@ -101,7 +103,7 @@ class PredictBody(Body):
             min_labels=self.min_labels,
             search=self.search,
             explain=self.explain,
-            words_a_label=self.words_a_label,
+            words_per_label=self.words_per_label,
             top_k=self.top_k,
         )
         return Ask(request, self.candidates)

@@ -96,7 +96,7 @@ _FIGURES = ("precision", "recall", "f1", "support")
 def label_rows(model: ServedModel) -> list[LabelRow]:
     """Return a row a label, the most frequent first."""
     tagger = model.predictor.tagger
-    known = known_figures(model.predictor.about)
+    known = known_figures(model.predictor.metadata)
     thresholds = _thresholds(tagger.rule, len(tagger.labels))
     rows = zip(tagger.labels.names, tagger.labels.frequencies, thresholds, strict=True)
     return [
@@ -105,9 +105,9 @@ def label_rows(model: ServedModel) -> list[LabelRow]:
     ]
 
 
-def known_figures(about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def known_figures(metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return each label's figures on the validation split; nothing where training did not keep them."""
-    return {row["label"]: {name: row.get(name) for name in _FIGURES} for row in about.get("per_label", ())}
+    return {row["label"]: {name: row.get(name) for name in _FIGURES} for row in metadata.get("per_label", ())}
 
 
 def matching(rows: Sequence[LabelRow], query: str) -> list[LabelRow]:

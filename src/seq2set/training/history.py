@@ -52,7 +52,7 @@ class Tally:
         if self.rewarded:
             values |= {"reward": self.reward / self.rewarded, "signal": self.signal / self.rewarded}
         speed = round(self.documents / max(seconds, 1e-9), 2)
-        return values | {"seconds": round(seconds, 3), "documents_a_second": speed}
+        return values | {"seconds": round(seconds, 3), "documents_per_second": speed}
 
     def status(self, best: float) -> str:
         """Describe it in a few words for a progress bar."""
@@ -60,7 +60,7 @@ class Tally:
         parts = [f"loss {now['loss']:.3f}"] if self.documents else []
         parts += [f"reward {now['reward']:.3f}"] if "reward" in now else []
         parts += [f"validation F1 {best:.4f}"] if best >= 0 else []
-        parts += [f"{now['documents_a_second']:.0f} documents/s"] if self.documents else []
+        parts += [f"{now['documents_per_second']:.0f} documents/s"] if self.documents else []
         return ", ".join(parts)
 
 

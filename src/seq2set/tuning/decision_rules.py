@@ -73,7 +73,7 @@ def material(
     on are left out: what it knows by heart does not show where a threshold should lie.
     """
     named, split, part, fingerprint, own, remarks = _opened(trained, data, split, progress)
-    changed = changed_since(predictor.about, named, fingerprint)
+    changed = changed_since(predictor.metadata, named, fingerprint)
     if own and changed is not None and data is None:
         raise CorpusError(
             f"{changed}; put it back as it was, or name the documents to tune on with --data", named
@@ -250,15 +250,15 @@ def _store(
         "after": tuned.after[metric],
         "validation_renewed": renewed,
     }
-    about: dict[str, Any] = predictor.about | {"tuned": record}
+    metadata: dict[str, Any] = predictor.metadata | {"tuned": record}
     if renewed:
-        about["validation"] = tuned.after
+        metadata["validation"] = tuned.after
         per_label = judged.counts(tuned.rule).per_label(judged.names)
-        about["per_label"] = [label._asdict() for label in per_label]
+        metadata["per_label"] = [label._asdict() for label in per_label]
     state = predictor.tagger.state()
     facts = dict(state.fitted) | {"rule": tuned.rule.to_dict()}
-    card = model_card(state.config, about, facts)
-    renew_model(model, facts=facts, about=about, card=card, seen=seen.and_tuned(documents.digests))
+    card = model_card(state.config, metadata, facts)
+    renew_model(model, facts=facts, metadata=metadata, card=card, seen=seen.and_tuned(documents.digests))
 
 
 def _tell(found: TunedRule, tagger: Tagger, progress: Progress) -> None:

@@ -35,7 +35,7 @@ from seq2set.config.run_folder import RunFolder, refuse_changes
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import refuse_occupied, report_output_errors, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.inference.model_folder import read_about
+from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.space import Space, read_space, shipped_space
 
 NAME = "seq2set"
@@ -88,7 +88,7 @@ class StudyFolder:
             if (begun := read_provenance(path)) is not None:
                 yield begun.fingerprint
             elif RunFolder(path).model.is_dir():
-                yield read_about(path)["corpus"]["fingerprint"]
+                yield read_metadata(path)["corpus"]["fingerprint"]
 
     def lock(self, name: str) -> Path:
         """Return a file for processes to lock."""

@@ -21,7 +21,7 @@ from seq2set.config.run_folder import RunFolder, Watch
 from seq2set.core.errors import Seq2SetError, StoppedError, WorkError
 from seq2set.core.files import hold_lock
 from seq2set.core.processes import stop_with_pipe
-from seq2set.inference.model_folder import read_about
+from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.space import Space, read_space, with_settings
 from seq2set.tuning.study import (
     DATABASE_SECONDS,
@@ -82,7 +82,7 @@ def run_trial(bench: Bench, drawn: Drawn) -> None:
         trial.set_user_attr("error", str(error))
         outcome = {"state": TrialState.FAIL}
     else:
-        outcome = {"values": read_about(run.path)["validation"][metric]}
+        outcome = {"values": read_metadata(run.path)["validation"][metric]}
     trial.set_user_attr("seconds", round(time.perf_counter() - began, 1))
     bench.study.tell(trial, **outcome)
     # Checkpoints of a trial that is done are for nothing, and those of a whole study fill a disk.

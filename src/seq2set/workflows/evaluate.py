@@ -42,7 +42,7 @@ def evaluate(
     """
     predictor = Predictor.open(model)
     measured = measurable(trained_on(model, predictor), data, split)
-    chosen = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen)
+    chosen = unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen)
     for remark in (*measured.remarks, *_cut_texts(predictor.tagger, chosen.part)):
         (progress or Silent()).note(remark)
     result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
@@ -51,7 +51,7 @@ def evaluate(
         measured.corpus,
         measured.split,
         result,
-        predictor.about,
+        predictor.metadata,
         RunFolder(model).records(),
         run=str(model),
         overlap=chosen.overlap,
@@ -90,7 +90,7 @@ def sample_predictions(
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor = Predictor.open(model)
     measured = measurable(trained_on(model, predictor), data, split)
-    part = unseen_part(measured, read_seen(model), predictor.about, include_seen=include_seen).part
+    part = unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen).part
     places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
     everything = (document for batch in part.iter_batches(1024) for document in batch)
     drawn = [document for place, document in enumerate(everything) if place in places]
@@ -129,7 +129,7 @@ def measurable(trained: TrainedOn, named: str | None, split: str | None) -> Meas
 
 
 def unseen_part(
-    measured: Measured, seen: SeenTexts, about: Mapping[str, Any], *, include_seen: bool | None = None
+    measured: Measured, seen: SeenTexts, metadata: Mapping[str, Any], *, include_seen: bool | None = None
 ) -> Selection:
     """Count the documents that a model was trained or tuned on, and leave them out where that is due.
 
@@ -137,7 +137,7 @@ def unseen_part(
     measured whole, as the cells of experiments measure it. Where it has changed, or is another corpus, what
     the model has seen is left out, but for documents that are asked for as what they are (train, valid).
     """
-    changed = changed_since(about, measured.corpus, measured.fingerprint)
+    changed = changed_since(metadata, measured.corpus, measured.fingerprint)
     leave_out = {"trained", "tuned"}
     if include_seen is not None:
         leave_out = set() if include_seen else leave_out

@@ -37,7 +37,7 @@ class TrainedOn(NamedTuple):
 def trained_on(model: Path, predictor: Predictor) -> TrainedOn:
     """Say what a model was trained on; earlier versions, and models outside of a run, know its name only."""
     data = predictor.tagger.config.data
-    fingerprint = str(predictor.about.get("corpus", {}).get("fingerprint", ""))
+    fingerprint = str(predictor.metadata.get("corpus", {}).get("fingerprint", ""))
     begun = _record_of(model)
     if begun is None or begun.fingerprint != fingerprint:
         return TrainedOn(data, fingerprint=fingerprint)

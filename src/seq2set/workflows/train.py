@@ -17,7 +17,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import SeenTexts
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_card import model_card
-from seq2set.inference.model_folder import read_about, save_model
+from seq2set.inference.model_folder import read_metadata, save_model
 from seq2set.models.tagger import Examples, Tagger, fingerprint_of, fit_function
 from seq2set.training.history import tracked
 from seq2set.workflows.examples import training_examples
@@ -58,10 +58,10 @@ def train(
         return run
     seconds = time.perf_counter() - began
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
-    about = training_facts(tagger, origin, learn, tune, seconds, run.records(), progress)
-    card = model_card(config, about, tagger.state().fitted)
+    metadata = training_facts(tagger, origin, learn, tune, seconds, run.records(), progress)
+    card = model_card(config, metadata, tagger.state().fitted)
     seen = SeenTexts.of(learn.texts, tune.texts)
-    save_model(tagger, run.model, card=card, about=about, seen=seen)
+    save_model(tagger, run.model, card=card, metadata=metadata, seen=seen)
     return run
 
 
@@ -102,7 +102,7 @@ def training_provenance(corpus: PreparedCorpus) -> Provenance:
 
 def _refuse_other_corpus(run: RunFolder, corpus: PreparedCorpus) -> None:
     """Refuse to take a finished run that recorded nothing when it began for one on another corpus."""
-    trained_on = read_about(run.path).get("corpus", {}).get("fingerprint", corpus.fingerprint)
+    trained_on = read_metadata(run.path).get("corpus", {}).get("fingerprint", corpus.fingerprint)
     if read_provenance(run.path) is None and trained_on != corpus.fingerprint:
         raise InputError(
             f"{run.path} is finished, but on another corpus than {corpus.name} is now (fingerprint "
@@ -110,9 +110,9 @@ def _refuse_other_corpus(run: RunFolder, corpus: PreparedCorpus) -> None:
         )
 
 
-def changed_since(about: Mapping[str, Any], name: str, fingerprint: str) -> str | None:
+def changed_since(metadata: Mapping[str, Any], name: str, fingerprint: str) -> str | None:
     """Return a sentence where a corpus is not what it was when a model was trained on it."""
-    then = about.get("corpus", {}).get("fingerprint")
+    then = metadata.get("corpus", {}).get("fingerprint")
     if then == fingerprint:
         return None
     return (
@@ -147,7 +147,7 @@ def training_facts(
             "train": len(learn),
             "valid": len(tune),
             "labels": len(tagger.labels),
-            "labels_a_document": sum(tagger.labels.frequencies) / len(learn),
+            "labels_per_document": sum(tagger.labels.frequencies) / len(learn),
         },
         "validation": result.metrics,
         "per_label": [label._asdict() for label in result.per_label],

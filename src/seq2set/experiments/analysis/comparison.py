@@ -105,7 +105,7 @@ def _summary(
         validation=_spreads([one.validation for one in results]),
         f1=measured(results, [f1_parts(one) for one in counts], units),
         minutes=spread([one.seconds / 60 for one in results]),
-        speed=spread([one.facts["documents_a_second"] for one in results]),
+        speed=spread([one.facts["documents_per_second"] for one in results]),
     )
 
 

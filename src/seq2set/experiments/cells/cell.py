@@ -7,7 +7,6 @@ taken up from a published one has these and its settings, and no model.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import Any
 from seq2set.config import Config, validate
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.files import compute_sha256, hold_lock, report_output_errors, write_json
+from seq2set.core.files import compute_sha256, hold_lock, read_json, report_output_errors, write_json
 from seq2set.core.hardware import describe_machine
 from seq2set.core.progress import Progress
 from seq2set.corpora.prepared import PreparedCorpus
@@ -27,7 +26,7 @@ from seq2set.corpora.seen_texts import Overlap
 from seq2set.evaluation.measure import Evaluation
 from seq2set.experiments.cells.predictions import Answers, measure
 from seq2set.experiments.cells.warm_start_reuse import begin_as_another
-from seq2set.inference.model_folder import read_about, read_seen
+from seq2set.inference.model_folder import read_metadata, read_seen
 from seq2set.inference.predictor import Predictor
 from seq2set.models.predictions import Request
 from seq2set.workflows.evaluate import measurable, unseen_part
@@ -118,7 +117,7 @@ def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | N
     if not path.is_file():
         return None
     RunFolder.start(cell.folder, cell.config, resume=True)
-    facts = json.loads(path.read_text(encoding="utf-8"))
+    facts = read_json(path)
     answers = cell.folder / ANSWERS
     whole = answers.is_file() and compute_sha256(answers) == facts["answers"]["sha256"]
     return CellResult(cell.row, cell.folder, facts) if whole and facts["split"] == cell.split else None
@@ -135,9 +134,9 @@ def _recorded_fingerprints(folder: Path) -> Iterator[str]:
     if (begun := read_provenance(folder)) is not None:
         yield begun.fingerprint
     if RunFolder(folder).model.is_dir():
-        yield read_about(folder)["corpus"]["fingerprint"]
+        yield read_metadata(folder)["corpus"]["fingerprint"]
     if (folder / FACTS).is_file():
-        yield json.loads((folder / FACTS).read_text(encoding="utf-8"))["corpus"]["fingerprint"]
+        yield read_json(folder / FACTS)["corpus"]["fingerprint"]
 
 
 def run_cell(cell: Cell, progress: Progress) -> CellResult:
@@ -168,30 +167,30 @@ def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
     predictor = Predictor.open(cell.folder)
     refuse_stale(cell, corpus_of(cell.config.data))  # it may have changed while the model was trained
     measured = measurable(TrainedOn(cell.config.data), None, cell.split)
-    overlap = unseen_part(measured, read_seen(cell.folder), predictor.about, include_seen=True).overlap
+    overlap = unseen_part(measured, read_seen(cell.folder), predictor.metadata, include_seen=True).overlap
     result, answers = measure(predictor.tagger, examples(measured.part), Request(), progress)
     answers.save(cell.folder / ANSWERS)
-    facts = _facts(cell, predictor.about, result, overlap)
+    facts = _facts(cell, predictor.metadata, result, overlap)
     write_json(cell.folder / FACTS, facts)
     return CellResult(cell.row, cell.folder, facts)
 
 
-def _facts(cell: Cell, about: Mapping[str, Any], result: Evaluation, overlap: Overlap) -> dict[str, Any]:
-    trained = about["training"]["seconds"] + _spent(cell.folder)
+def _facts(cell: Cell, metadata: Mapping[str, Any], result: Evaluation, overlap: Overlap) -> dict[str, Any]:
+    trained = metadata["training"]["seconds"] + _spent(cell.folder)
     return {
         "row": cell.row,
         "model": cell.config.model,
         "seed": cell.config.seed,
-        "corpus": about["corpus"],
+        "corpus": metadata["corpus"],
         "split": cell.split,
         "documents": result.documents,
         "seen": {"trained_on": overlap.trained_on, "used_for_tuning": overlap.tuned_on},
         "labels": result.labels,
-        "validation": about["validation"],
+        "validation": metadata["validation"],
         "metrics": result.metrics | result.ranking,
-        "kept": {name: about["training"].get(name) for name in ("phase", "update")},
+        "kept": {name: metadata["training"].get(name) for name in ("phase", "update")},
         "seconds": {"training": round(trained, 1), "prediction": round(result.seconds, 3)},
-        "documents_a_second": round(result.documents_a_second, 1),
+        "documents_per_second": round(result.documents_per_second, 1),
         "machine": describe_machine(cell.config.threads),
         "answers": {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)},
         "config": cell.config.model_dump(mode="json"),
@@ -213,4 +212,4 @@ def _time_is_kept(folder: Path) -> Iterator[None]:
 
 def _spent(folder: Path) -> float:
     path = folder / SPENT
-    return float(json.loads(path.read_text(encoding="utf-8"))["seconds"]) if path.is_file() else 0.0
+    return float(read_json(path)["seconds"]) if path.is_file() else 0.0

@@ -21,7 +21,7 @@ import numpy as np
 from seq2set.config import Config, list_changes, validate, write_toml
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import compute_sha256, write_folder_aside, write_json, write_text
+from seq2set.core.files import compute_sha256, update_keys, write_folder_aside, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell, CellResult, finished, working_on
 from seq2set.experiments.cells.predictions import Answers, Sets
@@ -109,6 +109,7 @@ def read_cell(path: Path) -> PublishedCell:
         raise InputError(f"{path} has format {version}, and this version reads format {FORMAT}")
     if recorded != _checksum(values):
         raise _damaged(path, "its checksum is not the recorded one")
+    values["facts"] = update_keys(values["facts"])
     try:
         return PublishedCell(path, values, validate(values["facts"]["config"]))
     except ConfigError:

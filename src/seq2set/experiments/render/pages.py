@@ -57,7 +57,7 @@ def lead(findings: Findings) -> str:
     return (
         f"{trainings} on {corpus['name']}: {corpus['train']:,} documents to learn from, "
         f"{corpus['valid']:,} to tune on, {facts['documents']:,} of the {facts['split']} split to measure "
-        f"on; {facts['labels']:,} labels, {corpus['labels_a_document']:.2f} a document."
+        f"on; {facts['labels']:,} labels, {corpus['labels_per_document']:.2f} per document."
     )
 
 

@@ -101,7 +101,7 @@ def _numbers(result: CellResult) -> tuple[str | Quantity, ...]:
         Quantity(result.validation["micro_f1"]),
         result.phase,
         Quantity(result.seconds / 60, 1),
-        Quantity(result.facts["documents_a_second"], 0),
+        Quantity(result.facts["documents_per_second"], 0),
     )
 
 

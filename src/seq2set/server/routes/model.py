@@ -35,20 +35,20 @@ async def labels(
 
 def described(service: Service) -> ModelAnswer:
     """Put together what is known of the model."""
-    tagger, about = service.model.predictor.tagger, service.model.predictor.about
+    tagger, metadata = service.model.predictor.tagger, service.model.predictor.metadata
     rule, settings = tagger.rule, service.settings
     return ModelAnswer(
         model=service.model.kind,
         version=seq2set.__version__,
         card=service.model.card,
-        metrics=about.get("validation", {}),
-        about={name: value for name, value in about.items() if name != "per_label"},
+        metrics=metadata.get("validation", {}),
+        about={name: value for name, value in metadata.items() if name != "per_label"},
         manifest=service.model.manifest,
         rule=RuleAnswer(**rule.to_dict(), in_words=rule.in_words()),
         rule_decides=tagger.rule_decides(predictions.Request()),
         searches=list(SEARCHES) if tagger.decodes else [],
         labels=len(tagger.labels),
-        per_label=service.rows if known_figures(about) else None,
+        per_label=service.rows if known_figures(metadata) else None,
         feedback=service.store is not None,
         limits=LimitsAnswer(
             max_texts=settings.max_texts,

@@ -11,7 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from seq2set.core.processes import build_worker_environment, defer_interrupts, silence_pool, stop_with_pipe
+from seq2set.core.processes import (
+    build_worker_environment,
+    defer_interrupts,
+    silence_pool,
+    stop_with_pipe,
+)
 
 
 def test_the_end_of_the_pipe_interrupts_the_work() -> None:

@@ -13,12 +13,12 @@ import pytest
 from small_experiments import Interrupting, Noting, small_options
 
 from seq2set.core.errors import InputError, StoppedError, WorkError
+from seq2set.core.processes import EndedWorker, WorkerPool
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells import run as worker
 from seq2set.experiments.cells.cell import Cell, CellResult, finished
 from seq2set.experiments.cells.plan import Schedule
-from seq2set.experiments.cells.processes import Crew, _message, _share
-from seq2set.experiments.cells.run import run_cells
+from seq2set.experiments.cells.run import read_failure, run_cells, start_worker
 from seq2set.experiments.options import Options
 from seq2set.experiments.run import run_experiment
 from seq2set.experiments.studies.compare import cells, row_cells
@@ -56,7 +56,7 @@ def test_one_failure_does_not_stop_the_rest(small_corpus: PreparedCorpus, tmp_pa
 def test_a_stop_says_how_to_go_on(compared: Options, tmp_path: Path) -> None:
     schedule = Schedule(cells(replace(compared, out=tmp_path)))
     with pytest.raises(
-        StoppedError, match="stopped with 1 of 3 cells done; nothing is lost, and the same command"
+        StoppedError, match="stopped with 1 of 3 cells done; rerun the same command to continue"
     ):
         run_cells(schedule, Interrupting("warm-start", 2))
     assert Schedule(schedule.cells).results.keys() == {"br"}
@@ -108,15 +108,15 @@ def test_a_process_that_is_killed_is_a_failure_and_one_that_is_left_alone_stops(
 ) -> None:
     long = ("warm_start.epochs=100000", "training.validate_every=50")
     first, second = cells(replace(compared, out=tmp_path, assignments=compared.assignments + long))[1:3]
-    with Crew(2) as crew:
-        crew.start(first)
-        crew.start(second)
-        assert not crew.free
+    with WorkerPool[Cell](2) as pool:
+        start_worker(pool, first)
+        start_worker(pool, second)
+        assert pool.free_slot is None
         _wait_for(first.folder / "history.jsonl", second.folder / "history.jsonl")
-        os.kill(crew._running[0][1].pid, signal.SIGKILL)
-        ended = crew.wait()
-        assert [(one.cell, one.message) for one in ended] == [(first, "its process ended with code -9")]
-        assert crew.busy == [second.name]
+        os.kill(pool._workers[0].process.pid, signal.SIGKILL)
+        (ended,) = pool.wait()
+        assert (ended.job, read_failure(ended)) == (first, "its process ended with code -9")
+        assert pool.jobs == [second]
     # Leaving the block closed the other's input: it saved everything and stopped, and its time is kept.
     assert (second.folder / "spent.json").is_file()
     assert finished(second) is None
@@ -129,21 +129,18 @@ def _wait_for(*paths: Path) -> None:
         time.sleep(0.05)
 
 
-def test_what_a_process_says() -> None:
-    assert _message('warning\n{"code": 0}\n', 0) is None
-    assert _message('{"code": 1, "error": "WorkError", "message": "no luck"}\n', 1) == "no luck"
+def failure_of(cell: Cell, output: str) -> str | None:
+    return read_failure(EndedWorker(cell, output, 1))
+
+
+def test_the_outcome_of_a_worker_is_read(compared: Options) -> None:
+    cell = cells(compared)[0]
+    assert failure_of(cell, 'warning\n{"code": 0}\n') is None
+    assert failure_of(cell, '{"code": 1, "error": "WorkError", "message": "no luck"}\n') == "no luck"
     with pytest.raises(InputError, match="wrong call"):
-        _message('{"code": 2, "error": "InputError", "message": "wrong call"}\n', 0)
+        failure_of(cell, '{"code": 2, "error": "InputError", "message": "wrong call"}\n')
     with pytest.raises(StoppedError, match="stopped"):
-        _message('{"code": 1, "error": "StoppedError", "message": "stopped"}\n', 0)
-
-
-def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3, 4}, raising=False)
-    assert [_share(place, 2) for place in range(2)] == [[0, 2, 4], [1, 3]]
-    assert _share(6, 7) == [1]
-    monkeypatch.delattr(os, "sched_getaffinity")
-    assert _share(0, 2) == []
+        failure_of(cell, '{"code": 1, "error": "StoppedError", "message": "stopped"}\n')
 
 
 def test_the_worker_does_its_cell(

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from studies import space_file
 
 from seq2set.config import MODELS, PRESETS, Config, build_config
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.tuning.space import Choice, Integers, Reals, Space, read_space, shipped_space, with_settings
+from seq2set.tuning.space import Parameter, Space, apply_settings, read_shipped_space, read_space
 
 
 class FirstOrLow:
@@ -46,10 +47,10 @@ def faults(folder: Path, text: str) -> list[str]:
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_has_a_space_whose_names_and_values_its_settings_take(model: str, preset: str) -> None:
     config = build_config(model=model, preset=preset)
-    space = shipped_space(config)
+    space = read_shipped_space(config)
     assert 4 <= len(space.parameters) <= 9
     drawn = {one.name: one.draw(FirstOrLow()) for one in space.parameters}
-    assert with_settings(config, drawn) != config
+    assert apply_settings(config, drawn) != config
 
 
 def test_a_space_is_read_drawn_from_and_written_back(tmp_path: Path) -> None:
@@ -67,11 +68,11 @@ def test_a_space_is_read_drawn_from_and_written_back(tmp_path: Path) -> None:
         """,
     )
     assert space.parameters == (
-        Reals("objective.lambda", 0.0, 1.0, False),
-        Reals("linear.c", 0.1, 10.0, True),
-        Integers("features.ngrams", 1, 3, False),
-        Integers("features.max_terms", 10, 1000, True),
-        Choice("cnn.widths", ([2, 3], [3])),
+        Parameter("objective.lambda", FloatDistribution(0.0, 1.0)),
+        Parameter("linear.c", FloatDistribution(0.1, 10.0, log=True)),
+        Parameter("features.ngrams", IntDistribution(1, 3)),
+        Parameter("features.max_terms", IntDistribution(10, 1000, log=True)),
+        Parameter("cnn.widths", CategoricalDistribution(["[2, 3]", "[3]"]), ([2, 3], [3])),
     )
     drawing = FirstOrLow()
     values = {one.name: one.draw(drawing) for one in space.parameters}
@@ -82,7 +83,7 @@ def test_a_space_is_read_drawn_from_and_written_back(tmp_path: Path) -> None:
         ("features.max_terms", 10, 1000, True),
         ("cnn.widths", "[2, 3]", "[3]"),
     ]
-    found = with_settings(Config(), values)
+    found = apply_settings(Config(), values)
     assert (found.objective.lambda_, found.linear.c, found.cnn.widths) == (0.0, (0.1,), (2, 3))
     assert read(tmp_path, space.to_toml()).parameters == space.parameters
 

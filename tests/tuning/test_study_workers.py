@@ -14,16 +14,15 @@ from seq2set.core.hardware import count_cores
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.tuning import workers
 from seq2set.tuning.search import tune
-from seq2set.tuning.study import Source, StudyFolder, begin_study, open_study
-from seq2set.tuning.trials import Plan, main
-from seq2set.tuning.workers import await_workers, run_workers
+from seq2set.tuning.study import StudyCorpus, StudyFolder, open_study, start_study
+from seq2set.tuning.workers import TrialPlan, await_workers, main, run_workers
 
 
 @pytest.fixture
 def folder(small_corpus: PreparedCorpus, tmp_path: Path) -> StudyFolder:
     folder = StudyFolder(tmp_path / "study")
-    source, space = Source(small_corpus, None), space_file(tmp_path, BR_SPACE)
-    begin_study(folder, br_config(small_corpus), space, source, resume=False)
+    source, space = StudyCorpus(small_corpus, None), space_file(tmp_path, BR_SPACE)
+    start_study(folder, br_config(small_corpus), space, source, resume=False)
     return folder
 
 
@@ -74,10 +73,10 @@ def test_a_worker_says_what_is_wrong(
 def test_a_worker_that_fails_ends_the_work_with_its_last_words(folder: StudyFolder) -> None:
     folder.config.unlink()
     with pytest.raises(WorkError) as failed:
-        run_workers(folder, Plan(2, []), 1, lambda: None)
+        run_workers(folder, TrialPlan(2, []), 1, lambda: None)
     assert str(failed.value) == (
         f"a worker process ended with: the settings file {folder.config} does not exist "
-        f"(all it said is in {folder.path / 'worker-1.log'}); the same command with --resume goes on"
+        f"(its output is in {folder.path / 'worker-1.log'}); rerun with --resume to continue"
     )
 
 
@@ -86,7 +85,7 @@ def test_workers_stop_with_whoever_waits_for_them(folder: StudyFolder) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_workers(folder, Plan(500, []), 1, interrupt)
+        run_workers(folder, TrialPlan(500, []), 1, interrupt)
     with hold_lock(folder.lock("workers"), busy="a worker is left", seconds=0), open_study(folder) as study:
         assert len(study.trials) < 500
 

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from seq2set.tuning.decision_rules import TunedModel
-    from seq2set.tuning.search import Tuned
+    from seq2set.tuning.search import StudyResult
 
 
 def tune(
@@ -75,13 +75,13 @@ def tune(
     _print_study(found)
 
 
-def _print_study(found: Tuned) -> None:
-    from seq2set.tuning.study import shown
+def _print_study(found: StudyResult) -> None:
+    from seq2set.tuning.study import format_value
 
     best, path = found.best, found.folder.path
     typer.echo(f"best {found.metric} {best.score:.4f}: trial {best.number} of {len(found.rows)}, with")
     for name, value in best.settings.items():
-        typer.echo(f"  {name} = {shown(value)}")
+        typer.echo(f"  {name} = {format_value(value)}")
     typer.echo(f"all trials are in {path / 'trials.md'}, their picture in {path / 'study.png'}")
     typer.echo(f"its model is there already: seq2set evaluate {found.run.path}")
     typer.echo(f"to train with these settings: seq2set train --config {found.folder.best} --out RUN")

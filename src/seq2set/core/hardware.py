@@ -1,7 +1,4 @@
-"""What the machine offers.
-
-What a cell was measured on: versions and hardware, without which a number of seconds says nothing.
-"""
+"""The machine: cores and threads, the share of a process, and what to record beside a number of seconds."""
 
 from __future__ import annotations
 
@@ -28,6 +25,20 @@ def count_threads(wanted: int | str) -> int:
     return max(1, count_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
+def share_cores(slot: int, slots: int) -> list[int]:
+    """Return the cores for one of several processes: an even share, and at least one; empty if unknown."""
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[slot::slots] or [cores[slot % len(cores)]]
+
+
+def keep_to_cores(cores: list[int]) -> None:
+    """Keep this process to some cores, where the system can, so that processes do not crowd each other."""
+    if cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
+
+
 def get_rank() -> int:
     """Return which of the processes that torchrun started this is; 0 is the one that writes files."""
     return int(os.environ.get("RANK", "0"))
@@ -50,7 +61,7 @@ def describe_machine(threads: int | str) -> dict[str, Any]:
 
 
 def read_cpu_name(facts: Path = _CPU_FACTS) -> str:
-    """Return the processor's name, or what kind it is where the name cannot be had."""
+    """Return the processor's name, or its kind where the name is unknown."""
     try:
         lines = facts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,30 +1,128 @@
-"""Worker processes that stop with whoever started them.
+"""Processes: workers that stop with whoever started them, joblib's pool, and polite interruptions.
 
 A worker's standard input is a pipe from the process that started it. When the pipe is closed, on purpose or
 because that process died, the worker stops as after Ctrl-C, with everything saved.
 
-The processes of joblib's pool, which fit linear classifiers, know no such pipe: the process that uses them
-ends them. Whatever they and the library's own threads would say about it comes after the command's last
-sentence, or between its lines, and helps nobody; so they hear no Ctrl-C, and nothing of it is printed.
-
-SIGINT and SIGTERM as a polite request: finish the update, save, and stop.
+The processes of joblib's pool, which fit linear classifiers, have no such pipe: the process that uses them
+ends them. Whatever they and the library's own threads would print about it comes after the command's last
+sentence, or between its lines; so they ignore Ctrl-C, and nothing of it is printed.
 """
 
 from __future__ import annotations
 
 import _thread
+import contextlib
 import os
 import signal
+import subprocess
 import sys
 import threading
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 KEPT = str(2**30)
 """Bytes that a worker may free and keep; also the size from which memory is asked for by itself."""
+
+POLL_SECONDS = 0.1
+"""Seconds between polls of the worker processes."""
+
+Job = TypeVar("Job")
+
+
+@dataclass(frozen=True)
+class _Worker(Generic[Job]):
+    job: Job
+    process: subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True)
+class EndedWorker(Generic[Job]):
+    """A worker process that ended: its job, what it printed where that is not in a log, and its exit code."""
+
+    job: Job
+    output: str
+    code: int
+
+
+class WorkerPool(Generic[Job]):
+    """Processes that work on one job each; leaving the block stops those that still run."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self._workers: dict[int, _Worker[Job]] = {}
+
+    def __enter__(self) -> WorkerPool[Job]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._workers.values():
+            assert worker.process.stdin is not None
+            worker.process.stdin.close()  # the sign to save everything and stop
+        for worker in self._workers.values():
+            worker.process.wait()
+            if worker.process.stdout is not None:
+                worker.process.stdout.close()
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The jobs that are being worked on."""
+        return [worker.job for worker in self._workers.values()]
+
+    @property
+    def free_slot(self) -> int | None:
+        """The number of the first slot without a worker, or None where all are busy."""
+        return min(set(range(self.size)) - self._workers.keys(), default=None)
+
+    def start(
+        self, job: Job, arguments: Sequence[str], *, message: str | None = None, log: Path | None = None
+    ) -> None:
+        """Start Python with these arguments for a job, in a free slot.
+
+        It reads `message` as the first line of its standard input. What it prints is kept for `wait`, or goes
+        to the file `log` together with its errors.
+        """
+        slot = self.free_slot
+        assert slot is not None
+        with contextlib.ExitStack() as stack:
+            stream = subprocess.PIPE if log is None else stack.enter_context(log.open("wb"))
+            process = subprocess.Popen(  # noqa: S603 (this very program)
+                [sys.executable, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=stream,
+                stderr=None if log is None else stream,
+                bufsize=0,  # nothing may be left to write when a process has died
+                env=build_worker_environment(),
+                start_new_session=True,  # Ctrl-C reaches this process only, which passes it on once
+            )
+        self._workers[slot] = _Worker(job, process)
+        if message is not None:
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):  # it died at once, which `wait` will notice
+                process.stdin.write(message.encode() + b"\n")
+
+    def wait(self, seconds: float = float("inf")) -> list[EndedWorker[Job]]:
+        """Wait until a worker ends, at most so long, and return those that have."""
+        until = time.monotonic() + seconds
+        while not (ended := self._ended_slots()) and time.monotonic() < until:
+            time.sleep(POLL_SECONDS)
+        return [_collect(self._workers.pop(slot)) for slot in ended]
+
+    def _ended_slots(self) -> list[int]:
+        return [slot for slot, worker in self._workers.items() if worker.process.poll() is not None]
+
+
+def _collect(worker: _Worker[Job]) -> EndedWorker[Job]:
+    with worker.process as process:
+        output = "" if process.stdout is None else process.stdout.read().decode()
+    return EndedWorker(worker.job, output, process.returncode)
 
 
 def build_worker_environment() -> dict[str, str]:
@@ -32,27 +130,27 @@ def build_worker_environment() -> dict[str, str]:
 
     An update frees hundreds of megabytes. The C library gives them back to the system, which hands them out
     again page by page, filled with zeros; trainings that run at the same time are in each other's way there.
-    What the user has set stands. Other C libraries take no notice.
+    What the user has set stands. Other C libraries ignore it.
     """
     return {"MALLOC_TRIM_THRESHOLD_": KEPT, "MALLOC_MMAP_THRESHOLD_": KEPT} | os.environ
 
 
 @contextmanager
 def stop_with_pipe(pipe: int) -> Iterator[None]:
-    """Interrupt the block when the other end of the pipe is closed; what comes after it is left alone."""
+    """Interrupt the block when the other end of the pipe is closed; what follows is not affected."""
     done, before = threading.Event(), signal.getsignal(signal.SIGINT)
     if before == signal.SIG_IGN:
-        # So it is in whatever a shell started in the background; an interruption would go unheard.
+        # So it is in whatever a shell started in the background; an interruption would go unnoticed.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        threading.Thread(target=_interrupt_at_the_end_of, args=(pipe, done), daemon=True).start()
+        threading.Thread(target=_watch, args=(pipe, done), daemon=True).start()
         yield
     finally:
         done.set()
         signal.signal(signal.SIGINT, before)
 
 
-def _interrupt_at_the_end_of(pipe: int, done: threading.Event) -> None:
+def _watch(pipe: int, done: threading.Event) -> None:
     while os.read(pipe, 1):
         pass
     if not done.is_set():
@@ -70,12 +168,12 @@ def _interrupt_main() -> None:
 
 @contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """Let processes that start in the block ignore Ctrl-C for good; in this one it is only put off.
+    """Let processes that start in the block ignore Ctrl-C for good; in this one it is only delayed.
 
     A terminal sends it to all processes of a command at once, and each would print a traceback. Two of them
     only remove what a killed command leaves, which is what they are for, and do so without a warning.
     """
-    with _environment(PYTHONWARNINGS=_and_no_leaks(os.environ.get("PYTHONWARNINGS"))):
+    with _set_environment(PYTHONWARNINGS=_ignore_leaks(os.environ.get("PYTHONWARNINGS"))):
         if not hasattr(signal, "pthread_sigmask"):
             yield
             return
@@ -89,12 +187,12 @@ def defer_interrupts() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _and_no_leaks(filters: str | None) -> str:
+def _ignore_leaks(filters: str | None) -> str:
     return ",".join([*filter(None, [filters]), "ignore:resource_tracker:UserWarning"])
 
 
 @contextmanager
-def _environment(**changes: str) -> Iterator[None]:
+def _set_environment(**changes: str) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:
@@ -109,7 +207,7 @@ def _environment(**changes: str) -> Iterator[None]:
 
 @contextmanager
 def silence_pool() -> Iterator[None]:
-    """Drop the traceback of the thread that manages joblib's pool when it is told to end in mid-work."""
+    """Drop the traceback of the thread that manages joblib's pool when it is ended in mid-work."""
     before = threading.excepthook
 
     def hook(failed: threading.ExceptHookArgs) -> None:
@@ -139,7 +237,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """Remembers that a stop was asked for; a second request is not held back."""
+    """SIGINT and SIGTERM as a polite request to save and stop; a second one is not held back."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -20,9 +20,10 @@ import optuna
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from seq2set.config import Config, load_config, write_toml
-from seq2set.config.catalog import is_better
+from seq2set.config.catalog import METRICS
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.drawing import BARE_SVG, BLUE, GREY, ORANGE, apply_style, format_powers
 from seq2set.core.errors import InputError, StoppedError, WorkError
@@ -30,25 +31,25 @@ from seq2set.core.files import hold_lock, write_aside
 from seq2set.core.progress import Advance, Progress, Silent
 from seq2set.corpora.prepared import is_prepared
 from seq2set.corpora.subset import carve_validation, check_tunable
-from seq2set.tuning.space import Choice, Integers, Parameter
+from seq2set.tuning.space import Parameter
 from seq2set.tuning.study import (
-    Source,
+    StudyCorpus,
     StudyFolder,
     TrialRow,
-    begin_study,
-    best_row,
+    find_best,
+    format_value,
+    list_stale_trials,
+    list_trials,
     open_study,
-    shown,
-    stale_trials,
-    trial_rows,
+    start_study,
     write_tables,
 )
-from seq2set.tuning.trials import Bench, Plan, work
-from seq2set.tuning.workers import await_workers, run_workers
+from seq2set.tuning.trials import StudyContext
+from seq2set.tuning.workers import TrialPlan, await_workers, run_trials, run_workers
 from seq2set.workflows.open_data import corpus_of
 
 
-class Told:
+class TrialReporter:
     """Tells of trials that came to an end since it was last called."""
 
     def __init__(self, study: optuna.Study, metric: str, advance: Advance, progress: Progress):
@@ -63,12 +64,12 @@ class Told:
     def __call__(self) -> None:
         """Look into the study, and tell."""
         for row in self.catch_up():
-            self.progress.note(_sentence(row, self.metric))
+            self.progress.note(_describe(row, self.metric))
 
     def catch_up(self) -> list[TrialRow]:
         """Move on by the trials that are new, and return them."""
-        rows = trial_rows(self.study)
-        best = best_row(rows, self.metric)
+        rows = list_trials(self.study)
+        best = find_best(rows, self.metric)
         new = [row for row in rows if row.number not in self.seen]
         self.seen |= {row.number for row in new}
         if new:
@@ -76,11 +77,11 @@ class Told:
         return new
 
 
-def _sentence(row: TrialRow, metric: str) -> str:
+def _describe(row: TrialRow, metric: str) -> str:
     if row.state == "complete":
         return f"trial {row.number}: {metric} {row.value:.4f} after {row.seconds:.0f} s"
     if row.state == "pruned":
-        return f"trial {row.number}: given up after {row.looks} looks, worse than half of the others"
+        return f"trial {row.number}: pruned after {row.looks} validations, worse than half of the others"
     return f"trial {row.number}: failed, {row.error}"
 
 
@@ -131,7 +132,7 @@ def _limits(rows: list[TrialRow]) -> Limits:
 def _history(axes: Axes, rows: list[TrialRow], metric: str, limits: Limits) -> None:
     _marks(axes, rows, [row.number for row in rows], limits)
     done = _of(rows, "complete")
-    best = list(accumulate((row.score for row in done), min if is_better(0.0, 1.0, metric) else max))
+    best = list(accumulate((row.score for row in done), min if METRICS[metric].better == "lower" else max))
     numbers = [*(row.number for row in done), rows[-1].number]
     axes.step(numbers, [*best, best[-1]], where="post", color=ORANGE, label=f"best so far: {best[-1]:.4f}")
     axes.set(xlabel="trial", ylabel=f"validation {metric}")
@@ -142,16 +143,17 @@ def _history(axes: Axes, rows: list[TrialRow], metric: str, limits: Limits) -> N
 def _slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: Limits) -> None:
     """Draw the values of the trials against one setting."""
     values = [row.settings[one.name] for row in rows]
-    if isinstance(one, Choice):
-        names = [shown(value) for value in one.values]
-        values = [names.index(shown(value)) for value in values]
+    if isinstance(one.distribution, CategoricalDistribution):
+        names = [format_value(value) for value in one.choices]
+        values = [names.index(format_value(value)) for value in values]
         axes.set_xticks(range(len(names)), names)
         axes.set_xlim(-0.5, len(names) - 0.5)
     else:
-        if one.log:
+        assert isinstance(one.distribution, FloatDistribution | IntDistribution)
+        if one.distribution.log:
             axes.set_xscale("log")
             format_powers(axes.xaxis)
-        elif isinstance(one, Integers):
+        elif isinstance(one.distribution, IntDistribution):
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     _marks(axes, rows, values, limits)
     axes.set_xlabel(one.name)
@@ -177,7 +179,7 @@ def _of(rows: list[TrialRow], state: str) -> list[TrialRow]:
     return [row for row in rows if row.state == state]
 
 
-class Tuned(NamedTuple):
+class StudyResult(NamedTuple):
     """The best trial of a study, and where everything lies."""
 
     folder: StudyFolder
@@ -191,19 +193,19 @@ class Tuned(NamedTuple):
         return self.folder.run(self.best.number)
 
 
-def summarise(bench: Bench) -> Tuned:
+def summarize(context: StudyContext) -> StudyResult:
     """Write the best settings, the tables and the picture of a study."""
-    folder, metric, rows = bench.folder, bench.config.decision.metric, trial_rows(bench.study)
-    best = best_row(rows, metric)
+    folder, metric, rows = context.folder, context.config.decision.metric, list_trials(context.study)
+    best = find_best(rows, metric)
     write_tables(rows, folder.path)
     if best is None:
         reason = next((row.error for row in rows if row.error), "all were pruned")
         raise WorkError(f"none of the {len(rows)} trials in {folder.path} came to its end: {reason}")
     # A worker's share of the cores is no part of what was found.
-    found = load_config(folder.run(best.number).config).model_copy(update={"threads": bench.config.threads})
+    found = load_config(folder.run(best.number).config).model_copy(update={"threads": context.config.threads})
     write_toml(found, folder.best)
-    draw_study(rows, bench.space.parameters, metric, folder.path)
-    return Tuned(folder, metric, rows, best)
+    draw_study(rows, context.space.parameters, metric, folder.path)
+    return StudyResult(folder, metric, rows, best)
 
 
 def tune(
@@ -216,7 +218,7 @@ def tune(
     carve: float | None = None,
     resume: bool = False,
     progress: Progress | None = None,
-) -> Tuned:
+) -> StudyResult:
     """Search for the settings that are best on validation, by the metric that `decision.metric` names.
 
     `space` is a TOML file, by default the one that comes with the model; `trials` counts those of earlier
@@ -231,37 +233,37 @@ def tune(
     if carve is not None:
         data = config.data.model_copy(update={"corpus": str(folder.corpus.resolve())})
         config = config.model_copy(update={"data": data})
-    chosen = begin_study(folder, config, space, Source(corpus, carve), resume=resume)
+    chosen = start_study(folder, config, space, StudyCorpus(corpus, carve), resume=resume)
     busy = f"another process works on the study {out}; wait until it ends, or name another folder"
     with hold_lock(folder.lock("study"), busy=busy, seconds=0):
         await_workers(folder)
         if carve is not None and not is_prepared(folder.corpus):
             carve_validation(corpus, folder.corpus, carve)
         with open_study(folder) as study:
-            bench = Bench(folder, study, config, chosen)
-            _do_trials(bench, trials, jobs, progress or Silent())
-            return summarise(bench)
+            context = StudyContext(folder, study, config, chosen)
+            _run_trials(context, trials, jobs, progress or Silent())
+            return summarize(context)
 
 
-def _do_trials(bench: Bench, trials: int, jobs: int, progress: Progress) -> None:
-    plan = Plan(trials, stale_trials(bench.study))
-    begun = len(bench.study.get_trials(deepcopy=False))  # by an earlier call, which may have wanted more
+def _run_trials(context: StudyContext, trials: int, jobs: int, progress: Progress) -> None:
+    plan = TrialPlan(trials, list_stale_trials(context.study))
+    begun = len(context.study.get_trials(deepcopy=False))  # by an earlier call, which may have wanted more
     with progress.stage("trials", max(trials, begun)) as advance:
-        told = Told(bench.study, bench.config.decision.metric, advance, progress)
-        told.catch_up()
+        reporter = TrialReporter(context.study, context.config.decision.metric, advance, progress)
+        reporter.catch_up()
         try:
             if jobs == 1:
-                work(bench, plan, told)
+                run_trials(context, plan, reporter)
             else:
-                run_workers(bench.folder, plan, jobs, told)
+                run_workers(context.folder, plan, jobs, reporter)
         except (KeyboardInterrupt, StoppedError):
-            raise _stopped(bench.folder, told.count, trials) from None
-    if told.count < trials:
-        raise _stopped(bench.folder, told.count, trials)
+            raise _build_stop(context.folder, reporter.count, trials) from None
+    if reporter.count < trials:
+        raise _build_stop(context.folder, reporter.count, trials)
 
 
-def _stopped(folder: StudyFolder, done: int, trials: int) -> StoppedError:
+def _build_stop(folder: StudyFolder, done: int, trials: int) -> StoppedError:
     return StoppedError(
-        f"stopped with {done} of {trials} trials done; all is saved in {folder.path}, "
-        "and the same command with --resume goes on"
+        f"stopped with {done} of {trials} trials done; all is saved in {folder.path}; rerun "
+        "with --resume to continue"
     )

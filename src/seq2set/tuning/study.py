@@ -5,12 +5,10 @@
     study.json    the corpus that the study was begun on
     config.toml   the settings that every trial starts from
     space.toml    the settings that trials vary
-    study.db      the trials: their values, looks and states
+    study.db      the trials: their settings, validation scores and states
     corpus/       the corpus with a validation split, where one had to be carved
-    trials/0000   a run folder a trial
-    best.toml     the settings of the best trial, once all are done; tables and a picture lie beside it
-
-The trials of a study as rows, and the tables that hold them.
+    trials/0000   one run folder per trial
+    best.toml     the settings of the best trial, once all are done, with tables and a plot beside it
 """
 
 from __future__ import annotations
@@ -29,27 +27,27 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from seq2set.config import Config, load_config, write_toml
-from seq2set.config.catalog import is_better
+from seq2set.config.catalog import METRICS
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder, refuse_changes
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import refuse_occupied, report_output_errors, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.inference.model_folder import read_metadata
-from seq2set.tuning.space import Space, read_space, shipped_space
+from seq2set.inference.model_folder import read_about
+from seq2set.tuning.space import Space, read_shipped_space, read_space
 
 NAME = "seq2set"
 FORMAT = 1
 """The version of the layout of `study.json`."""
 COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING = 5, 2
-"""A median of fewer trials, or a first look, says too little to give a trial up."""
+"""A median of fewer trials, or a first score, says too little to prune a trial."""
 DATABASE_SECONDS = 60
 """How long a process waits while others write to the database."""
 
 
 @dataclass(frozen=True)
 class StudyFolder:
-    """Where everything of one study lies."""
+    """The paths of one study."""
 
     path: Path
 
@@ -90,31 +88,35 @@ class StudyFolder:
             elif RunFolder(path).model.is_dir():
                 yield read_metadata(path)["corpus"]["fingerprint"]
 
+    def worker_log(self, number: int) -> Path:
+        """Return the file for the output of a worker process."""
+        return self.path / f"worker-{number + 1}.log"
+
     def lock(self, name: str) -> Path:
         """Return a file for processes to lock."""
         return self.path / f".{name}.lock"
 
 
-class Source(NamedTuple):
-    """The corpus that a study is asked for, and the share of it to be carved as validation, if any."""
+class StudyCorpus(NamedTuple):
+    """The corpus of a study, and the share of it to be carved as validation, if any."""
 
     corpus: PreparedCorpus
     carve: float | None
 
 
-def begin_study(
-    folder: StudyFolder, config: Config, space: Path | None, source: Source, *, resume: bool
+def start_study(
+    folder: StudyFolder, config: Config, space: Path | None, source: StudyCorpus, *, resume: bool
 ) -> Space:
-    """Begin a study in an empty folder, or go on with one of the same settings and corpus."""
+    """Create a study in an empty folder, or resume one with the same settings and corpus."""
     if folder.config.is_file():
         if not resume:
             raise InputError(
-                f"{folder.path} holds a study already; pass --resume to go on with it, or name another folder"
+                f"{folder.path} holds a study already; pass --resume to continue it, or name another folder"
             )
         refuse_changes(folder.path, folder.config, config)
         _refuse_other_source(folder, source)
-        return _same_space(folder, config, space)
-    chosen = read_space(space, config) if space else shipped_space(config)
+        return _read_same_space(folder, config, space)
+    chosen = read_space(space, config) if space else read_shipped_space(config)
     refuse_occupied(folder.path)
     with report_output_errors(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
@@ -126,13 +128,13 @@ def begin_study(
 
 
 def refuse_other_trials(folder: StudyFolder, corpus: PreparedCorpus) -> None:
-    """Refuse a corpus that is not the one of the trials before, which could not be compared with the next."""
+    """Refuse a corpus other than that of earlier trials, which could not be compared with the next."""
     for begun in folder.fingerprints():
         refuse_other_corpus(folder.path, begun, corpus.name, corpus.fingerprint)
 
 
-def _refuse_other_source(folder: StudyFolder, source: Source) -> None:
-    if not folder.record.is_file():  # begun by an earlier version
+def _refuse_other_source(folder: StudyFolder, source: StudyCorpus) -> None:
+    if not folder.record.is_file():  # created by an earlier version
         if source.carve is None:
             refuse_other_trials(folder, source.corpus)
         return
@@ -143,15 +145,13 @@ def _refuse_other_source(folder: StudyFolder, source: Source) -> None:
         raise InputError(f"{folder.record} is damaged; name another --out") from error
     refuse_other_corpus(folder.path, fingerprint, source.corpus.name, source.corpus.fingerprint)
     if carve != source.carve:
-        raise ConfigError([f"{folder.path} was begun with --carve {carve:g}; resume with the same"])
+        raise ConfigError([f"{folder.path} was created with --carve {carve:g}; pass the same"])
 
 
-def _same_space(folder: StudyFolder, config: Config, space: Path | None) -> Space:
+def _read_same_space(folder: StudyFolder, config: Config, space: Path | None) -> Space:
     begun = read_space(folder.space, config)
     if space and read_space(space, config).parameters != begun.parameters:
-        raise ConfigError(
-            [f"{folder.path} was begun with another search space than {space}; resume with the same"]
-        )
+        raise ConfigError([f"{folder.path} was created with a different search space; pass the same --space"])
     return begun
 
 
@@ -167,7 +167,7 @@ def open_study(folder: StudyFolder) -> Iterator[optuna.Study]:
         yield optuna.create_study(
             storage=storage,
             study_name=NAME,
-            direction=direction(load_config(folder.config).decision.metric),
+            direction=find_direction(load_config(folder.config).decision.metric),
             pruner=optuna.pruners.MedianPruner(COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING),
             load_if_exists=True,
         )
@@ -176,23 +176,23 @@ def open_study(folder: StudyFolder) -> Iterator[optuna.Study]:
         storage.engine.dispose()
 
 
-def direction(metric: str) -> Literal["minimize", "maximize"]:
-    """Say which way a metric is to go, in optuna's words."""
-    return "minimize" if is_better(0.0, 1.0, metric) else "maximize"
+def find_direction(metric: str) -> Literal["minimize", "maximize"]:
+    """Return the direction in which a metric improves, in optuna's words."""
+    return "minimize" if METRICS[metric].better == "lower" else "maximize"
 
 
-def sampler(seed: int, number: int, parameter: int) -> optuna.samplers.TPESampler:
-    """Return what draws the value of one parameter of one trial, both told by their numbers.
+def build_sampler(seed: int, number: int, parameter: int) -> optuna.samplers.TPESampler:
+    """Return the sampler of one parameter of one trial, both given by their numbers.
 
-    Each has a seed of its own, so that a study that was stopped goes on as if it had not been, even if that
-    was between the draws of a trial's values.
+    Each has a seed of its own, so that a study that was stopped continues as if it had not been, even if
+    that was between the draws of a trial's values.
     """
     state = np.random.SeedSequence(seed, spawn_key=(number, parameter)).generate_state(1)
     return optuna.samplers.TPESampler(seed=int(state[0]))
 
 
-def stale_trials(study: optuna.Study) -> list[int]:
-    """List the trials that were running when the study was stopped; nobody else may be working on it."""
+def list_stale_trials(study: optuna.Study) -> list[int]:
+    """List the trials that were running when the study was stopped; no other process may work on it."""
     running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
     return [trial.number for trial in running]
 
@@ -202,12 +202,12 @@ HEAD = ("trial", "state", "value", "looks", "seconds")
 
 
 class TrialRow(NamedTuple):
-    """What became of one trial."""
+    """The outcome of one trial."""
 
     number: int
     state: str
     value: float | None
-    """The metric on validation; of a pruned trial, its last look."""
+    """The metric on validation; of a pruned trial, its last score"""
     looks: int
     seconds: float
     settings: dict[str, Any]
@@ -220,22 +220,22 @@ class TrialRow(NamedTuple):
         return self.value
 
 
-def trial_rows(study: optuna.Study) -> list[TrialRow]:
-    """Return the trials that came to an end, in the order of their numbers."""
-    return [_row(trial) for trial in study.get_trials(deepcopy=False) if trial.state in STATES]
+def list_trials(study: optuna.Study) -> list[TrialRow]:
+    """Return the trials that ended, in the order of their numbers."""
+    return [_to_row(trial) for trial in study.get_trials(deepcopy=False) if trial.state in STATES]
 
 
-def best_row(rows: list[TrialRow], metric: str) -> TrialRow | None:
-    """Return the best trial that came to its end, the first of equals; None where there is none."""
+def find_best(rows: list[TrialRow], metric: str) -> TrialRow | None:
+    """Return the best complete trial, the first of equals, or None."""
     done = [row for row in rows if row.state == "complete"]
-    lower = is_better(0.0, 1.0, metric)
+    lower = METRICS[metric].better == "lower"
     return min(done, key=lambda row: row.score if lower else -row.score, default=None)
 
 
 def write_tables(rows: list[TrialRow], folder: Path) -> None:
     """Write the trials as JSON, CSV and Markdown."""
     write_json(folder / "trials.json", [row._asdict() for row in rows])
-    cells = [_cells(row) for row in rows]
+    cells = [_format_row(row) for row in rows]
     head = [*HEAD, *rows[0].settings]
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([head, *cells])
@@ -244,14 +244,14 @@ def write_tables(rows: list[TrialRow], folder: Path) -> None:
     write_text(folder / "trials.md", "".join(f"| {' | '.join(line)} |\n" for line in lines))
 
 
-def shown(value: Any) -> str:
-    """Return a setting's value as tables and pictures show it."""
+def format_value(value: Any) -> str:
+    """Return a setting's value as tables and plots show it."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _row(trial: FrozenTrial) -> TrialRow:
+def _to_row(trial: FrozenTrial) -> TrialRow:
     about = trial.user_attrs
     value = None if trial.state == TrialState.FAIL else trial.value
     looks = len(trial.intermediate_values)
@@ -259,7 +259,7 @@ def _row(trial: FrozenTrial) -> TrialRow:
     return TrialRow(trial.number, STATES[trial.state], value, looks, seconds, trial.params, error)
 
 
-def _cells(row: TrialRow) -> list[str]:
+def _format_row(row: TrialRow) -> list[str]:
     value = "" if row.value is None else f"{row.value:.4f}"
     plain = [str(row.number), row.state, value, str(row.looks), f"{row.seconds:.1f}"]
-    return plain + [shown(setting) for setting in row.settings.values()]
+    return plain + [format_value(setting) for setting in row.settings.values()]

@@ -1,29 +1,28 @@
-"""Doing cells: one after another here, or several at a time in processes of their own.
+"""Run cells: one after another here, or several at a time in worker processes with their share of the cores.
 
-A process that does one cell: the cell comes as a line of JSON, and how it went goes back as another.
+A worker process reads a cell as a line of JSON and prints the outcome as another.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from seq2set.core.errors import Seq2SetError, StoppedError, WorkError
-from seq2set.core.processes import stop_with_pipe
+from seq2set.core.errors import InputError, Seq2SetError, StoppedError, WorkError
+from seq2set.core.hardware import keep_to_cores, share_cores
+from seq2set.core.processes import EndedWorker, WorkerPool, stop_with_pipe
 from seq2set.core.progress import Progress, Silent
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, span
-from seq2set.experiments.cells.processes import Crew
 from seq2set.experiments.cells.published import Shelf
 from seq2set.models.prior import priors_shared
 
 
 class Failure(NamedTuple):
-    """A cell that could not be done, and why."""
+    """A cell that failed, and why."""
 
     cell: Cell
     sentence: str
@@ -36,7 +35,7 @@ class Outcome(NamedTuple):
     failures: list[Failure]
 
     def raise_failures(self) -> None:
-        """Say which cells failed, where any did."""
+        """Raise an error that names the cells that failed, if any did."""
         if self.failures:
             reasons = "; ".join(f"{one.cell.name}: {one.sentence}" for one in self.failures)
             cells = "cell" if len(self.failures) == 1 else "cells"
@@ -44,13 +43,13 @@ class Outcome(NamedTuple):
 
 
 def run_cells(schedule: Schedule, progress: Progress) -> Outcome:
-    """Do what is left; a cell that fails does not keep the others from being done."""
+    """Run the cells that are left; one that fails does not stop the others."""
     if done_here := len(schedule.results) - len(schedule.published):
         progress.note(f"{done_here} of {len(schedule.cells)} cells are done already")
     if schedule.shelf is not None:
         _take_up(schedule, schedule.shelf, progress)
-    with _stopping(schedule), priors_shared():
-        run = _in_processes if schedule.jobs > 1 else _one_after_another
+    with _explain_stop(schedule), priors_shared():
+        run = _run_in_workers if schedule.jobs > 1 else _run_here
         failures = run(schedule, progress)
     done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
     return Outcome(done, failures)
@@ -65,18 +64,18 @@ def _take_up(schedule: Schedule, shelf: Shelf, progress: Progress) -> None:
 
 
 @contextmanager
-def _stopping(schedule: Schedule) -> Iterator[None]:
-    """Let whoever stops the work know how to go on."""
+def _explain_stop(schedule: Schedule) -> Iterator[None]:
+    """Name in the message of a stop how to continue."""
     try:
         yield
     except (KeyboardInterrupt, StoppedError) as error:
         done, all_cells = len(schedule.results), len(schedule.cells)
         raise StoppedError(
-            f"stopped with {done} of {all_cells} cells done; nothing is lost, and the same command goes on"
+            f"stopped with {done} of {all_cells} cells done; rerun the same command to continue"
         ) from error
 
 
-def _one_after_another(schedule: Schedule, progress: Progress) -> list[Failure]:
+def _run_here(schedule: Schedule, progress: Progress) -> list[Failure]:
     failures: list[Failure] = []
     for cell in schedule.left:
         number = schedule.cells.index(cell) + 1
@@ -86,28 +85,50 @@ def _one_after_another(schedule: Schedule, progress: Progress) -> list[Failure]:
         except StoppedError:
             raise
         except WorkError as error:
-            failures.append(_failed(schedule, cell, str(error), progress))
+            failures.append(_record_failure(schedule, cell, str(error), progress))
         else:
             _finish(schedule, cell, result, progress)
     return failures
 
 
-def _in_processes(schedule: Schedule, progress: Progress) -> list[Failure]:
+def _run_in_workers(schedule: Schedule, progress: Progress) -> list[Failure]:
     failures: list[Failure] = []
-    with progress.stage("cells", len(schedule.cells)) as advance, Crew(schedule.jobs) as crew:
+    pool: WorkerPool[Cell] = WorkerPool(schedule.jobs)
+    with progress.stage("cells", len(schedule.cells)) as advance, pool:
         advance(len(schedule.results))
         waiting = schedule.left
-        while waiting or crew.busy:
-            while waiting and crew.free:
-                crew.start(waiting.pop(0))
-            advance(0, f"{', '.join(crew.busy)}; {len(waiting)} wait; {_time_left(schedule)}")
-            for cell, message in crew.wait():
-                if message is None:
-                    _finish(schedule, cell, run_cell(cell, progress), progress)
+        while waiting or pool.jobs:
+            while waiting and pool.free_slot is not None:
+                start_worker(pool, waiting.pop(0))
+            busy = ", ".join(cell.name for cell in pool.jobs)
+            advance(0, f"{busy}; {len(waiting)} wait; {_time_left(schedule)}")
+            for ended in pool.wait():
+                if (message := read_failure(ended)) is None:
+                    _finish(schedule, ended.job, run_cell(ended.job, progress), progress)
                 else:
-                    failures.append(_failed(schedule, cell, message, progress))
+                    failures.append(_record_failure(schedule, ended.job, message, progress))
                 advance(1)
     return failures
+
+
+def start_worker(pool: WorkerPool[Cell], cell: Cell) -> None:
+    """Start a worker process for a cell, with the share of the cores that its slot has."""
+    assert pool.free_slot is not None
+    cores = map(str, share_cores(pool.free_slot, pool.size))
+    pool.start(cell, ["-m", "seq2set.experiments.cells.run", *cores], message=json.dumps(cell.to_dict()))
+
+
+def read_failure(ended: EndedWorker[Cell]) -> str | None:
+    """Return why a worker failed, or None; a wrong call or a stop ends all the others as well."""
+    if not ended.output.strip():
+        return f"its process ended with code {ended.code}"
+    outcome = json.loads(ended.output.splitlines()[-1])
+    if outcome["code"] == InputError.exit_code:
+        raise InputError(outcome["message"])
+    if outcome.get("error") == StoppedError.__name__:
+        raise StoppedError(outcome["message"])
+    message: str | None = outcome.get("message")
+    return message
 
 
 def _finish(schedule: Schedule, cell: Cell, result: CellResult, progress: Progress) -> None:
@@ -116,7 +137,7 @@ def _finish(schedule: Schedule, cell: Cell, result: CellResult, progress: Progre
     progress.note(f"{cell.name}: micro-F1 {score:.4f} on {cell.split}, trained in {took}")
 
 
-def _failed(schedule: Schedule, cell: Cell, sentence: str, progress: Progress) -> Failure:
+def _record_failure(schedule: Schedule, cell: Cell, sentence: str, progress: Progress) -> Failure:
     schedule.give_up(cell)
     progress.note(f"{cell.name} failed: {sentence}")
     return Failure(cell, sentence)
@@ -128,7 +149,7 @@ def _time_left(schedule: Schedule) -> str:
 
 
 def work(line: str) -> dict[str, str | int]:
-    """Do the cell and say how it went."""
+    """Run the cell of a line of JSON, and return its outcome as plain JSON."""
     try:
         run_cell(Cell.from_dict(json.loads(line)), Silent())
     except Seq2SetError as error:
@@ -138,19 +159,13 @@ def work(line: str) -> dict[str, str | int]:
     return {"code": 0}
 
 
-def keep_to(cores: list[int]) -> None:
-    """Keep to some cores, where the system can, so that processes side by side do not crowd each other."""
-    if cores and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, cores)
-
-
 def main() -> None:
-    """Do the cell on standard input; the arguments are the cores to keep to."""
-    keep_to([int(core) for core in sys.argv[1:]])
+    """Run the cell on standard input; the arguments are the cores to keep to."""
+    keep_to_cores([int(core) for core in sys.argv[1:]])
     line = sys.stdin.readline()
     with stop_with_pipe(sys.stdin.fileno()):
-        said = work(line)
-    sys.stdout.write(json.dumps(said) + "\n")
+        outcome = work(line)
+    sys.stdout.write(json.dumps(outcome) + "\n")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from seq2set.config.run_folder import RunFolder, refuse_changes
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import refuse_occupied, report_output_errors, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.inference.model_folder import read_about
+from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.space import Space, read_shipped_space, read_space
 
 NAME = "seq2set"

@@ -14,7 +14,7 @@ from seq2set.config import Config, load_config
 from seq2set.config.run_folder import RunFolder, Watch
 from seq2set.core.errors import StoppedError, WorkError
 from seq2set.core.files import hold_lock
-from seq2set.inference.model_folder import read_about
+from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.space import Space, apply_settings
 from seq2set.tuning.study import (
     DATABASE_SECONDS,

@@ -104,5 +104,5 @@ def test_a_reader_that_goes_away_is_no_error(br_run, tmp_path: Path) -> None:
     outcome = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, env=dict(os.environ), check=False
     )
-    assert outcome.stderr == ""
+    assert outcome.stderr == "reading texts from standard input, one per line\n"
     assert json.loads(outcome.stdout)["id"] == "1"

@@ -189,8 +189,10 @@ def test_evaluate_counts_documents_without_a_known_word(seq2set, br_run: RunFold
 def test_predict_reads_standard_input(seq2set, br_run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = io.TextIOWrapper(io.BytesIO(b"wheat harvest\ncrude barrels\n"), "ascii")
     monkeypatch.setattr(sys, "stdin", lines)
-    answers = [json.loads(line) for line in seq2set("predict", br_run.path, "--json").out.splitlines()]
+    outcome = seq2set("predict", br_run.path, "--json")
+    answers = [json.loads(line) for line in outcome.out.splitlines()]
     assert [answer["labels"][0]["label"] for answer in answers] == ["grain", "oil"]
+    assert outcome.err == "reading texts from standard input, one per line\n"
 
 
 @pytest.mark.parametrize(("encoding", "told"), [("utf-8", []), ("latin-1", ["--encoding", "latin-1"])])
@@ -219,7 +221,8 @@ def test_standard_input_in_another_encoding_is_one_sentence(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"wheat f\xfcr harvest\n"), "utf-8"))
     outcome = seq2set("predict", br_run.path, *told)
-    assert (outcome.code, outcome.err) == (2, f"seq2set: {sentence}\n")
+    said = "reading texts from standard input, one per line\n"
+    assert (outcome.code, outcome.err) == (2, f"{said}seq2set: {sentence}\n")
 
 
 def test_predict_streams_files_of_texts_alone(seq2set, br_run: RunFolder, tmp_path: Path) -> None:

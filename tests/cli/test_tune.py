@@ -50,7 +50,7 @@ def test_tune_prints_the_best_settings_and_the_command_that_trains_with_them(
     [
         (["--trials", "0"], "--trials is 0; it must be >= 1"),
         (["--jobs", "0"], "--jobs is 0; it must be >= 1"),
-        (["--metric", "f1"], "decision.metric is 'f1'; it must be 'hamming_loss', 'micro_f1'"),
+        (["--metric", "f1"], "decision.metric is 'f1'; it must be 'hamming_loss', 'micro_f1', 'macro_f1'"),
         (["--model", "bm"], "model 'bm' is not known, did you mean 'br'?"),
         (["--space", "nowhere.toml"], "the settings file nowhere.toml does not exist"),
     ],

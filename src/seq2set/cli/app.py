@@ -1,6 +1,6 @@
-"""Ctrl-C and a polite kill end every command alike: what it started ends too, and one sentence says so.
+"""The command `seq2set`: puts the verbs together; nothing heavy is imported until a verb runs.
 
-The command `seq2set`: puts the verbs together; nothing heavy is imported until a verb runs.
+Ctrl-C and a polite kill end every verb alike: what it started ends too, and one sentence says so.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from seq2set.cli import (
     tune,
 )
 from seq2set.cli.console import say_error
+from seq2set.cli.options import list_names, read_catalog
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError
 from seq2set.core.processes import end_pool
 
@@ -45,8 +46,7 @@ class StoppableCommands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             end_pool()
-            message = "stopped; nothing is lost that was saved, and a training goes on with --resume"
-            raise StoppedError(message) from error
+            raise StoppedError("stopped; rerun with --resume to continue") from error
         finally:
             if here:
                 signal.signal(signal.SIGTERM, before)
@@ -64,15 +64,18 @@ app = typer.Typer(
 data = typer.Typer(name="data", help="Get, prepare, describe and check corpora.", no_args_is_help=True)
 app.add_typer(data)
 
+_MODELS = {"Models": read_catalog("MODELS"), "Presets": read_catalog("PRESETS")}
+_SEARCHES = {"Searches": read_catalog("SEARCHES")}
+
 data.command("list")(data_list.list_corpora)
 data.command("prepare")(data_prepare.prepare)
 data.command("stats")(data_stats.stats)
 data.command("check")(data_check.check)
-app.command("train")(train.train)
-app.command("evaluate")(evaluate.evaluate)
-app.command("predict")(predict.predict)
-app.command("tune")(tune.tune)
-app.command("experiment")(experiment.experiment)
+app.command("train", cls=list_names(_MODELS))(train.train)
+app.command("evaluate", cls=list_names(_SEARCHES))(evaluate.evaluate)
+app.command("predict", cls=list_names(_SEARCHES))(predict.predict)
+app.command("tune", cls=list_names(_MODELS | tune.TABLES))(tune.tune)
+app.command("experiment", cls=list_names(experiment.TABLES | _MODELS))(experiment.experiment)
 app.command("serve")(serve.serve)
 app.command("bench")(bench.bench)
 

@@ -1,12 +1,9 @@
-"""What the verbs share: consoles, progress bars, and errors as sentences.
-
-Results as tables for a terminal.
-"""
+"""What the verbs show in a terminal: progress bars and errors on standard error, results as tables."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,17 +15,17 @@ from rich.text import Text
 from seq2set.core.progress import Advance
 
 if TYPE_CHECKING:
+    from seq2set.config.catalog import Metric
     from seq2set.evaluation.measure import Report
     from seq2set.inference.predictor import Prediction
 
 
 class RichProgress:
-    """Draws a bar a stage on standard error, so that standard output stays clean for results."""
+    """Draws a bar per stage on standard error, so that standard output stays clean for results."""
 
     @contextmanager
     def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:
         """Draw a bar for as long as the block runs."""
-        from rich.console import Console
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -61,43 +58,52 @@ class RichProgress:
 
 
 def say_error(message: str) -> None:
-    """Print an error on standard error, one sentence a line."""
+    """Print an error on standard error, one sentence per line."""
     for line in message.splitlines():
         sys.stderr.write(f"seq2set: {line}\n")
 
 
-PAPER_COLUMNS = (
-    ("HL(-)", "hamming_loss", 4),
-    ("P(+)", "micro_precision", 3),
-    ("R(+)", "micro_recall", 3),
-    ("F1(+)", "micro_f1", 3),
-    ("macro-F1(+)", "macro_f1", 3),
-    ("subset(+)", "subset_accuracy", 3),
-)
-"""The columns of the paper's tables, and two more; (+) higher is better, (-) lower."""
+Cell = str | Text
 
 
-WORDS_SHOWN = 5
-"""A reader wants the strongest reasons; `--json` has them all."""
+def print_table(
+    heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: Collection[str] = (), title: str = ""
+) -> None:
+    """Print a table; the columns whose heads are `numbers` are aligned to the right and never wrapped."""
+    table = Table(title=Text(title) if title else None, box=box.SIMPLE_HEAD, title_justify="left")
+    for head in heads:
+        is_number = head in numbers
+        table.add_column(
+            Text(head), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold"
+        )
+    for row in rows:
+        # As plain text: brackets, as in seq2set[demo], are not markup here.
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    Console(highlight=False).print(table)
 
 
 def print_evaluation(*reports: Report) -> None:
-    """Print a row a report in the form of the paper's tables, and what is to be known of the figures."""
+    """Print a row per report in the form of the paper's tables, and what is to be known of the figures."""
+    from seq2set.config.catalog import METRICS
+
     several, first = len(reports) > 1, reports[0]
-    title = None if several else f"{_measured_on(first)}, {first.result.labels:,} labels"
+    metrics = {_metric_head(row): (name, row.digits) for name, row in METRICS.items() if row.shown}
+    title = "" if several else f"{_measured_on(first)}, {first.result.labels:,} labels"
     heads = ("Run", "Models", "Measured on") if several else ("Models",)
-    table = Table(*heads, title=title, box=box.SIMPLE_HEAD, title_justify="left")
-    for head, _, _ in PAPER_COLUMNS:
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("docs/s", justify="right")
+    numbers = (*metrics, "docs/s")
+    rows = []
     for report in reports:
-        values = [f"{report.result.metrics[key]:.{digits}f}" for _, key, digits in PAPER_COLUMNS]
         names = (report.run, report.model, _measured_on(report)) if several else (report.model,)
-        table.add_row(*names, *values, f"{report.result.documents_per_second:,.0f}")
-    console = Console(highlight=False)
-    console.print(table)
+        values = [f"{report.result.metrics[name]:.{digits}f}" for name, digits in metrics.values()]
+        rows.append((*names, *values, f"{report.result.documents_per_second:,.0f}"))
+    print_table((*heads, *numbers), rows, numbers=numbers, title=title)
     for sentence in remarks(reports):
-        console.print(Text(sentence))
+        Console(highlight=False).print(Text(sentence))
+
+
+def _metric_head(metric: Metric) -> str:
+    """Return a heading as in the paper: (+) higher is better, (-) lower."""
+    return f"{metric.short or metric.title}({'-' if metric.better == 'lower' else '+'})"
 
 
 def remarks(reports: Sequence[Report]) -> list[str]:
@@ -116,6 +122,10 @@ def remarks(reports: Sequence[Report]) -> list[str]:
 
 def _measured_on(report: Report) -> str:
     return f"{report.data}, {report.split}: {report.result.documents:,} documents"
+
+
+WORDS_SHOWN = 5
+"""A reader wants the strongest reasons; `--json` has them all."""
 
 
 def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = None) -> None:

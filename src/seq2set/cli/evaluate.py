@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from seq2set.cli import options
+
 
 def evaluate(
     models: Annotated[
@@ -33,12 +35,12 @@ def evaluate(
             "its own corpus keep them, and other documents do not.",
         ),
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
-    top_k: Annotated[int | None, typer.Option(help="Give so many labels, the best ones.")] = None,
-    search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a model.")] = False,
+    threshold: options.Threshold = None,
+    top_k: options.TopK = None,
+    search: options.Search = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per model.")] = False,
     show: Annotated[
-        int, typer.Option(help="Show so many documents with their labels and the words these rest on.")
+        int, typer.Option(help="Show this many documents with their labels and the evidence for them.")
     ] = 0,
     report: Annotated[Path | None, typer.Option(help="Write a page with tables and plots here.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the report folder.")] = False,

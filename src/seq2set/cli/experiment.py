@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2set.experiments import ALL, EXPERIMENTS
+from seq2set.cli import options
 
 if TYPE_CHECKING:
     from seq2set.experiments.cells.plan import Estimate, Schedule
@@ -18,49 +18,63 @@ if TYPE_CHECKING:
 _PADDING = 3
 """What a terminal's table puts between two columns."""
 
-_NAMES = "; ".join(f"{name}: {entry.purpose}" for name, entry in EXPERIMENTS.items())
-_NAMES += f"; {ALL}: every one of these, with one page over them"
-_OPTIONS = "; ".join(
-    f"{option} ({name}): {meaning}"
-    for name, entry in EXPERIMENTS.items()
-    for option, meaning in entry.options.items()
-)
+
+def _list_experiments() -> dict[str, str]:
+    from seq2set.experiments import ALL, EXPERIMENTS
+
+    return {name: entry.purpose for name, entry in EXPERIMENTS.items()} | {ALL: "all of these, with one page"}
+
+
+def _list_own_options() -> dict[str, str]:
+    from seq2set.experiments import EXPERIMENTS
+
+    return {
+        f"{name}: {option}": meaning
+        for name, entry in EXPERIMENTS.items()
+        for option, meaning in entry.options.items()
+    }
+
+
+TABLES = {"Experiments": _list_experiments, "Options of experiments (--option NAME=VALUE)": _list_own_options}
+"""What the help lists below the options."""
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(help=f"Which experiment. {_NAMES}.")],
-    data: Annotated[str, typer.Option(help="A prepared folder, a known corpus, a file, or an AAPD folder.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="One of the experiments below.")],
+    data: options.RequiredData,
     out: Annotated[Path, typer.Option(help="The folder for the trainings and the results.")],
+    text: options.TextColumn = None,
+    labels: options.LabelsColumn = None,
+    separator: options.Separator = None,
+    id_column: options.IdColumn = None,
     models: Annotated[
         str | None,
-        typer.Option(help="Models with commas between, or all; by default those of the experiment."),
+        typer.Option(help="Models separated by commas, or all; by default those of the experiment."),
     ] = None,
     seeds: Annotated[
-        str, typer.Option(help="Seeds with commas between; a training each, where a model uses them.")
+        str, typer.Option(help="Seeds separated by commas: one training each, where a model uses them.")
     ] = "1",
-    preset: Annotated[str | None, typer.Option(help="Which preset to start from.")] = None,
+    preset: options.Preset = None,
     config: Annotated[
         list[str] | None,
         typer.Option(
             metavar="MODEL=FILE", help="Settings of one model, such as tuned ones; may be repeated."
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="One setting, as section.name=value; may be repeated.")
-    ] = None,
+    assignments: options.Assignments = None,
     jobs: Annotated[int, typer.Option(help="Trainings at a time, each with its share of the cores.")] = 1,
     cells: Annotated[
         Path | None,
         typer.Option(
             help="A folder of published cells, such as results/NAME/cells: those of the same corpus and "
-            "settings are taken up, and only the others are trained."
+            "settings are reused, and only the others are trained."
         ),
     ] = None,
     resamples: Annotated[int | None, typer.Option(hidden=True)] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=VALUE", help=f"An option of the experiment's own; may be repeated. {_OPTIONS}."
+            metavar="NAME=VALUE", help="An option of the experiment's own, see below; may be repeated."
         ),
     ] = None,
     retrain: Annotated[
@@ -70,7 +84,7 @@ def experiment(
 ) -> None:
     """Train models side by side and compare them, as the paper's tables and figures do."""
     from seq2set.cli.console import RichProgress
-    from seq2set.experiments import find_entry
+    from seq2set.experiments import ALL, find_entry
     from seq2set.experiments.model_names import parse_models
     from seq2set.experiments.options import Options, parse_extra, parse_files, parse_seeds
     from seq2set.experiments.run import plan_experiment, run_experiment
@@ -79,68 +93,63 @@ def experiment(
         typer.echo("--resamples has no effect: intervals are computed, not drawn", err=True)
     entry = find_entry(name)
     own = [*(option or []), *(["retrain=yes"] if retrain else [])]
-    options = Options(
+    columns = options.name_columns(text, labels, separator, id_column)
+    request = Options(
         data=data,
         out=out,
         models=parse_models(entry.models if models is None else models),
         seeds=parse_seeds(seeds),
         preset=preset,
         files=parse_files(config or []),
-        assignments=tuple(settings or []),
+        assignments=tuple(options.merge_assignments(assignments, columns)),
         jobs=jobs,
         published=cells,
         extra=parse_extra(own, entry.options),
     )
     if name == ALL:
-        _do_all(options, dry_run=dry_run)
+        _run_all(request, dry_run=dry_run)
         return
     if dry_run:
-        _print_plan(plan_experiment(name, options))
+        _print_plan(plan_experiment(name, request))
         return
-    findings, page = run_experiment(name, options, RichProgress())
+    findings, page = run_experiment(name, request, RichProgress())
     _print_table(findings.sections[0].tables[0])
     for sentence in findings.sections[0].sentences():
         typer.echo(sentence)
     typer.echo(f"the results are in {page}", err=True)
 
 
-def _do_all(options: Options, *, dry_run: bool) -> None:
+def _run_all(request: Options, *, dry_run: bool) -> None:
     from seq2set.cli.console import RichProgress
     from seq2set.experiments.render.pages import gist
     from seq2set.experiments.run import plan_all, run_all
 
     if dry_run:
-        _print_plan(plan_all(options, RichProgress()))
+        _print_plan(plan_all(request, RichProgress()))
         return
-    parts, page = run_all(options, RichProgress())
+    parts, page = run_all(request, RichProgress())
     for findings, _ in parts:
         typer.echo(f"{findings.title}: {' '.join(gist(findings)[:1])}")
     typer.echo(f"the results are in {page}", err=True)
 
 
 def _print_plan(schedule: Schedule) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
+    from seq2set.cli.console import print_table
     from seq2set.experiments.cells.plan import span
 
+    rows = [
+        (cell.name, state, span(estimate.seconds), _source(state, estimate))
+        for cell, state, estimate in schedule.steps()
+    ]
     title = f"cells: {len(schedule.cells)}, to be done: {len(schedule.left)}"
-    table = RichTable(title=title, box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("Cells", overflow="fold")
-    table.add_column("state")
-    table.add_column("time", justify="right")
-    table.add_column("from")
-    for cell, state, estimate in schedule.steps():
-        table.add_row(cell.name, state, span(estimate.seconds), _source(state, estimate))
-    Console().print(table)
+    print_table(("Cells", "state", "time", "from"), rows, numbers=("time",), title=title)
     for sentence in schedule.shelf.notes() if schedule.shelf else ():
         typer.echo(sentence)
     typer.echo(f"about {span(schedule.seconds_left)} to go with --jobs {schedule.jobs}")
 
 
 def _source(state: str, estimate: Estimate) -> str:
-    """Say where the time of a cell is known from."""
+    """Return where the time of a cell is known from."""
     if state in ("done", "published"):
         return "its training"
     source = "the model's others" if estimate.measured else "a rule of thumb"
@@ -149,25 +158,22 @@ def _source(state: str, estimate: Estimate) -> str:
 
 def _print_table(shown: Table) -> None:
     """Print as many columns as there is room for; the files have them all."""
-    from rich import box
     from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console()
+    from seq2set.cli.console import print_table
+
     columns = [_column(shown, place) for place in range(len(shown.columns))]
     first = max(map(len, [shown.rows_are, *(row.name for row in shown.rows)])) + _PADDING
     widths = accumulate((max(map(len, texts)) + _PADDING for texts in columns), initial=first)
-    columns = columns[: sum(width < console.width for width in widths) - 1]
-    table = RichTable(title=shown.title, box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column(shown.rows_are, no_wrap=True)
-    for texts in columns:
-        table.add_column(texts[0], justify="right", no_wrap=True)
+    columns = columns[: sum(width < Console().width for width in widths) - 1]
+    rows: list[list[str | Text]] = []
     for number, row in enumerate(shown.rows):
         best = [number in shown.best(place) for place in range(len(columns))]
         texts = [texts[1 + number] for texts in columns]
-        table.add_row(row.name, *map(Text, texts, ["bold" if one else "" for one in best]))
-    console.print(table)
+        rows.append([row.name, *map(Text, texts, ["bold" if one else "" for one in best])])
+    heads = [texts[0] for texts in columns]
+    print_table((shown.rows_are, *heads), rows, numbers=heads, title=shown.title)
 
 
 def _column(shown: Table, place: int) -> list[str]:

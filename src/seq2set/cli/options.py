@@ -1,19 +1,137 @@
-"""The options that say how a plain file is read, the same for every verb that takes one."""
+"""What the verbs share: options that mean the same everywhere, and tables of names below the help."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
-Text = Annotated[str, typer.Option("--text", help="The column of a plain file that holds the text.")]
-Labels = Annotated[str, typer.Option("--labels", help="The column of a plain file that holds the labels.")]
-Separator = Annotated[
-    str | None,
-    typer.Option("--separator", help="What stands between labels that are one text; ';' by default."),
+_DATA = "A prepared folder, a known corpus, a file, or an AAPD folder."
+Data = Annotated[str | None, typer.Option("--data", help=_DATA)]
+RequiredData = Annotated[str, typer.Option("--data", help=_DATA)]
+Model = Annotated[
+    str | None, typer.Option("--model", metavar="MODEL", help="One of the models below.  [default: seq2set]")
 ]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="PRESET", help="One of the presets below.  [default: compact]"),
+]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings over the preset.")]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.NAME=VALUE", help="One setting; may be repeated."),
+]
+ModelFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run or a model folder.")]
+Search = Annotated[
+    str | None, typer.Option("--search", metavar="SEARCH", help="How to search a decoder, see below.")
+]
+Threshold = Annotated[float | None, typer.Option("--threshold", help="Return labels scoring at least this.")]
+TopK = Annotated[
+    int | None,
+    typer.Option("--top-k", help="Return the k highest-scoring labels, also without known words."),
+]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
+
+# How a plain file is read. Verbs that train take these as settings of the run, so they have no default there.
+_TEXT, _LABELS = "The column that holds the text.", "The column that holds the labels."
+_ID, _SEPARATOR = "The column that holds the identifiers.", "The separator of labels that are one text."
+Text = Annotated[str, typer.Option("--text", help=_TEXT)]
+Labels = Annotated[str, typer.Option("--labels", help=_LABELS)]
+Id = Annotated[str, typer.Option("--id", help=_ID)]
+Separator = Annotated[str | None, typer.Option("--separator", help=f"{_SEPARATOR}  [default: ;]")]
 Encoding = Annotated[str, typer.Option("--encoding", help="The character encoding of a plain file.")]
 KeepMissing = Annotated[
     bool,
     typer.Option("--keep-missing", help="Take `NaN`, `None`, `NA` and the like in a plain file for labels."),
 ]
+TextColumn = Annotated[str | None, typer.Option("--text", help=f"{_TEXT}  [default: text]")]
+LabelsColumn = Annotated[str | None, typer.Option("--labels", help=f"{_LABELS}  [default: labels]")]
+IdColumn = Annotated[str | None, typer.Option("--id", help=f"{_ID}  [default: id]")]
+
+
+Settings = Mapping[str, str | int | None]
+"""Settings by their full names, as options of their own give them; none where the option is not given"""
+
+
+def name_columns(
+    text: str | None, labels: str | None, separator: str | None, id_column: str | None
+) -> dict[str, str | None]:
+    """Return the settings that the options for columns stand for."""
+    return {"data.text": text, "data.labels": labels, "data.separator": separator, "data.id": id_column}
+
+
+def merge_assignments(assignments: Sequence[str] | None, options: Settings) -> list[str]:
+    """Return what `--set` and other options assign; refuse a setting that both give."""
+    from seq2set.core.errors import InputError
+
+    given = {setting: value for setting, value in options.items() if value is not None}
+    for assignment in assignments or ():
+        setting = assignment.partition("=")[0].strip()
+        if setting in given:
+            option = "--data" if setting == "data.corpus" else f"--{setting.rpartition('.')[2]}"
+            raise InputError(f"{setting} is given both by {option} and by --set; give one of the two")
+    # A JSON string or number is a TOML value.
+    return [f"{setting}={json.dumps(value)}" for setting, value in given.items()] + list(assignments or ())
+
+
+Rows = Mapping[str, str]
+"""Names with one line each"""
+
+
+def list_names(tables: Mapping[str, Callable[[], Rows]]) -> type[TyperCommand]:
+    """Return a command whose help ends with tables of names, which are read when the help is printed."""
+
+    class ListingCommand(TyperCommand):
+        def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+            for title, read in tables.items():
+                with formatter.section(title):
+                    formatter.write_dl(list(read().items()))
+
+    return ListingCommand
+
+
+def read_catalog(table: str) -> Callable[[], Rows]:
+    """Return what reads the names and summaries of a table of the catalog."""
+
+    def read() -> Rows:
+        from seq2set.config import catalog
+
+        return {name: row.summary for name, row in getattr(catalog, table).items()}
+
+    return read
+
+
+def add_fields(settings: type, **names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb an option for each field of a dataclass that is annotated with a help text.
+
+    The verb takes them as keyword arguments. `names` are the options that are not called as their fields.
+    """
+    types = get_type_hints(settings, include_extras=True)
+    made = [
+        _make_parameter(field.name, names.get(field.name, field.name), types[field.name], field.default)
+        for field in fields(settings)
+        if get_origin(types[field.name]) is Annotated
+    ]
+
+    def add(verb: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(verb, eval_str=True).parameters.values()
+        first = [one for one in own if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        last = [one for one in own if one.kind is inspect.Parameter.KEYWORD_ONLY]
+        parameters = [*first, *made, *last]
+        verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        verb.__annotations__ = {one.name: one.annotation for one in parameters}
+        return verb
+
+    return add
+
+
+def _make_parameter(name: str, option: str, annotated: Any, default: object) -> inspect.Parameter:
+    kind, text = get_args(annotated)
+    as_option: Any = Annotated[kind, typer.Option(f"--{option.replace('_', '-')}", help=text)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=as_option)

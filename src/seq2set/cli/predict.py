@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seq2set.cli import options
+
 if TYPE_CHECKING:
     from seq2set.inference.predictor import Prediction, Predictor, TextItem
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="RUN", help="A run or a model folder.")],
+    model: options.ModelFolder,
     texts: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TEXT]...", help="Texts; without any, lines of standard input."),
@@ -25,28 +27,20 @@ def predict(
         Path | None, typer.Option("--input", help="A CSV, TSV, JSONL or Parquet file with a text column.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--output", help="Write JSON lines here.")] = None,
-    text_column: Annotated[
-        str, typer.Option("--text", help="The column of --input that holds the text.")
-    ] = "text",
-    id_column: Annotated[
-        str, typer.Option("--id", help="The column of --input that holds the identifiers.")
-    ] = "id",
-    encoding: Annotated[
-        str, typer.Option(help="The character encoding of --input or standard input.")
-    ] = "utf-8",
-    threshold: Annotated[float | None, typer.Option(help="Give labels from this score on.")] = None,
-    top_k: Annotated[
-        int | None, typer.Option(help="Return the k highest-scoring labels, also without known words.")
-    ] = None,
-    max_labels: Annotated[int | None, typer.Option(help="Give at most so many labels.")] = None,
+    text_column: options.Text = "text",
+    id_column: options.Id = "id",
+    encoding: options.Encoding = "utf-8",
+    threshold: options.Threshold = None,
+    top_k: options.TopK = None,
+    max_labels: Annotated[int | None, typer.Option(help="Return at most this many labels.")] = None,
     min_labels: Annotated[
         int, typer.Option(help="Return at least this many labels, also without known words.")
     ] = 0,
-    search: Annotated[str | None, typer.Option(help="greedy, beam, set-beam or marginal.")] = None,
+    search: options.Search = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Name the words that each label rests on.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: options.JsonLines = False,
 ) -> None:
     """Assign labels to texts; one without a word that the model knows gets none, and a note."""
     from seq2set.core.errors import InputError
@@ -114,6 +108,7 @@ def _standard_input(encoding: str) -> Iterator[str]:
     """Give the lines of standard input in an encoding that does not depend on the locale."""
     from seq2set.core.errors import InputError
 
+    typer.echo("reading texts from standard input, one per line", err=True)
     assert isinstance(sys.stdin, TextIOWrapper)
     try:
         sys.stdin.reconfigure(encoding=encoding, errors="strict")

@@ -5,93 +5,31 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from seq2set.cli import options
 from seq2set.server.settings import ServeSettings, key_from_environment
 
-DEFAULTS = ServeSettings()
 LOOPBACK = ("127.", "localhost", "::1")
 
 
+@options.add_fields(ServeSettings, queue_texts="queue")
 def serve(
-    model: Annotated[Path, typer.Argument(metavar="RUN", help="A run or a model folder.")],
-    host: Annotated[
-        str, typer.Option(help="The address to listen on; the default is this machine only.")
-    ] = DEFAULTS.host,
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = DEFAULTS.port,
-    feedback: Annotated[
-        Path | None, typer.Option(help="Keep feedback in this database; none is kept without it.")
-    ] = None,
-    max_batch: Annotated[
-        int, typer.Option(help="At most so many texts share a forward pass.")
-    ] = DEFAULTS.max_batch,
-    window_ms: Annotated[
-        float, typer.Option(help="So long a text waits for others to share a forward pass with.")
-    ] = DEFAULTS.window_ms,
-    queue: Annotated[
-        int, typer.Option(help="At most so many texts wait; beyond them 429.")
-    ] = DEFAULTS.queue_texts,
-    max_texts: Annotated[int, typer.Option(help="At most so many texts a request.")] = DEFAULTS.max_texts,
-    max_text_chars: Annotated[
-        int, typer.Option(help="At most so many characters a text.")
-    ] = DEFAULTS.max_text_chars,
-    max_body_bytes: Annotated[
-        int, typer.Option(help="At most so many bytes a request.")
-    ] = DEFAULTS.max_body_bytes,
-    max_upload_bytes: Annotated[
-        int, typer.Option(help="At most so many bytes a file.")
-    ] = DEFAULTS.max_upload_bytes,
-    max_uploads: Annotated[int, typer.Option(help="At most so many files at a time.")] = DEFAULTS.max_uploads,
-    max_connections: Annotated[
-        int, typer.Option(help="At most so many connections at a time.")
-    ] = DEFAULTS.max_connections,
-    answer_seconds: Annotated[
-        float, typer.Option(help="So long a request may wait for its answer.")
-    ] = DEFAULTS.answer_seconds,
-    header_seconds: Annotated[
-        float, typer.Option(help="So long a request's head may take.")
-    ] = DEFAULTS.header_seconds,
-    body_seconds: Annotated[
-        float, typer.Option(help="So long a request's body may take.")
-    ] = DEFAULTS.body_seconds,
-    upload_seconds: Annotated[
-        float, typer.Option(help="So long a file may take to arrive.")
-    ] = DEFAULTS.upload_seconds,
-    shutdown_seconds: Annotated[
-        int, typer.Option(help="So long a server that stops finishes what it has accepted.")
-    ] = DEFAULTS.shutdown_seconds,
+    model: options.ModelFolder,
+    *,
     access_log: Annotated[
-        bool, typer.Option(help="Write a line a request to standard error; it never holds a text.")
+        bool, typer.Option(help="Write one line per request to standard error, without texts.")
     ] = True,
+    **settings: Any,
 ) -> None:
     """Serve a model: an HTTP API and a web page. A key in SEQ2SET_API_KEY is asked of every client."""
     from seq2set.core.errors import import_extra
 
     for needed in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
         import_extra(needed, "serve")
-    settings = ServeSettings(
-        host=host,
-        port=port,
-        key=key_from_environment(),
-        feedback=feedback,
-        max_batch=max_batch,
-        window_ms=window_ms,
-        queue_texts=queue,
-        max_texts=max_texts,
-        max_text_chars=max_text_chars,
-        max_body_bytes=max_body_bytes,
-        max_upload_bytes=max_upload_bytes,
-        max_uploads=max_uploads,
-        max_connections=max_connections,
-        answer_seconds=answer_seconds,
-        header_seconds=header_seconds,
-        body_seconds=body_seconds,
-        upload_seconds=upload_seconds,
-        shutdown_seconds=shutdown_seconds,
-    )
-    _run(model, settings, access_log)
+    _run(model, ServeSettings(key=key_from_environment(), **settings), access_log)
 
 
 def _run(model: Path, settings: ServeSettings, access_log: bool) -> None:

@@ -7,29 +7,30 @@ from typing import Annotated
 
 import typer
 
+from seq2set.cli import options
+
 
 def train(
     out: Annotated[Path, typer.Option(help="The run folder to write.")],
-    data: Annotated[
-        str | None, typer.Option(help="A prepared folder, a known corpus, a file, or an AAPD folder.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="Which model to train.")] = None,
-    preset: Annotated[str | None, typer.Option(help="Which preset to start from.")] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file of settings over the preset.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="One setting, as section.name=value; may be repeated.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    data: options.Data = None,
+    text: options.TextColumn = None,
+    labels: options.LabelsColumn = None,
+    separator: options.Separator = None,
+    id_column: options.IdColumn = None,
+    model: options.Model = None,
+    preset: options.Preset = None,
+    config: options.ConfigFile = None,
+    assignments: options.Assignments = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
 ) -> None:
     """Train a model on a corpus."""
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
     from seq2set.workflows.train import train as run_training
 
-    assignments = list(settings or [])
-    if data is not None:
-        assignments.insert(0, f'data.corpus="{data}"')
-    chosen = build_config(preset=preset, model=model, file=config, assignments=assignments)
+    settings = {"data.corpus": data} | options.name_columns(text, labels, separator, id_column)
+    merged = options.merge_assignments(assignments, settings)
+    chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
     progress = RichProgress()
     run = run_training(chosen, out, resume=resume, progress=progress)
     progress.note(f"the model is in {run.model}; measure it with: seq2set evaluate {out}")

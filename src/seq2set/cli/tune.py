@@ -7,22 +7,42 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seq2set.cli import options
+
 if TYPE_CHECKING:
     from seq2set.tuning.decision_rules import TunedModel
     from seq2set.tuning.search import StudyResult
 
+RULE_KINDS = {
+    "global": "one threshold for all labels",
+    "per-label": "one threshold per label",
+    "top-k": "the k highest-scoring labels",
+    "best": "whichever of these is best on held-out documents",
+}
+"""The kinds of decision rules for the help, which must not import what computes them."""
+
+
+def _list_metrics() -> dict[str, str]:
+    from seq2set.config.catalog import tunable_metrics
+
+    return {name: row.summary for name, row in tunable_metrics().items()}
+
+
+TABLES = {"Metrics": _list_metrics, "Kinds of rules": lambda: RULE_KINDS}
+"""What the help lists below the options."""
+
 
 def tune(
-    data: Annotated[
-        str | None, typer.Option(help="A prepared folder, a known corpus, a file, or an AAPD folder.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="Which model to tune.")] = None,
+    data: options.Data = None,
+    text: options.TextColumn = None,
+    labels: options.LabelsColumn = None,
+    separator: options.Separator = None,
+    id_column: options.IdColumn = None,
+    model: options.Model = None,
     out: Annotated[Path | None, typer.Option(help="The folder of the study.")] = None,
-    preset: Annotated[str | None, typer.Option(help="Which preset to start from.")] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file of settings over the preset.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="One setting, as section.name=value; may be repeated.")
-    ] = None,
+    preset: options.Preset = None,
+    config: options.ConfigFile = None,
+    assignments: options.Assignments = None,
     seed: Annotated[int | None, typer.Option(help="The seed of the search and of every trial.")] = None,
     space: Annotated[
         Path | None, typer.Option(help="A TOML file of what to vary; by default the model's own.")
@@ -30,18 +50,19 @@ def tune(
     trials: Annotated[int, typer.Option(help="How many trials the study is to have in all.")] = 20,
     jobs: Annotated[int, typer.Option(help="How many trials to do at a time, each in a process.")] = 1,
     metric: Annotated[
-        str | None, typer.Option(help="The metric on validation; by default micro_f1.", show_default=False)
+        str | None,
+        typer.Option(metavar="METRIC", help="The metric on validation, see below.  [default: micro_f1]"),
     ] = None,
     carve: Annotated[
         float | None, typer.Option(help="The share of train to validate on, for a corpus without validation.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a study that was stopped.")] = False,
     thresholds: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Tune the decision rule of this trained model, and nothing else."),
     ] = None,
     kind: Annotated[
-        str, typer.Option(help="The decision rule for --thresholds: global, per-label, top-k or best.")
+        str, typer.Option(metavar="KIND", help="The kind of rule for --thresholds, see below.")
     ] = "best",
 ) -> None:
     """Search for the settings of a model, or the decision rule of a trained one, on validation."""
@@ -54,11 +75,10 @@ def tune(
 
     if out is None:
         raise InputError("no folder is named; pass --out with the folder of the study")
-    named = {"data.corpus": data and f'"{data}"', "seed": seed, "decision.metric": metric}
-    assignments = [f"{name}={value}" for name, value in named.items() if value is not None]
-    chosen = build_config(
-        preset=preset, model=model, file=config, assignments=[*assignments, *(settings or [])]
-    )
+    settings: dict[str, str | int | None] = {"data.corpus": data, "seed": seed, "decision.metric": metric}
+    settings |= options.name_columns(text, labels, separator, id_column)
+    merged = options.merge_assignments(assignments, settings)
+    chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
     import_extra("optuna", "tune")
     from seq2set.tuning.search import tune as search
 

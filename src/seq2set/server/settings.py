@@ -1,10 +1,11 @@
-"""How a server listens and what it allows."""
+"""The settings of a server: where it listens and what it allows."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Annotated
 
 from seq2set.core.errors import InputError
 
@@ -16,44 +17,27 @@ _MIB = 2**20
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """Every limit of a server, each with its default."""
+    """Every limit of a server with its default; the texts are the help of the options of `seq2set serve`."""
 
-    host: str = "127.0.0.1"
-    """The address to listen on; the default can be reached from this machine only."""
-    port: int = 8000
-    """The port to listen on; 0 takes a free one."""
+    host: Annotated[str, "The address to listen on; the default is this machine only."] = "127.0.0.1"
+    port: Annotated[int, "The port to listen on; 0 takes a free one."] = 8000
     key: str | None = field(default=None, repr=False)
-    """The key that clients must send, if any."""
-    feedback: Path | None = None
-    """The database that keeps feedback; none is kept where none is named."""
-    max_batch: int = 64
-    """At most so many texts share a forward pass."""
-    window_ms: float = 5.0
-    """So long a text waits for others to share a forward pass with."""
-    queue_texts: int = 512
-    """At most so many texts wait; beyond them requests are refused with 429."""
-    max_texts: int = 64
-    """At most so many texts a request."""
-    max_text_chars: int = 100_000
-    """At most so many characters a text."""
-    max_body_bytes: int = 8 * _MIB
-    """At most so many bytes a request."""
-    max_upload_bytes: int = 50 * _MIB
-    """At most so many bytes a file sent to be labelled."""
-    max_uploads: int = 4
-    """At most so many files at a time."""
-    max_connections: int = 512
-    """At most so many connections at a time."""
-    answer_seconds: float = 30.0
-    """So long a request may wait for its answer, and a reader of results may stall."""
-    header_seconds: float = 10.0
-    """So long a client may take to send a request's head."""
-    body_seconds: float = 20.0
-    """So long a client may take to send a request's body."""
-    upload_seconds: float = 600.0
-    """So long a client may take to send a file."""
-    shutdown_seconds: int = 30
-    """So long a server that was told to stop finishes what it has accepted."""
+    """The key that clients must send, if any; never an option, which other users of the machine could see."""
+    feedback: Annotated[Path | None, "Keep feedback in this database; without it none is kept."] = None
+    max_batch: Annotated[int, "Maximum texts per forward pass."] = 64
+    window_ms: Annotated[float, "Batching window in milliseconds."] = 5.0
+    queue_texts: Annotated[int, "Maximum texts that wait; more are refused with status 429."] = 512
+    max_texts: Annotated[int, "Maximum texts per request."] = 64
+    max_text_chars: Annotated[int, "Maximum characters per text."] = 100_000
+    max_body_bytes: Annotated[int, "Maximum bytes per request."] = 8 * _MIB
+    max_upload_bytes: Annotated[int, "Maximum bytes per uploaded file."] = 50 * _MIB
+    max_uploads: Annotated[int, "Maximum files at a time."] = 4
+    max_connections: Annotated[int, "Maximum connections at a time."] = 512
+    answer_seconds: Annotated[float, "Request timeout in seconds; also for clients that stop reading."] = 30.0
+    header_seconds: Annotated[float, "Timeout in seconds for the head of a request."] = 10.0
+    body_seconds: Annotated[float, "Timeout in seconds for the body of a request."] = 20.0
+    upload_seconds: Annotated[float, "Timeout in seconds for an uploaded file."] = 600.0
+    shutdown_seconds: Annotated[int, "Seconds to finish accepted requests after a signal to stop."] = 30
 
     def __post_init__(self) -> None:
         for limit in fields(self):

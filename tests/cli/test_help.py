@@ -8,6 +8,7 @@ from typing import get_type_hints
 
 import pytest
 
+from seq2set.benchmarks import BENCHMARKS
 from seq2set.config import Config, catalog
 from seq2set.experiments import ALL, EXPERIMENTS
 from seq2set.labels.best_rule import KINDS
@@ -33,9 +34,10 @@ def listed(text: str, title: str) -> dict[str, str]:
         ("train", "Models", catalog.MODELS),
         ("train", "Presets", catalog.PRESETS),
         ("tune", "Models", catalog.MODELS),
-        ("tune", "Metrics", catalog.tunable_metrics()),
+        ("tune", "Metrics", catalog.list_tunable()),
         ("predict", "Searches", catalog.SEARCHES),
         ("evaluate", "Searches", catalog.SEARCHES),
+        ("bench", "Benchmarks", BENCHMARKS),
     ],
 )
 def test_names_are_listed_with_their_summaries(seq2set, verb: str, title: str, table) -> None:

@@ -77,7 +77,7 @@ app.command("predict", cls=list_names(_SEARCHES))(predict.predict)
 app.command("tune", cls=list_names(_MODELS | tune.TABLES))(tune.tune)
 app.command("experiment", cls=list_names(experiment.TABLES | _MODELS))(experiment.experiment)
 app.command("serve")(serve.serve)
-app.command("bench")(bench.bench)
+app.command("bench", cls=list_names(bench.TABLES))(bench.bench)
 
 
 def _version(wanted: bool) -> None:

@@ -84,10 +84,10 @@ def print_table(
 
 def print_evaluation(*reports: Report) -> None:
     """Print a row per report in the form of the paper's tables, and what is to be known of the figures."""
-    from seq2set.config.catalog import METRICS
+    from seq2set.config.catalog import shown_metrics
 
     several, first = len(reports) > 1, reports[0]
-    metrics = {_metric_head(row): (name, row.digits) for name, row in METRICS.items() if row.shown}
+    metrics = {_metric_head(row): (name, row.digits) for name, row in shown_metrics().items()}
     title = "" if several else f"{_measured_on(first)}, {first.result.labels:,} labels"
     heads = ("Run", "Models", "Measured on") if several else ("Models",)
     numbers = (*metrics, "docs/s")

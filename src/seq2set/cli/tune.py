@@ -23,9 +23,9 @@ RULE_KINDS = {
 
 
 def _list_metrics() -> dict[str, str]:
-    from seq2set.config.catalog import tunable_metrics
+    from seq2set.config.catalog import list_tunable
 
-    return {name: row.summary for name, row in tunable_metrics().items()}
+    return {name: row.summary for name, row in list_tunable().items()}
 
 
 TABLES = {"Metrics": _list_metrics, "Kinds of rules": lambda: RULE_KINDS}

@@ -59,8 +59,3 @@ class OneOf:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return handler(schema) | {"enum": self.names()}
-
-
-def describe_names(table: Mapping[str, Any]) -> str:
-    """Return the names of a table with their summaries, for help texts."""
-    return "; ".join(f"{name}: {row.summary}" for name, row in table.items())

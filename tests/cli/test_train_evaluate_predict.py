@@ -10,7 +10,7 @@ import pytest
 
 from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.workflows.examples import examples
+from seq2set.workflows.training_data import load_examples
 
 
 def test_train_writes_a_run_and_says_what_is_next(
@@ -78,7 +78,7 @@ def test_evaluate_json_is_one_object_that_agrees_with_predict(
         "model", "data", "split", "documents", "labels", "hamming_loss", "micro_precision",
         "micro_recall", "micro_f1", "macro_f1", "subset_accuracy",
     }  # fmt: skip
-    test = examples(small_corpus.split("test"))
+    test = load_examples(small_corpus.split("test"))
     answers = seq2set("predict", br_run.path, "--json", *test.texts).out.splitlines()
     predicted = [{one["label"] for one in json.loads(line)["labels"]} for line in answers]
     both = sum(len(a & set(b)) for a, b in zip(predicted, test.label_sets, strict=True))

@@ -8,8 +8,8 @@ import pytest
 
 import seq2set
 from seq2set import Seq2SetClassifier
-from seq2set.estimator.fitting import carved
 from seq2set.models.tagger import Examples
+from seq2set.workflows.training_data import carve_validation
 
 
 def as_sets(label_sets):
@@ -76,7 +76,7 @@ def test_the_same_seed_gives_the_same_model_and_another_seed_another(make_quick,
 
 def test_the_texts_say_which_are_set_aside(data) -> None:
     examples = Examples(data.texts, data.label_sets)
-    one, same = (carved(examples, 0.3) for _ in range(2))
+    one, same = (carve_validation(examples, 0.3) for _ in range(2))
     assert (len(one.learn), len(one.tune)) == (63, 27)
     assert sorted(one.learn.ids + one.tune.ids) == sorted(examples.ids)
     assert one.tune.ids == same.tune.ids
@@ -86,7 +86,7 @@ def test_no_label_is_set_aside_whole(make_quick, data) -> None:
     # Of 12 labels that one text has each, all are known, although half of all texts is set aside.
     labels = [(*one, f"only-{n}") if n < 12 else one for n, one in enumerate(data.label_sets)]
     tagger = make_quick(validation_fraction=0.5).fit(data.texts, labels)
-    assert tagger.metadata_["corpus"]["valid"] == 45
+    assert tagger.metadata_["corpus"]["valid"] == tagger.about_["corpus"]["valid"] == 45
     assert tagger.n_labels_ == 15
 
 

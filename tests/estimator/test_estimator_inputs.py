@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_matrix
 
 from seq2set.core.errors import InputError
-from seq2set.estimator.inputs import EstimatorInputError, Form, targets_of, texts_of
+from seq2set.estimator.inputs import EstimatorInputError, Form, check_targets, check_texts
 
 
 def test_the_errors_are_of_both_kinds() -> None:
@@ -35,11 +35,11 @@ def test_the_errors_are_of_both_kinds() -> None:
 )
 def test_wrong_texts(texts, message: str) -> None:
     with pytest.raises(EstimatorInputError, match=message):
-        texts_of(texts)
+        check_texts(texts)
 
 
 def test_texts_become_plain_strings() -> None:
-    assert [type(text) for text in texts_of(np.array(["a", "b"]))] == [str, str]
+    assert [type(text) for text in check_texts(np.array(["a", "b"]))] == [str, str]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_texts_become_plain_strings() -> None:
 )
 def test_wrong_labels(y, message: str) -> None:
     with pytest.raises(EstimatorInputError, match=message):
-        targets_of(y, 2)
+        check_targets(y, 2)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_wrong_labels(y, message: str) -> None:
 )
 def test_labels_in_another_form_than_those_of_fit(y, form: Form, message: str) -> None:
     with pytest.raises(EstimatorInputError, match=message):
-        targets_of(y, 2, form)
+        check_targets(y, 2, form)
 
 
 def test_no_text_with_a_label(make_quick) -> None:
@@ -123,20 +123,20 @@ def test_nothing_to_measure_on(fitted) -> None:
 
 def test_rows_of_zeros_and_ones_are_a_matrix_unless_sets_are_expected() -> None:
     rows = [[0, 1, 1], [1, 0, 0]]
-    assert targets_of(rows, 2) == ([("1", "2"), ("0",)], Form("indicator", True, 3))
-    assert targets_of([[0, 1], [1, 0]], 2, Form(numbers=True)).sets == [("0", "1"), ("0", "1")]
-    assert targets_of([[0, 1], [1, 2]], 2).sets == [("0", "1"), ("1", "2")]
-    assert targets_of([[1], [0]], 2).form == Form("sets", numbers=True)
-    assert targets_of([], 0) == ([], Form())
+    assert check_targets(rows, 2) == ([("1", "2"), ("0",)], Form("indicator", True, 3))
+    assert check_targets([[0, 1], [1, 0]], 2, Form(numbers=True)).sets == [("0", "1"), ("0", "1")]
+    assert check_targets([[0, 1], [1, 2]], 2).sets == [("0", "1"), ("1", "2")]
+    assert check_targets([[1], [0]], 2).form == Form("sets", numbers=True)
+    assert check_targets([], 0) == ([], Form())
 
 
 def test_texts_without_labels_are_of_either_kind() -> None:
-    assert targets_of([[], ()], 2, Form(numbers=True)).sets == [(), ()]
+    assert check_targets([[], ()], 2, Form(numbers=True)).sets == [(), ()]
 
 
 def test_what_is_given_stays_as_it_was() -> None:
     matrix = csr_matrix((np.array([1, 0]), np.array([1, 0]), np.array([0, 1, 2])), shape=(2, 2))
-    assert targets_of(matrix, 2).sets == [("1",), ()]
+    assert check_targets(matrix, 2).sets == [("1",), ()]
     assert matrix.nnz == 2  # with its zero that is stored
 
 
@@ -146,7 +146,7 @@ def test_sets_and_matrices_say_the_same(sets: list[set[int]]) -> None:
     matrix = np.zeros((len(sets), 6), int)
     for row, labels in enumerate(sets):
         matrix[row, list(labels)] = 1
-    expected = targets_of(sets, len(sets)).sets
-    assert targets_of(matrix, len(sets)).sets == expected
-    assert targets_of(csr_matrix(matrix), len(sets)).sets == expected
-    assert targets_of(matrix.tolist(), len(sets)).sets == expected
+    expected = check_targets(sets, len(sets)).sets
+    assert check_targets(matrix, len(sets)).sets == expected
+    assert check_targets(csr_matrix(matrix), len(sets)).sets == expected
+    assert check_targets(matrix.tolist(), len(sets)).sets == expected

@@ -11,7 +11,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.labels.labels import Labels
-from seq2set.workflows.open_data import corpus_of
+from seq2set.workflows.training_corpus import open_training_corpus
 
 Skill = Callable[[Cell], float]
 
@@ -24,12 +24,12 @@ def fake_cells(cells: Iterable[Cell], skill: Skill, **corpus_facts: object) -> N
 
 def fake_cell(cell: Cell, skill: float, **corpus_facts: object) -> None:
     """Finish a cell; documents that it gets wrong are given nothing."""
-    finish_cell(cell, _answers(corpus_of(cell.config.data), cell.split, skill), **corpus_facts)
+    finish_cell(cell, _answers(open_training_corpus(cell.config.data), cell.split, skill), **corpus_facts)
 
 
 def finish_cell(cell: Cell, answers: Answers, **corpus_facts: object) -> None:
     """Finish a cell with these answers."""
-    corpus = corpus_of(cell.config.data)
+    corpus = open_training_corpus(cell.config.data)
     RunFolder.start(cell.folder, cell.config)
     answers.save(cell.folder / ANSWERS)
     metrics = answers.metrics()

@@ -21,7 +21,7 @@ from seq2set.experiments.cells.cell import Cell, CellResult, finished
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.options import Options
 from seq2set.labels.labels import Labels
-from seq2set.workflows.open_data import corpus_of
+from seq2set.workflows.training_corpus import open_training_corpus
 
 TEST = ("ab", "ab", "ac", "ac", "ad", "bc", "be", "a", "cd", "de")
 
@@ -56,7 +56,7 @@ def give(cells: Iterable[Cell], given: Given) -> list[CellResult]:
     """Finish cells whose models give what `given` says, and return their results."""
     results = []
     for cell in cells:
-        corpus = corpus_of(cell.config.data)
+        corpus = open_training_corpus(cell.config.data)
         part = corpus.split(cell.split)
         labels = Labels.build([*corpus.split("train").labels()])
         places = {name: place for place, name in enumerate(labels.names)}

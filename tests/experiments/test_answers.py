@@ -16,7 +16,7 @@ from seq2set.inference.predictor import Predictor
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
 from seq2set.workflows.evaluate import evaluate
-from seq2set.workflows.examples import examples
+from seq2set.workflows.training_data import load_examples
 
 ANSWERS = Answers(
     names=("a", "b", "c"),
@@ -62,7 +62,7 @@ def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
 
 def test_the_answers_are_those_of_the_evaluation(br_run: RunFolder, small_corpus: PreparedCorpus) -> None:
     tagger = Predictor.open(br_run.path).tagger
-    found = measure(tagger, examples(small_corpus.split("test")), Request(), Silent())
+    found = measure(tagger, load_examples(small_corpus.split("test")), Request(), Silent())
     wanted = evaluate(br_run.path).result.metrics
     assert found.answers.metrics() == pytest.approx(wanted)
     assert found.result.metrics == wanted
@@ -101,6 +101,6 @@ def test_examples_take_their_groups_from_the_split(tmp_path: Path) -> None:
     documents = [Document(f"d{n}", "wheat", ("grain",), "train", f"g{n // 2}") for n in range(4)]
     plan = SplitPlan("given", valid=0)
     corpus = prepare(documents, tmp_path / "c", name="c", source="here", licence="none", plan=plan)
-    learn = examples(corpus.split("train"))
+    learn = load_examples(corpus.split("train"))
     assert learn.groups == ["g0", "g0", "g1", "g1"]
     assert learn.pick(np.array([0, 3])).groups == ["g0", "g1"]

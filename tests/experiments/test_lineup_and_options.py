@@ -20,7 +20,7 @@ from seq2set.models.br import train_br
 from seq2set.models.cc import train_cc
 from seq2set.models.lp import train_lp
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.examples import examples
+from seq2set.workflows.training_data import load_examples
 
 
 def test_models_stand_in_the_papers_order() -> None:
@@ -63,7 +63,7 @@ def test_only_what_draws_at_random_needs_seeds() -> None:
 def test_what_needs_no_seeds_is_the_same_with_any(
     tmp_path: Path, small_corpus: PreparedCorpus, model: str, train: Callable[..., Tagger]
 ) -> None:
-    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     tensors = []
     for seed in (1, 2):
         # At this tolerance the optimiser stops so early that another order of documents would show.

@@ -22,7 +22,7 @@ from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, fit_function
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
-from seq2set.workflows.examples import examples
+from seq2set.workflows.training_data import load_examples
 
 
 def settings(*assignments: str, seed: int = 1):
@@ -65,7 +65,7 @@ def test_a_text_of_nothing_known(br_run: RunFolder) -> None:
 
 
 def test_the_same_seed_gives_the_same_model(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
-    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     one, two = (
         train_br(settings(), learn, tune, RunFolder.start(tmp_path / name, settings()), Silent())
         for name in "ab"
@@ -75,7 +75,7 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path, small_corpus: Prepar
 
 
 def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
-    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     config = settings("linear.c=[0.01, 0.1, 1]")
     whole = train_br(config, learn, tune, RunFolder.start(tmp_path / "whole", config), Silent())
 
@@ -103,7 +103,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: 
 
 
 def test_the_threshold_can_be_given(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
-    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     fixed = settings("decision.threshold=0.25", "linear.c=[1]")
     model = train_br(fixed, learn, tune, RunFolder.start(tmp_path / "fixed", fixed), Silent())
     assert model.rule == make_global_rule(0.25)
@@ -114,7 +114,7 @@ def test_the_threshold_can_be_given(tmp_path: Path, small_corpus: PreparedCorpus
 
 
 def test_the_search_over_c_stops_when_it_no_longer_pays(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
-    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     config = settings("linear.c=[10, 1, 100, 1000]")
     run = RunFolder.start(tmp_path / "run", config)
     model = train_br(config, learn, tune, run, Silent())
@@ -145,7 +145,7 @@ def test_one_label_in_every_document(tmp_path: Path) -> None:
 def test_training_counts_validation_labels_that_it_never_saw(
     model: str, small_corpus: PreparedCorpus, tmp_path: Path
 ) -> None:
-    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     tune = Examples(tune.texts, [(*labels, "whaling") for labels in tune.label_sets])
     config = build_config(model=model, assignments=["linear.c=[1]"])
     run = RunFolder.start(tmp_path / "run", config)

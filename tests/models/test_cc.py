@@ -21,8 +21,8 @@ from seq2set.models.linear import LinearScorer
 from seq2set.models.linear_fitting import fit_linear
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
-from seq2set.workflows.examples import examples
 from seq2set.workflows.train import train
+from seq2set.workflows.training_data import load_examples
 
 
 def settings(*assignments: str) -> Config:
@@ -125,7 +125,7 @@ def test_an_ensemble_learns_is_saved_and_explains(tmp_path: Path, small_corpus: 
 
 
 def test_reasons_are_the_mean_of_the_chains(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
-    learn = examples(small_corpus.split("train"))
+    learn = load_examples(small_corpus.split("train"))
     config = settings('chain.order="ensemble"', "chain.chains=2", "linear.c=[1]")
     model = trained(tmp_path / "run", config, learn)
     vector = model.features.transform(["wheat"])
@@ -136,7 +136,7 @@ def test_reasons_are_the_mean_of_the_chains(tmp_path: Path, small_corpus: Prepar
 
 
 def test_a_stopped_ensemble_goes_on_to_the_same_result(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
-    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     config = settings('chain.order="ensemble"', "chain.chains=2", "linear.c=[0.01, 1]")
     whole = trained(tmp_path / "whole", config, learn, tune)
 
@@ -171,7 +171,7 @@ def test_a_chain_of_one_label(tmp_path: Path, order: str) -> None:
 
 def test_the_boundary_is_a_margin_of_zero(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
     config = settings('decision.threshold="boundary"', "linear.c=[1]")
-    model = trained(tmp_path / "run", config, examples(small_corpus.split("train")))
+    model = trained(tmp_path / "run", config, load_examples(small_corpus.split("train")))
     assert model.rule.thresholds == pytest.approx((1 / (1 + np.exp(-model.sigmoid.offset)),), abs=1e-6)
 
 

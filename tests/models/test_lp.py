@@ -17,8 +17,8 @@ from seq2set.labels.thresholds import find_threshold
 from seq2set.models.lp import LabelPowerset, fit_posterior, train_lp
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
-from seq2set.workflows.examples import examples
 from seq2set.workflows.train import train
+from seq2set.workflows.training_data import load_examples
 
 
 class Listener(Silent):
@@ -70,14 +70,14 @@ def test_it_learns_is_saved_and_says_what_it_pruned(tmp_path: Path, small_corpus
 
 def test_nothing_is_said_where_nothing_is_pruned(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
     listener = Listener()
-    learn = examples(small_corpus.split("train"))
+    learn = load_examples(small_corpus.split("train"))
     model = trained(tmp_path / "run", settings("linear.c=[1]"), learn, listener=listener)
     assert listener.notes == []
     assert model.combinations == {"kept": 11, "pruned": 0, "documents_cut": 0, "documents_left_out": 0}
 
 
 def test_evidence_is_that_of_the_likely_combinations(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
-    learn = examples(small_corpus.split("train"))
+    learn = load_examples(small_corpus.split("train"))
     model = trained(tmp_path / "run", settings("linear.c=[1]"), learn)
     text = "The report said: Wheat and bushels of wheat, in a year of harvest."
     ((suggestion,),) = Predictor(model, {}).predict([text], Request(explain=True, words_per_label=3))
@@ -143,12 +143,12 @@ def test_too_many_terms_are_cut_to_the_most_frequent(tmp_path: Path) -> None:
 
 def test_the_boundary_is_one_half(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
     config = settings('decision.threshold="boundary"', "linear.c=[1]")
-    model = trained(tmp_path / "run", config, examples(small_corpus.split("train")))
+    model = trained(tmp_path / "run", config, load_examples(small_corpus.split("train")))
     assert model.rule.thresholds == (0.5,)
 
 
 def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
-    learn, tune = examples(small_corpus.split("train")), examples(small_corpus.split("valid"))
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     config = settings("linear.c=[0.01, 1]")
     whole = trained(tmp_path / "whole", config, learn, tune)
 

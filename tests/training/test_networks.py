@@ -30,7 +30,7 @@ from seq2set.training import train_network as networks
 from seq2set.training.examples import encode_examples
 from seq2set.training.train_network import new_fabric, train_network
 from seq2set.training.trainer import reseed
-from seq2set.workflows.examples import training_examples
+from seq2set.workflows.training_data import load_training_data
 from tiny_networks import tiny_config, tiny_examples, trained
 
 
@@ -193,7 +193,7 @@ def test_the_corpus_gives_the_label_tree(tmp_path: Path, monkeypatch: pytest.Mon
     notes = {"tree": {"root": None, "middle": "root", "leaf": "middle"}}
     plan = SplitPlan("random", 0.2, 0.2, 1)
     corpus = prepare(documents, tmp_path / "c", name="c", source="s", licence="n", plan=plan, notes=notes)
-    learn, tune = training_examples(corpus, Silent())
+    learn, tune = load_training_data(corpus, Silent())
     assert learn.depths == tune.depths == {"root": 0, "middle": 1, "leaf": 2}
 
     seen = []

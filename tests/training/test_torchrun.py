@@ -66,9 +66,9 @@ def test_a_run_that_nobody_begins(
     small_corpus: PreparedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANK", "1")
-    monkeypatch.setattr("seq2set.workflows.train.JOINING_SECONDS", 0)
+    monkeypatch.setattr("seq2set.workflows.train.JOIN_TIMEOUT", 0)
     config = Config.model_validate({"data": {"corpus": str(small_corpus.folder)}})
-    with pytest.raises(WorkError, match="process 1 waited 0 s in vain for the run .* to begin"):
+    with pytest.raises(WorkError, match="process 1 timed out after 0 s waiting for run .* to start"):
         train(config, tmp_path / "run")
 
 

@@ -15,7 +15,7 @@ from seq2set.config import Config, build_config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import MissingExtraError, OutputError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.training.history import Tracker, tracked
+from seq2set.training.history import Tracker, add_tensorboard
 from seq2set.workflows.train import train
 from tiny_networks import TINY
 
@@ -117,8 +117,8 @@ def test_a_setting_turns_it_on(small_corpus: PreparedCorpus, tmp_path: Path, mod
 def test_nothing_is_written_unless_asked_for(tmp_path: Path) -> None:
     def watch(number: int, record: dict[str, Any]) -> None: ...
 
-    assert tracked(Config(), tmp_path, None) is None
-    assert tracked(Config(), tmp_path, watch) is watch
+    assert add_tensorboard(Config(), tmp_path, None) is None
+    assert add_tensorboard(Config(), tmp_path, watch) is watch
 
 
 def test_a_missing_extra_is_named_before_anything_begins(

@@ -20,11 +20,10 @@ from seq2set.core.progress import Advance, Silent
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
-from seq2set.estimator.fitting import carved
 from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.search import tune
 from seq2set.tuning.study import StudyFolder
-from seq2set.workflows.examples import examples, training_examples
+from seq2set.workflows.training_data import carve_validation, load_examples, load_training_data
 
 
 class Listening:
@@ -215,11 +214,11 @@ def test_a_study_stops_cleanly_and_goes_on(small_corpus: PreparedCorpus, tmp_pat
 @pytest.mark.usefixtures("undrawn")
 def test_all_faces_are_scored_on_the_same_documents(unvalidated: PreparedCorpus, tmp_path: Path) -> None:
     """A training, a study and the estimator, whatever the seed of the training is."""
-    whole = examples(unvalidated.split("train"))
+    whole = load_examples(unvalidated.split("train"))
     tune(br_config(unvalidated).model_copy(update={"seed": 5}), tmp_path / "study", trials=1, carve=0.1)
     of_study = PreparedCorpus.open(tmp_path / "study" / "corpus").split("valid").ids()
-    learn, of_training = training_examples(unvalidated, Silent())
-    of_estimator = carved(whole, 0.1).tune.ids
+    learn, of_training = load_training_data(unvalidated, Silent())
+    of_estimator = carve_validation(whole, 0.1).tune.ids
     assert len(of_study) == 12
     assert of_training.ids == of_study == of_estimator
     assert sorted(learn.ids + of_training.ids) == sorted(whole.ids)

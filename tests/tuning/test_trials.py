@@ -20,13 +20,13 @@ from seq2set.tuning.study import (
     start_study,
 )
 from seq2set.tuning.trials import StudyContext, draw_trial, resume_trial, run_trial
-from seq2set.workflows.open_data import corpus_of
+from seq2set.workflows.training_corpus import open_training_corpus
 
 
 @contextmanager
 def open_context(config: Config, folder: Path, space: str) -> Iterator[StudyContext]:
     study_folder = StudyFolder(folder / "study")
-    source = StudyCorpus(corpus_of(config.data), None)
+    source = StudyCorpus(open_training_corpus(config.data), None)
     chosen = start_study(study_folder, config, space_file(folder, space), source, resume=True)
     with open_study(study_folder) as study:
         yield StudyContext(study_folder, study, config, chosen)

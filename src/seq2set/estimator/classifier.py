@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,18 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from seq2set.core.errors import ModelFolderError
+from seq2set.core.errors import ModelFolderError, StoppedError
 from seq2set.core.progress import Silent, StderrProgress
-from seq2set.estimator.fitting import Trained, trained
-from seq2set.estimator.inputs import EstimatorInputError, Form, targets_of, texts_of
-from seq2set.estimator.settings import changed_settings, configured, plain
+from seq2set.estimator.inputs import EstimatorInputError, Form, check_targets, check_texts
+from seq2set.estimator.settings import configure, find_changes, plain
 from seq2set.evaluation.measure import evaluate_tagger
-from seq2set.inference.model_card import model_card
-from seq2set.inference.model_folder import read_seen, save_model
+from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import BATCH, Predictor
 from seq2set.labels.indicator import build_indicator
 from seq2set.models.predictions import Request, Scores
 from seq2set.models.tagger import Examples
+from seq2set.workflows.train import TrainedModel, train_in_memory
+from seq2set.workflows.training_data import TrainingData, carve_validation
 
 Labelling = list[tuple[Any, ...]] | npt.NDArray[np.int64] | csr_matrix
 """Label sets, or a matrix of zeros and ones: the form that `fit` was given."""
@@ -102,17 +103,21 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
 
     def fit(self, X: Any, y: Any) -> Seq2SetClassifier:
         """Learn from texts and their labels, some of which are set aside for tuning."""
-        texts = texts_of(X)
-        targets = targets_of(y, len(texts))
+        texts = check_texts(X)
+        targets = check_targets(y, len(texts))
         if not any(targets.sets):
             raise EstimatorInputError(
                 f"y holds no label for any of {len(texts)} texts; at least one text must have one"
             )
         self._request()  # so that a wrong parameter is found before the training, not after it
-        config = configured(self.model, self.preset, self.settings, self.random_state, self.threads)
-        examples, progress = Examples(texts, targets.sets), StderrProgress() if self.verbose else Silent()
-        result = trained(config, examples, self.validation_fraction, progress)
-        return self._settled(result, targets.form)
+        config = configure(self.model, self.preset, self.settings, self.random_state, self.threads)
+        data = self._set_aside(Examples(texts, targets.sets))
+        try:
+            trained = train_in_memory(config, data, StderrProgress() if self.verbose else Silent())
+        except StoppedError as stopped:
+            # Here nothing can be resumed, and a search over settings must not go on with the next fit.
+            raise KeyboardInterrupt from stopped
+        return self._take(trained, targets.form)
 
     def predict(self, X: Any) -> Labelling:
         """Return each text's labels: tuples in the order in which the model gives them, or a matrix.
@@ -120,7 +125,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         A text without a word that the model knows gets none, unless `top_k` or `min_labels` asks for some.
         """
         check_is_fitted(self)
-        texts, request = texts_of(X), self._request()
+        texts, request = check_texts(X), self._request()
         batches = (self.tagger_.infer(part, request).chosen for part in _batches(texts))
         chosen = [self._columns[row] for batch in batches for row in batch]
         if self._form.kind == "sets":
@@ -139,7 +144,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """
         check_is_fitted(self)
         request = Request(search=self._request().search or "marginal")
-        scores = [self.tagger_.infer(part, request).scores for part in _batches(texts_of(X))]
+        scores = [self.tagger_.infer(part, request).scores for part in _batches(check_texts(X))]
         result = np.zeros((sum(map(len, scores)), self.n_labels_), np.float32)
         if scores:
             result[:, self._columns] = np.concatenate(scores)
@@ -148,21 +153,19 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     def score(self, X: Any, y: Any) -> float:
         """Return the micro-F1 of the predictions; labels that training never saw count as missed."""
         check_is_fitted(self)
-        texts = texts_of(X)
+        texts = check_texts(X)
         if not texts:
             raise EstimatorInputError("X is empty; at least one text must be there to measure on")
-        targets = targets_of(y, len(texts), self._form)
+        targets = check_targets(y, len(texts), self._form)
         result = evaluate_tagger(self.tagger_, Examples(texts, targets.sets), self._request())
         return result.metrics["micro_f1"]
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write a model folder, the same as the command line's; `force` replaces one that is there."""
         check_is_fitted(self)
-        state, form = self.tagger_.state(), self._form._asdict()
-        chosen = {name: plain(getattr(self, name)) for name in _KEPT}
-        metadata = self.metadata_ | {"estimator": {"form": form, "parameters": chosen}}
-        card = model_card(state.config, metadata, state.fitted)
-        save_model(self.tagger_, Path(folder), card=card, metadata=metadata, seen=self._seen, force=force)
+        parameters = {name: plain(getattr(self, name)) for name in _KEPT}
+        metadata = self.metadata_ | {"estimator": {"form": self._form._asdict(), "parameters": parameters}}
+        TrainedModel(self.tagger_, metadata, self.history_, self._seen).save(Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path) -> Seq2SetClassifier:
@@ -171,14 +174,19 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         config = predictor.tagger.config
         saved = predictor.metadata.get("estimator", {"form": {}, "parameters": {}})
         try:
-            loaded = cls(config.model, config.preset, changed_settings(config), config.seed, config.threads)
+            loaded = cls(config.model, config.preset, find_changes(config), config.seed, config.threads)
             loaded.set_params(**saved["parameters"])
-            result = Trained(predictor.tagger, predictor.metadata, [], read_seen(Path(folder)))
-            return loaded._settled(result, Form(**saved["form"]))
+            trained = TrainedModel(predictor.tagger, predictor.metadata, [], read_seen(Path(folder)))
+            return loaded._take(trained, Form(**saved["form"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFolderError(
                 f"{folder} does not hold an estimator that can be opened: {error}"
             ) from error
+
+    @property
+    def about_(self) -> dict[str, Any]:
+        """The former name of `metadata_`."""
+        return self.metadata_
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags  # as new as this method: earlier versions never call it
@@ -191,12 +199,25 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         tags.target_tags.multi_output, tags.target_tags.single_output = True, False
         return tags
 
-    def _settled(self, result: Trained, form: Form) -> Seq2SetClassifier:
-        names = result.tagger.labels.names
+    def _set_aside(self, examples: Examples) -> TrainingData:
+        share = self.validation_fraction
+        if not 0 < share < 1:
+            raise EstimatorInputError(f"validation_fraction is {share}; it must lie between 0 and 1")
+        data = carve_validation(examples, share)
+        if not data.is_carved:
+            warnings.warn(
+                f"none of the {len(examples)} texts could be set aside for tuning without losing a label, so "
+                "the model is tuned on the texts that it learns from; give more texts a label",
+                stacklevel=3,  # the line that calls fit
+            )
+        return data
+
+    def _take(self, trained: TrainedModel, form: Form) -> Seq2SetClassifier:
+        names = trained.tagger.labels.names
         classes = form.classes(names)
         places = {str(label): column for column, label in enumerate(classes)}
         self._columns, self._form = np.array([places[name] for name in names]), form
-        self.tagger_, self.metadata_, self.history_, self._seen = result
+        self.tagger_, self.metadata_, self.history_, self._seen = trained
         self.classes_, self.n_labels_ = classes, len(classes)
         return self
 

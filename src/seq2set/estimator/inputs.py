@@ -44,7 +44,7 @@ class Targets(NamedTuple):
     form: Form
 
 
-def texts_of(X: Any) -> list[str]:
+def check_texts(X: Any) -> list[str]:
     """Return the texts as a list of strings, or say which one is none."""
     if isinstance(X, str | bytes):
         raise EstimatorInputError(f"X is the single text {_shown(X)}; it must be a list of texts")
@@ -59,7 +59,7 @@ def texts_of(X: Any) -> list[str]:
     return [str(text) for text in texts]
 
 
-def targets_of(y: Any, documents: int, expected: Form | None = None) -> Targets:
+def check_targets(y: Any, documents: int, expected: Form | None = None) -> Targets:
     """Return the label sets by names; where a form is expected, another one is refused."""
     if y is None:
         raise EstimatorInputError(

@@ -16,7 +16,7 @@ _OWN_PARAMETERS = {"model": "model", "preset": "preset", "seed": "random_state",
 """Settings that the estimator has parameters of its own for."""
 
 
-def configured(
+def configure(
     model: str,
     preset: str,
     settings: Mapping[str, Any] | None,
@@ -30,7 +30,7 @@ def configured(
     return validate(tree | {"seed": _seed(random_state), "threads": plain(threads)})
 
 
-def changed_settings(config: Config) -> dict[str, Any] | None:
+def find_changes(config: Config) -> dict[str, Any] | None:
     """Return what differs from the preset, in the form of the parameter `settings`."""
     preset = dict(
         walk_settings(build_config(preset=config.preset, model=config.model).model_dump(mode="json"))

@@ -22,12 +22,12 @@ from seq2set.experiments.model_names import parse_models
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.pages import write_overview, write_results
 from seq2set.experiments.render.report import Findings
-from seq2set.workflows.open_data import corpus_of
+from seq2set.workflows.training_corpus import open_training_corpus
 
 
 def asked_corpus(options: Options) -> PreparedCorpus:
     """Open the corpus that an experiment is asked for."""
-    return corpus_of(options.config(options.models[0], 1).data)
+    return open_training_corpus(options.config(options.models[0], 1).data)
 
 
 def asked(options: Options) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Tracker:
             self.writer.add_scalar(*point)
 
 
-def tracked(config: Config, folder: Path, watch: Watch | None) -> Watch | None:
+def add_tensorboard(config: Config, folder: Path, watch: Watch | None) -> Watch | None:
     """Put TensorBoard before who watches a run already, where the settings ask for it."""
     if not config.training.tensorboard:
         return watch

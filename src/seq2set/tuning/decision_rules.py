@@ -27,10 +27,16 @@ from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, RuleKind
 from seq2set.models.predictions import Request, Scores, withhold_scores
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.evaluate import measurable
-from seq2set.workflows.examples import training_examples
-from seq2set.workflows.open_data import TrainedOn, corpus_of, is_own, open_own, trained_on
-from seq2set.workflows.train import changed_since
+from seq2set.workflows.evaluate import open_measured
+from seq2set.workflows.train import describe_change
+from seq2set.workflows.training_corpus import (
+    TrainingCorpus,
+    find_training_corpus,
+    is_training_corpus,
+    open_training_corpus,
+    reopen_corpus,
+)
+from seq2set.workflows.training_data import load_training_data
 
 
 class Material(NamedTuple):
@@ -61,7 +67,7 @@ class Scored(NamedTuple):
 
 def material(
     predictor: Predictor,
-    trained: TrainedOn,
+    trained: TrainingCorpus,
     seen: SeenTexts,
     data: str | None,
     split: str | None,
@@ -73,7 +79,7 @@ def material(
     on are left out: what it knows by heart does not show where a threshold should lie.
     """
     named, split, part, fingerprint, own, remarks = _opened(trained, data, split, progress)
-    changed = changed_since(predictor.metadata, named, fingerprint)
+    changed = describe_change(predictor.metadata, named, fingerprint)
     if own and changed is not None and data is None:
         raise CorpusError(
             f"{changed}; put it back as it was, or name the documents to tune on with --data", named
@@ -106,16 +112,16 @@ class _Opened(NamedTuple):
     """What is to be known of the corpus and was not said yet"""
 
 
-def _opened(trained: TrainedOn, data: str | None, split: str | None, progress: Progress) -> _Opened:
-    own = data is None or is_own(trained, data)
+def _opened(trained: TrainingCorpus, data: str | None, split: str | None, progress: Progress) -> _Opened:
+    own = data is None or is_training_corpus(trained, data)
     if data and not own and split is None and Path(data).is_file():
-        whole = measurable(trained, data, None)
+        whole = open_measured(trained, data, None)
         return _Opened(whole.corpus, whole.split, whole.part, whole.fingerprint, own, whole.remarks)
     another = trained.data.model_copy(update={"corpus": data})
-    corpus = open_own(trained, data) if own else corpus_of(another)
+    corpus = reopen_corpus(trained, data) if own else open_training_corpus(another)
     if own and split in (None, "valid"):
         # Without a validation split, these are the documents that the training set aside, the same again.
-        aside = training_examples(corpus, progress)[1]
+        aside = load_training_data(corpus, progress)[1]
         return _Opened(corpus.name, "valid", aside, corpus.fingerprint, own)
     part = corpus.split(split or "valid")
     if not len(part):
@@ -178,7 +184,7 @@ def tune_rule(
     predictor = Predictor.open(model)
     tagger = predictor.tagger
     seen = read_seen(model)
-    documents = material(predictor, trained_on(model, predictor), seen, data, split, progress)
+    documents = material(predictor, find_training_corpus(model, predictor), seen, data, split, progress)
     for sentence in documents.remarks:
         progress.note(sentence)
     _refuse_unknown_labels(tagger, documents)

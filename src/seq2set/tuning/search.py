@@ -46,7 +46,7 @@ from seq2set.tuning.study import (
 )
 from seq2set.tuning.trials import StudyContext
 from seq2set.tuning.workers import TrialPlan, await_workers, run_trials, run_workers
-from seq2set.workflows.open_data import corpus_of
+from seq2set.workflows.training_corpus import open_training_corpus
 
 
 class TrialReporter:
@@ -229,7 +229,7 @@ def tune(
         if count < 1:
             raise InputError(f"--{name} is {count}; it must be >= 1")
     folder = StudyFolder(out)
-    corpus = check_tunable(corpus_of(config.data), carve)
+    corpus = check_tunable(open_training_corpus(config.data), carve)
     if carve is not None:
         data = config.data.model_copy(update={"corpus": str(folder.corpus.resolve())})
         config = config.model_copy(update={"data": data})

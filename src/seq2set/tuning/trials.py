@@ -23,8 +23,8 @@ from seq2set.tuning.study import (
     find_direction,
     refuse_other_trials,
 )
-from seq2set.workflows.open_data import corpus_of
 from seq2set.workflows.train import train
+from seq2set.workflows.training_corpus import open_training_corpus
 
 
 class DrawnTrial(NamedTuple):
@@ -67,7 +67,7 @@ def run_trial(context: StudyContext, drawn: DrawnTrial) -> None:
     """Train until the trial is complete, pruned or failed, and record that in the study."""
     run, trial, metric = context.folder.run(drawn.trial.number), drawn.trial, context.config.decision.metric
     began = time.perf_counter()
-    refuse_other_trials(context.folder, corpus_of(context.config.data))
+    refuse_other_trials(context.folder, open_training_corpus(context.config.data))
     try:
         _train(run, drawn, partial(_report, trial, metric))
     except optuna.TrialPruned:

@@ -15,14 +15,24 @@ from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.open_corpus import open_corpus
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
+from seq2set.corpora.splits import SplitPlan
 from seq2set.evaluation.measure import Report, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Prediction, Predictor, TextItem
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.examples import UNSPLIT
-from seq2set.workflows.open_data import TrainedOn, corpus_of, is_own, open_own, read_options, trained_on
-from seq2set.workflows.train import changed_since
+from seq2set.workflows.train import describe_change
+from seq2set.workflows.training_corpus import (
+    TrainingCorpus,
+    find_training_corpus,
+    is_training_corpus,
+    open_training_corpus,
+    read_options,
+    reopen_corpus,
+)
+
+UNSPLIT = SplitPlan("random", valid=0, test=0)
+"""A plain file to measure on is taken whole, unless a split of it is asked for."""
 
 
 def evaluate(
@@ -41,8 +51,8 @@ def evaluate(
     published split can be compared, and other documents do not; `include_seen` says otherwise.
     """
     predictor = Predictor.open(model)
-    measured = measurable(trained_on(model, predictor), data, split)
-    chosen = unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen)
+    measured = open_measured(find_training_corpus(model, predictor), data, split)
+    chosen = select_unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen)
     for remark in (*measured.remarks, *_cut_texts(predictor.tagger, chosen.part)):
         (progress or Silent()).note(remark)
     result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
@@ -89,8 +99,8 @@ def sample_predictions(
 ) -> list[Shown]:
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor = Predictor.open(model)
-    measured = measurable(trained_on(model, predictor), data, split)
-    part = unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen).part
+    measured = open_measured(find_training_corpus(model, predictor), data, split)
+    part = select_unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen).part
     places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
     everything = (document for batch in part.iter_batches(1024) for document in batch)
     drawn = [document for place, document in enumerate(everything) if place in places]
@@ -113,22 +123,22 @@ class Measured(NamedTuple):
     """What is to be known of that corpus"""
 
 
-def measurable(trained: TrainedOn, named: str | None, split: str | None) -> Measured:
+def open_measured(trained: TrainingCorpus, named: str | None, split: str | None) -> Measured:
     """Open what is to be measured: a split of a corpus, by default test, or all of another plain file."""
-    own = named is None or is_own(trained, named)
+    own = named is None or is_training_corpus(trained, named)
     # Another corpus need not have the columns of groups and splits that the training's had.
     others = trained.data.model_copy(update={"corpus": named, "group": "", "split": "auto"})
     if named and not own and split is None and Path(named).is_file():
         whole = open_corpus(named, replace(read_options(others), split=None), UNSPLIT, max_words=None)
         return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks))
-    corpus = open_own(trained, named) if own else corpus_of(others)
+    corpus = reopen_corpus(trained, named) if own else open_training_corpus(others)
     part = corpus.split(split or "test")
     if not len(part):
         raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)
     return Measured(corpus.name, part.name, part, own, corpus.fingerprint, tuple(corpus.remarks))
 
 
-def unseen_part(
+def select_unseen_part(
     measured: Measured, seen: SeenTexts, metadata: Mapping[str, Any], *, include_seen: bool | None = None
 ) -> Selection:
     """Count the documents that a model was trained or tuned on, and leave them out where that is due.
@@ -137,7 +147,7 @@ def unseen_part(
     measured whole, as the cells of experiments measure it. Where it has changed, or is another corpus, what
     the model has seen is left out, but for documents that are asked for as what they are (train, valid).
     """
-    changed = changed_since(metadata, measured.corpus, measured.fingerprint)
+    changed = describe_change(metadata, measured.corpus, measured.fingerprint)
     leave_out = {"trained", "tuned"}
     if include_seen is not None:
         leave_out = set() if include_seen else leave_out

@@ -1,9 +1,10 @@
-"""The main jobs, each one call: train, evaluate, and the pieces that they share."""
+"""Train a model: on a corpus into a run folder, or on texts in memory; both record the same."""
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,17 +15,42 @@ from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import get_rank
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.seen_texts import SeenTexts
+from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_card import model_card
 from seq2set.inference.model_folder import read_metadata, save_model
-from seq2set.models.tagger import Examples, Tagger, fingerprint_of, fit_function
-from seq2set.training.history import tracked
-from seq2set.workflows.examples import training_examples
-from seq2set.workflows.open_data import corpus_of
+from seq2set.models.tagger import Tagger, fingerprint_of, fit_function
+from seq2set.training.history import add_tensorboard
+from seq2set.workflows.training_corpus import open_training_corpus
+from seq2set.workflows.training_data import TrainingData, load_training_data
 
-JOINING_SECONDS = 60
-"""How long the other processes of a distributed run wait for the first to begin it."""
+JOIN_TIMEOUT = 60
+"""Seconds that the other processes of a distributed run wait for the first to start it."""
+
+
+class Origin(NamedTuple):
+    """Where the documents of a training come from."""
+
+    name: str
+    source: str
+    licence: str
+    fingerprint: str
+
+
+class TrainedModel(NamedTuple):
+    """A model with what its training recorded."""
+
+    tagger: Tagger
+    metadata: dict[str, Any]
+    """Plain JSON: the corpus, validation metrics, each label's figures, seed, seconds"""
+    history: list[dict[str, Any]]
+    seen: SeenTexts
+
+    def save(self, folder: Path, *, force: bool = False) -> None:
+        """Write the model folder."""
+        state = self.tagger.state()
+        card = model_card(state.config, self.metadata, state.fitted)
+        save_model(self.tagger, folder, card=card, metadata=self.metadata, seen=self.seen, force=force)
 
 
 def train(
@@ -40,9 +66,9 @@ def train(
     `watch` is told of every look at validation, and may end the training by raising.
     """
     progress = progress or Silent()
-    corpus = corpus_of(config.data)
-    learn, tune = training_examples(corpus, progress)
-    run = _run_folder(out, config, provenance_of(corpus, learn, tune), resume, watch)
+    corpus = open_training_corpus(config.data)
+    data = load_training_data(corpus, progress)
+    run = _open_run(out, config, record_provenance(corpus, data), resume, watch)
     if run.model.is_dir():
         _refuse_other_corpus(run, corpus)
         progress.note(f"{out} is finished already")
@@ -52,52 +78,75 @@ def train(
             f"{out} was begun by an earlier version, which did not record its documents: that {corpus.name} "
             "is still the same is checked by the number of its words and labels only"
         )
-    began = time.perf_counter()
-    tagger = fit_function(config.model)(config, learn, tune, run, progress)
-    if get_rank() > 0:
-        return run
-    seconds = time.perf_counter() - began
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
-    metadata = training_facts(tagger, origin, learn, tune, seconds, run.records(), progress)
-    card = model_card(config, metadata, tagger.state().fitted)
-    seen = SeenTexts.of(learn.texts, tune.texts)
-    save_model(tagger, run.model, card=card, metadata=metadata, seen=seen)
+    trained = fit_model(config, data, origin, run, progress)
+    if get_rank() == 0:
+        trained.save(run.model)
     return run
 
 
-def _run_folder(
+def train_in_memory(config: Config, data: TrainingData, progress: Progress | None = None) -> TrainedModel:
+    """Train a model on texts given in Python; its run folder is temporary."""
+    origin = Origin("texts given in Python", "not stated", "not stated", fingerprint_of(*data))
+    with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
+        run = RunFolder.start(Path(folder) / "run", config)
+        return fit_model(config, data, origin, run, progress or Silent())
+
+
+def fit_model(
+    config: Config, data: TrainingData, origin: Origin, run: RunFolder, progress: Progress
+) -> TrainedModel:
+    """Train a model in a run folder, and measure it on the examples that it was tuned on."""
+    began = time.perf_counter()
+    tagger = fit_function(config.model)(config, *data, run, progress)
+    seconds = time.perf_counter() - began
+    if get_rank() > 0:  # the first process of a distributed run records for all
+        return TrainedModel(tagger, {}, [], NOTHING_KNOWN)
+    result, history = evaluate_tagger(tagger, data.tune, progress=progress), run.records()
+    documents = {
+        "train": len(data.learn),
+        "valid": len(data.tune),
+        "labels": len(tagger.labels),
+        "labels_per_document": sum(tagger.labels.frequencies) / len(data.learn),
+    }
+    training = {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)}
+    metadata = {
+        "corpus": origin._asdict() | documents,
+        "validation": result.metrics,
+        "per_label": [label._asdict() for label in result.per_label],
+        "training": training | find_kept_weights(history),
+    }
+    return TrainedModel(tagger, metadata, history, SeenTexts.of(data.learn.texts, data.tune.texts))
+
+
+def _open_run(
     out: Path, config: Config, provenance: Provenance, resume: bool, watch: Watch | None
 ) -> RunFolder:
-    """Let the first process begin the run, and the others join it on the same documents."""
+    """Let the first process start or resume the run, and the others join it on the same documents."""
     if get_rank() == 0:
-        watch = tracked(config, out, watch)
+        watch = add_tensorboard(config, out, watch)
         return RunFolder.start(out, config, provenance=provenance, resume=resume, watch=watch)
-    for _ in range(JOINING_SECONDS * 10):
+    for _ in range(JOIN_TIMEOUT * 10):
         if (run := RunFolder(out)).config.is_file():
             run.check_documents(provenance)
             return run
         time.sleep(0.1)
-    raise WorkError(f"process {get_rank()} waited {JOINING_SECONDS} s in vain for the run {out} to begin")
+    raise WorkError(f"process {get_rank()} timed out after {JOIN_TIMEOUT} s waiting for run {out} to start")
 
 
-def provenance_of(corpus: PreparedCorpus, learn: Examples, tune: Examples) -> Provenance:
-    """Say which documents of a corpus a training stands on."""
-    labels = {label for labels in learn.label_sets for label in labels}
-    documents = fingerprint_of(learn, tune)
+def record_provenance(corpus: PreparedCorpus, data: TrainingData | None = None) -> Provenance:
+    """Return the record of the documents that a training on a corpus learns from and tunes on."""
+    data = data or load_training_data(corpus, Silent())
+    labels = {label for labels in data.learn.label_sets for label in labels}
     return Provenance(
         corpus.name,
         corpus.fingerprint,
-        documents,
-        len(learn),
-        len(tune),
+        fingerprint_of(*data),
+        len(data.learn),
+        len(data.tune),
         len(labels),
         *(corpus.location or ()),
     )
-
-
-def training_provenance(corpus: PreparedCorpus) -> Provenance:
-    """Say which documents of a corpus a training would stand on."""
-    return provenance_of(corpus, *training_examples(corpus, Silent()))
 
 
 def _refuse_other_corpus(run: RunFolder, corpus: PreparedCorpus) -> None:
@@ -110,47 +159,12 @@ def _refuse_other_corpus(run: RunFolder, corpus: PreparedCorpus) -> None:
         )
 
 
-def changed_since(metadata: Mapping[str, Any], name: str, fingerprint: str) -> str | None:
+def describe_change(metadata: Mapping[str, Any], name: str, fingerprint: str) -> str | None:
     """Return a sentence where a corpus is not what it was when a model was trained on it."""
     then = metadata.get("corpus", {}).get("fingerprint")
     if then == fingerprint:
         return None
     return (
         f"{name} is not what it was when the model was trained (its fingerprint was {then} and is "
-        f"{fingerprint}): its texts, labels or splits are other ones"
+        f"{fingerprint}): its texts, labels or splits have changed"
     )
-
-
-class Origin(NamedTuple):
-    """Where the documents of a training come from."""
-
-    name: str
-    source: str
-    licence: str
-    fingerprint: str
-
-
-def training_facts(
-    tagger: Tagger,
-    origin: Origin,
-    learn: Examples,
-    tune: Examples,
-    seconds: float,
-    history: Sequence[Mapping[str, Any]],
-    progress: Progress,
-) -> dict[str, Any]:
-    """Measure a trained model on what it was tuned on, and gather what its folder says of its training."""
-    result, config = evaluate_tagger(tagger, tune, progress=progress), tagger.config
-    return {
-        "corpus": origin._asdict()
-        | {
-            "train": len(learn),
-            "valid": len(tune),
-            "labels": len(tagger.labels),
-            "labels_per_document": sum(tagger.labels.frequencies) / len(learn),
-        },
-        "validation": result.metrics,
-        "per_label": [label._asdict() for label in result.per_label],
-        "training": {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)}
-        | find_kept_weights(history),
-    }

@@ -29,10 +29,10 @@ from seq2set.experiments.cells.warm_start_reuse import begin_as_another
 from seq2set.inference.model_folder import read_metadata, read_seen
 from seq2set.inference.predictor import Predictor
 from seq2set.models.predictions import Request
-from seq2set.workflows.evaluate import measurable, unseen_part
-from seq2set.workflows.examples import examples
-from seq2set.workflows.open_data import TrainedOn, corpus_of
+from seq2set.workflows.evaluate import open_measured, select_unseen_part
 from seq2set.workflows.train import train
+from seq2set.workflows.training_corpus import TrainingCorpus, open_training_corpus
+from seq2set.workflows.training_data import load_examples
 
 FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
 
@@ -112,7 +112,7 @@ def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | N
 
     A cell of other settings, or of a corpus other than today's, is refused.
     """
-    refuse_stale(cell, corpus or corpus_of(cell.config.data))
+    refuse_stale(cell, corpus or open_training_corpus(cell.config.data))
     path = cell.folder / FACTS
     if not path.is_file():
         return None
@@ -157,7 +157,7 @@ def working_on(cell: Cell) -> Iterator[None]:
 
 
 def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
-    corpus = corpus_of(cell.config.data)
+    corpus = open_training_corpus(cell.config.data)
     if taken := begin_as_another(RunFolder(cell.folder), cell.config, corpus):
         sentence, seconds = taken
         progress.note(sentence)
@@ -165,10 +165,14 @@ def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
     with _time_is_kept(cell.folder):
         train(cell.config, cell.folder, resume=True, progress=progress)
     predictor = Predictor.open(cell.folder)
-    refuse_stale(cell, corpus_of(cell.config.data))  # it may have changed while the model was trained
-    measured = measurable(TrainedOn(cell.config.data), None, cell.split)
-    overlap = unseen_part(measured, read_seen(cell.folder), predictor.metadata, include_seen=True).overlap
-    result, answers = measure(predictor.tagger, examples(measured.part), Request(), progress)
+    refuse_stale(
+        cell, open_training_corpus(cell.config.data)
+    )  # it may have changed while the model was trained
+    measured = open_measured(TrainingCorpus(cell.config.data), None, cell.split)
+    overlap = select_unseen_part(
+        measured, read_seen(cell.folder), predictor.metadata, include_seen=True
+    ).overlap
+    result, answers = measure(predictor.tagger, load_examples(measured.part), Request(), progress)
     answers.save(cell.folder / ANSWERS)
     facts = _facts(cell, predictor.metadata, result, overlap)
     write_json(cell.folder / FACTS, facts)

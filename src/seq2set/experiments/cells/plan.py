@@ -27,7 +27,7 @@ from seq2set.experiments.cells.warm_start_reuse import begin_alike, share_left
 from seq2set.experiments.model_names import title_of
 from seq2set.experiments.options import Options
 from seq2set.experiments.studies.compare import row_cells
-from seq2set.workflows.open_data import corpus_of
+from seq2set.workflows.training_corpus import open_training_corpus
 
 LINEAR_WORDS = 1.2e6
 """Words of training documents that a linear classifier goes through in a second on one thread."""
@@ -111,7 +111,7 @@ class Schedule:
 
     def __init__(self, cells: Sequence[Cell], jobs: int = 1, shelf: Shelf | None = None):
         self.cells, self.jobs, self.shelf = tuple(cells), jobs, shelf
-        corpora = {data: corpus_of(data) for data in {cell.config.data for cell in cells}}
+        corpora = {data: open_training_corpus(data) for data in {cell.config.data for cell in cells}}
         shapes = {data: Shape.of(corpus) for data, corpus in corpora.items()}
         self._rules = {cell.name: rule_of_thumb(cell.config, shapes[cell.config.data]) for cell in cells}
         found = {cell.name: finished(cell, corpora[cell.config.data]) for cell in cells}

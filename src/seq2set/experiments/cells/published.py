@@ -25,7 +25,7 @@ from seq2set.core.files import compute_sha256, update_keys, write_folder_aside, 
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell, CellResult, finished, working_on
 from seq2set.experiments.cells.predictions import Answers, Sets
-from seq2set.workflows.open_data import corpus_of
+from seq2set.workflows.training_corpus import open_training_corpus
 
 FORMAT = 1
 """The version of the file's layout."""
@@ -209,7 +209,7 @@ class Shelf:
 
 
 def _written(cell: Cell, published: PublishedCell) -> CellResult:
-    part = corpus_of(cell.config.data).split(cell.split)
+    part = open_training_corpus(cell.config.data).split(cell.split)
     answers = published.answers(part.ids(), part.labels(), part.groups())
     with write_folder_aside(cell.folder) as aside:
         answers.save(aside / ANSWERS)

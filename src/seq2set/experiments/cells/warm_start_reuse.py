@@ -11,7 +11,7 @@ from seq2set.config import Config, differ_only_in
 from seq2set.config.catalog import reads
 from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.workflows.train import training_provenance
+from seq2set.workflows.train import record_provenance
 
 
 def begin_as_another(run: RunFolder, config: Config, corpus: PreparedCorpus) -> tuple[str, float] | None:
@@ -31,7 +31,7 @@ def begin_as_another(run: RunFolder, config: Config, corpus: PreparedCorpus) -> 
         taken = "takes the classifiers of {}, which are the same"
     else:
         return None
-    documents = cache(lambda: training_provenance(corpus))
+    documents = cache(lambda: record_provenance(corpus))
     for path in sorted(run.path.parent.iterdir()):
         seconds = take_over(run, RunFolder(path), config, documents)
         if seconds is not None:

@@ -34,7 +34,7 @@ from seq2set.experiments.options import Options, own_names
 from seq2set.experiments.render.comparison_tables import f1_plot, paper_table
 from seq2set.experiments.render.report import Section, every_training
 from seq2set.experiments.run import asked_corpus
-from seq2set.workflows.examples import label_depths
+from seq2set.workflows.training_data import read_label_depths
 
 
 def order_variant(options: Options, model: str, kind: str) -> Variant:
@@ -90,7 +90,7 @@ def _variants(options: Options) -> list[Variant]:
 def _orders(options: Options) -> tuple[str, ...]:
     """Return the orders that are asked for; a tree only where the corpus has one."""
     asked = own_names(options, "orders", ORDERS)
-    if "tree" not in asked or label_depths(asked_corpus(options)):
+    if "tree" not in asked or read_label_depths(asked_corpus(options)):
         return asked
     if "orders" in options.extra:
         raise InputError(f"--option orders has 'tree'; the corpus {options.data} has no tree of labels")

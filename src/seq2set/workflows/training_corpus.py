@@ -22,7 +22,7 @@ from seq2set.inference.model_folder import model_folder
 from seq2set.inference.predictor import Predictor
 
 
-class TrainedOn(NamedTuple):
+class TrainingCorpus(NamedTuple):
     """The corpus that a model was trained on: how it was named, and what the run recorded of it."""
 
     data: DataSettings
@@ -34,14 +34,14 @@ class TrainedOn(NamedTuple):
     """Of the corpus that was made of them"""
 
 
-def trained_on(model: Path, predictor: Predictor) -> TrainedOn:
+def find_training_corpus(model: Path, predictor: Predictor) -> TrainingCorpus:
     """Say what a model was trained on; earlier versions, and models outside of a run, know its name only."""
     data = predictor.tagger.config.data
     fingerprint = str(predictor.metadata.get("corpus", {}).get("fingerprint", ""))
     begun = _record_of(model)
     if begun is None or begun.fingerprint != fingerprint:
-        return TrainedOn(data, fingerprint=fingerprint)
-    return TrainedOn(data, begun.path, begun.digest, fingerprint)
+        return TrainingCorpus(data, fingerprint=fingerprint)
+    return TrainingCorpus(data, begun.path, begun.digest, fingerprint)
 
 
 def _record_of(model: Path) -> Provenance | None:
@@ -52,7 +52,7 @@ def _record_of(model: Path) -> Provenance | None:
         return None
 
 
-def is_own(trained: TrainedOn, named: str) -> bool:
+def is_training_corpus(trained: TrainingCorpus, named: str) -> bool:
     """Say whether a name stands for the corpus that a model was trained on, in whatever way it is spelt."""
     path = Path(named)
     if not trained.path:
@@ -70,23 +70,23 @@ def _is_same_file(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)
 
 
-def open_own(trained: TrainedOn, named: str | None = None) -> PreparedCorpus:
+def reopen_corpus(trained: TrainingCorpus, named: str | None = None) -> PreparedCorpus:
     """Open the corpus that a model was trained on, or what was named and is known to be the same."""
     if named is None and trained.path and not Path(trained.path).exists():
         return _open_moved(trained)
     place = named or trained.path or trained.data.corpus
     try:
-        return corpus_of(trained.data.model_copy(update={"corpus": place}))
+        return open_training_corpus(trained.data.model_copy(update={"corpus": place}))
     except InputError as error:
         raise InputError(
             f"the corpus of the training cannot be opened, name one with --data: {error}"
         ) from error
 
 
-def _open_moved(trained: TrainedOn) -> PreparedCorpus:
+def _open_moved(trained: TrainingCorpus) -> PreparedCorpus:
     """Open what has the corpus's name in this working directory, if it holds the same documents."""
     try:
-        corpus = corpus_of(trained.data)
+        corpus = open_training_corpus(trained.data)
     except InputError:
         corpus = None
     if corpus is None or corpus.fingerprint != trained.fingerprint:
@@ -98,7 +98,7 @@ def _open_moved(trained: TrainedOn) -> PreparedCorpus:
     return corpus
 
 
-def corpus_of(data: DataSettings) -> PreparedCorpus:
+def open_training_corpus(data: DataSettings) -> PreparedCorpus:
     """Open the corpus that the settings name."""
     if not data.corpus:
         raise InputError(

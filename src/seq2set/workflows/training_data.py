@@ -1,0 +1,77 @@
+"""What a model learns from and is tuned on: the splits of a corpus, or texts of which a part is set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from seq2set.core.errors import CorpusError
+from seq2set.core.progress import Progress
+from seq2set.corpora.carve import SEED, SHARE, carve_documents
+from seq2set.corpora.prepared import PreparedCorpus, Split
+from seq2set.corpora.readers.label_cells import guess_separator, quote_separator
+from seq2set.labels.tree import LabelTree
+from seq2set.models.tagger import Examples
+
+
+class TrainingData(NamedTuple):
+    """The examples of a training."""
+
+    learn: Examples
+    tune: Examples
+    """What weights, settings and thresholds are chosen on; the same as `learn` where none can be spared"""
+
+    @property
+    def is_carved(self) -> bool:
+        """Whether other examples are tuned on than are learnt from."""
+        return self.tune is not self.learn
+
+
+def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingData:
+    """Load the training and validation splits; where there is no validation, some is carved."""
+    depths = read_label_depths(corpus)
+    learn, tune = (load_examples(corpus.split(name), depths) for name in ("train", "valid"))
+    if not len(learn):
+        raise CorpusError("the training split is empty; there is nothing to learn from", corpus.folder)
+    for remark in corpus.remarks:
+        progress.note(remark)
+    if (sign := guess_separator(learn.label_sets)) is not None:
+        quoted = quote_separator(sign)
+        progress.note(
+            f"no document has two labels, and some look like several joined by {quoted}; if so, "
+            f"split them with --set data.separator={quoted}"
+        )
+    if len(tune):
+        return TrainingData(learn, tune)
+    data = carve_validation(learn, SHARE, corpus.seed)
+    if data.is_carved:
+        outcome = f": {len(data.tune)} training documents are set aside for tuning"
+    else:
+        outcome = (
+            ", and no training document can be set aside without losing a label, so the model is tuned on "
+            "the documents that it learns from; give more of them a label"
+        )
+    progress.note(f"{corpus.name} has no validation split{outcome}")
+    return data
+
+
+def carve_validation(examples: Examples, share: float = SHARE, seed: int = SEED) -> TrainingData:
+    """Set a share of examples aside for tuning, unless a label would be lost or none of them has a label."""
+    aside = carve_documents(examples.label_sets, share, seed, examples.groups)
+    tune = examples.pick(np.flatnonzero(aside))
+    if not any(tune.label_sets):
+        return TrainingData(examples, examples)
+    return TrainingData(examples.pick(np.flatnonzero(~aside)), tune)
+
+
+def load_examples(split: Split, depths: Mapping[str, int] | None = None) -> Examples:
+    """Load a whole split into memory."""
+    return Examples(split.texts(), split.labels(), split.ids(), depths, split.groups())
+
+
+def read_label_depths(corpus: PreparedCorpus) -> dict[str, int]:
+    """Return how deep each label stands in the corpus's tree of labels; nothing where it has none."""
+    tree = LabelTree(corpus.facts.get("notes", {}).get("tree") or {})
+    return {label: tree.depth(label) for label in tree.parents}

@@ -179,7 +179,7 @@ class PriorSettings(Settings):
     c: PositiveReal = 1.0
     """The inverse regularisation strength of its classifiers."""
     folds: Annotated[int, Field(ge=2)] = 4
-    """In how many parts the training documents are split, each to be scored by a model that did not see it."""
+    """In how many parts the training documents are split, each scored by a model that did not see it."""
     labels: Positive = 1000
     """How many labels have a classifier, the most frequent ones; each of the rest begins at its share of
     the training documents. Time and memory grow with it, while there is little to learn of rare labels."""

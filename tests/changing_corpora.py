@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.prepare import prepare
+from seq2set.corpora.prepare import PrepareOptions, prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
 
@@ -25,7 +25,15 @@ def write_jsonl(path: Path, documents: Sequence[Document]) -> None:
 def write_prepared(folder: Path, documents: Sequence[Document]) -> PreparedCorpus:
     """Write a prepared corpus in the place of the one that is there; documents keep their splits."""
     plan = SplitPlan("given", valid=0, test=0)
-    return prepare(documents, folder, name="small", source="s", licence="l", plan=plan, force=True)
+    return prepare(
+        documents,
+        folder,
+        name="small",
+        source="s",
+        licence="l",
+        plan=plan,
+        options=PrepareOptions(force=True),
+    )
 
 
 def with_one_label_rare(documents: Sequence[Document]) -> list[Document]:

@@ -24,7 +24,7 @@ def test_list_names_every_known_corpus(seq2set) -> None:
     outcome = seq2set("data", "list", "--json")
     rows = {row["name"]: row for row in map(json.loads, outcome.out.splitlines())}
     assert rows.keys() == {"aapd", "arxiv2026", "debtags", "feedback", "medline", "rcv1", "reuters"}
-    assert all(row["obtained"] and row["licence"] for row in rows.values())
+    assert all(row["how_to_get"] == row["obtained"] and row["licence"] for row in rows.values())
     table = seq2set("data", "list").out
     assert "medline" in table
     assert "seq2set[demo]" in table.replace("\n", "").replace(" ", "") or "[demo]" in table

@@ -1,7 +1,4 @@
-"""`seq2set data check`.
-
-Findings as a list for a terminal of 80 columns.
-"""
+"""`seq2set data check`: findings as a list for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from seq2set.cli import options as columns
+from seq2set.cli.data_corpus import Data, count_documents, open_data
 from seq2set.core.text_utils import make_printable, shorten
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A prepared folder, a known name, or a file.")],
+    data: Data,
     min_label_documents: Annotated[
         int, typer.Option(min=1, help="Labels with fewer documents in train are called rare.")
     ] = 5,
@@ -32,6 +30,7 @@ def check(
     ] = 0.9,
     text: columns.Text = "text",
     labels: columns.Labels = "labels",
+    id_column: columns.Id = "id",
     separator: columns.Separator = None,
     encoding: columns.Encoding = "utf-8",
     keep_missing: columns.KeepMissing = False,
@@ -41,23 +40,9 @@ def check(
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
     from seq2set.corpora.checks import check_corpus
-    from seq2set.corpora.documents import SPLITS
-    from seq2set.corpora.open_corpus import open_corpus
-    from seq2set.corpora.readers import ReadOptions
-    from seq2set.corpora.readers.records import AUTO
 
-    options = ReadOptions(
-        text=text,
-        labels=labels,
-        split=AUTO,
-        separator=separator,
-        encoding=encoding,
-        keep_missing=keep_missing,
-    )
-    corpus = open_corpus(data, options)
-    for remark in corpus.remarks:
-        typer.echo(remark, err=True)
-    documents = sum(len(corpus.split(name)) for name in SPLITS)
+    corpus = open_data(data, text, labels, id_column, separator, encoding, keep_missing)
+    documents = count_documents(corpus)
     with RichProgress().stage("checking", documents) as advance:
         findings = check_corpus(
             corpus,
@@ -90,23 +75,23 @@ def print_findings(findings: Sequence[Finding], name: str, documents: int) -> No
     for finding in findings:
         _print_finding(console, finding)
     counts: Counter[str] = Counter(finding.level for finding in findings)
-    summary = ", ".join(_counted(counts[level], level) for level in LEVELS)
+    summary = ", ".join(_format_count(counts[level], level) for level in LEVELS)
     console.print(Text(f"{make_printable(name)}, {documents:,} documents: {summary}."))
 
 
 def _print_finding(console: Console, finding: Finding) -> None:
     head = Text(finding.level, style=_STYLES[finding.level]) + Text(f" {finding.code}", style="bold")
     console.print(head + Text(f": {make_printable(finding.what)}."))
-    console.print(_indented("why", Text(f"{finding.why}.")))
-    console.print(_indented("do", Text(f"{finding.todo}.")))
+    console.print(_indent("why", Text(f"{finding.why}.")))
+    console.print(_indent("do", Text(f"{finding.todo}.")))
     shown = "; ".join(shorten(example, _WIDEST_EXAMPLE) for example in finding.examples)
-    console.print(_indented("such as", Text(shown, style="dim")))
+    console.print(_indent("such as", Text(shown, style="dim")))
     console.print()
 
 
-def _indented(title: str, text: Text) -> Padding:
+def _indent(title: str, text: Text) -> Padding:
     return Padding(Text(f"{title}: ", style="italic") + text, (0, 0, 0, 2))
 
 
-def _counted(count: int, thing: str) -> str:
+def _format_count(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -9,19 +9,20 @@ import typer
 
 
 def list_corpora(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """List the known corpora, how each is had, and what is cached."""
+    """List the known corpora, how to get each, and what is cached."""
     from seq2set.corpora.open_corpus import locate_cached
     from seq2set.corpora.prepared import is_prepared
-    from seq2set.corpora.sources import SOURCES, find_source
+    from seq2set.corpora.sources import SOURCES
 
-    found = [(find_source(name), locate_cached(name)) for name in SOURCES]
-    rows = [(source, folder if is_prepared(folder) else None) for source, folder in found]
+    cached = {name: folder for name in SOURCES if is_prepared(folder := locate_cached(name))}
     if as_json:
-        for source, folder in rows:
-            plain = {"name": source.name, "title": source.title, "obtained": source.obtained}
-            typer.echo(json.dumps(plain | {"licence": source.licence, "cached": folder and str(folder)}))
+        for name, source in SOURCES.items():
+            # `obtained` is what earlier versions call `how_to_get`.
+            how = {"how_to_get": source.how_to_get, "obtained": source.how_to_get}
+            row = {"name": name, "title": source.title, **how, "licence": source.licence}
+            typer.echo(json.dumps(row | {"cached": str(cached[name]) if name in cached else None}))
         return
 
     from rich import box
@@ -29,9 +30,9 @@ def list_corpora(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("name", "what", "how it is had", "cached", box=box.SIMPLE_HEAD)
-    for source, folder in rows:
+    table = Table("name", "what", "how to get it", "cached", box=box.SIMPLE_HEAD)
+    for name, source in SOURCES.items():
         # Plain text: brackets, as in seq2set[demo], are not markup here.
-        cells = (source.name, source.title, source.obtained, "yes" if folder else "no")
+        cells = (name, source.title, source.how_to_get, "yes" if name in cached else "no")
         table.add_row(*map(Text, cells))
     Console().print(table)

@@ -21,18 +21,16 @@ def prepare(
         Path | None, typer.Option("--from", help="The raw file or folder; known corpora say what they take.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write; the cache by default.")] = None,
-    text: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    labels: Annotated[str, typer.Option(help="The column that holds the labels.")] = "labels",
-    id_column: Annotated[str, typer.Option("--id", help="The column that holds the identifiers.")] = "id",
+    text: columns.Text = "text",
+    labels: columns.Labels = "labels",
+    id_column: columns.Id = "id",
     group: Annotated[
         str | None, typer.Option(help="The column whose equal values stay in one split.")
     ] = None,
     split_column: Annotated[
         str | None, typer.Option(help="The column that names each document's split.")
     ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="What stands between labels that are one text; ';' by default.")
-    ] = None,
+    separator: columns.Separator = None,
     encoding: Annotated[
         str | None, typer.Option(help="The character encoding of text files; UTF-8, or the source's own.")
     ] = None,
@@ -63,37 +61,31 @@ def prepare(
     """Turn raw files into a prepared corpus."""
     from seq2set.cli.console import RichProgress
     from seq2set.core.errors import InputError, UnknownNameError
-    from seq2set.corpora.open_corpus import (
-        AS_SOURCE,
-        choose_split_method,
-        find_split_column,
-        prepare_own,
-        prepare_source,
-    )
+    from seq2set.corpora.open_corpus import prepare_own, prepare_source
+    from seq2set.corpora.prepare import PrepareOptions
     from seq2set.corpora.readers import ReadOptions
     from seq2set.corpora.readers.records import AUTO
     from seq2set.corpora.sources import SOURCES
-    from seq2set.corpora.sources.source import SourceOptions
-    from seq2set.corpora.splits import SplitPlan
 
-    asked = SourceOptions(split, _size("valid", valid), _size("test", test), seed, encoding)
     with RichProgress().stage(f"prepare {name}") as advance:
+        options = PrepareOptions(
+            split,
+            _parse_size("valid", valid),
+            _parse_size("test", test),
+            seed,
+            encoding,
+            max_words,
+            min_label_documents,
+            force,
+            advance,
+        )
         if name in SOURCES:
-            corpus = prepare_source(
-                name,
-                source,
-                out,
-                max_words=AS_SOURCE if max_words is None else (max_words or None),
-                min_label_documents=min_label_documents,
-                force=force,
-                progress=advance,
-                options=asked,
-            )
+            corpus = prepare_source(name, source, out, options)
         elif source is None:
             known = UnknownNameError("corpus", name, SOURCES)
             raise InputError(f"{known}; to prepare files of your own under this name, pass --from")
         else:
-            options = ReadOptions(
+            read = ReadOptions(
                 text=text,
                 labels=labels,
                 id=id_column,
@@ -103,23 +95,11 @@ def prepare(
                 encoding=encoding or "utf-8",
                 keep_missing=keep_missing,
             )
-            options, remarks = find_split_column(source, options)
-            corpus = prepare_own(
-                name,
-                source,
-                out,
-                options=options,
-                remarks=remarks,
-                plan=asked.plan(SplitPlan(choose_split_method(source, options, split))),
-                max_words=max_words or None,
-                min_label_documents=1 if min_label_documents is None else min_label_documents,
-                force=force,
-                progress=advance,
-            )
-    _tell(corpus)
+            corpus = prepare_own(name, source, out, read, options)
+    _print_summary(corpus)
 
 
-def _size(name: str, text: str | None) -> int | float | None:
+def _parse_size(name: str, text: str | None) -> int | float | None:
     """Read a number of documents, or a share of them."""
     from seq2set.core.errors import InputError
 
@@ -132,8 +112,8 @@ def _size(name: str, text: str | None) -> int | float | None:
         raise InputError(f"{name} is '{text}'; {allowed}") from None
 
 
-def _tell(corpus: PreparedCorpus) -> None:
-    """Say what was made, and what a user should know about it."""
+def _print_summary(corpus: PreparedCorpus) -> None:
+    """Print what was made, and what a user should know about it."""
     counts = corpus.facts["counts"]
     sizes = ", ".join(f"{len(corpus.split(part)):,} {part}" for part in ("train", "valid", "test"))
     typer.echo(f"{corpus.name}: {sizes} documents with {counts['labels']:,} labels, in {corpus.folder}")

@@ -1,7 +1,4 @@
-"""`seq2set data stats`.
-
-Corpus statistics as tables for a terminal of 80 columns.
-"""
+"""`seq2set data stats`: corpus statistics as tables for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2set.cli import options as columns
+from seq2set.cli.data_corpus import Data, count_documents, open_data
 from seq2set.core.text_utils import make_printable, shorten
 
 if TYPE_CHECKING:
@@ -23,11 +21,12 @@ if TYPE_CHECKING:
 
 
 def stats(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A prepared folder, a known name, or a file.")],
+    data: Data,
     top: Annotated[int, typer.Option(min=1, help="How many labels and pairs of labels to show.")] = 20,
     plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw plots (PNG) into a folder.")] = None,
     text: columns.Text = "text",
     labels: columns.Labels = "labels",
+    id_column: columns.Id = "id",
     separator: columns.Separator = None,
     encoding: columns.Encoding = "utf-8",
     keep_missing: columns.KeepMissing = False,
@@ -35,24 +34,10 @@ def stats(
 ) -> None:
     """Describe a corpus: its size, its labels, and how they go together."""
     from seq2set.cli.console import RichProgress
-    from seq2set.corpora.documents import SPLITS
-    from seq2set.corpora.open_corpus import open_corpus
-    from seq2set.corpora.readers import ReadOptions
-    from seq2set.corpora.readers.records import AUTO
     from seq2set.corpora.stats import compute_statistics
 
-    options = ReadOptions(
-        text=text,
-        labels=labels,
-        split=AUTO,
-        separator=separator,
-        encoding=encoding,
-        keep_missing=keep_missing,
-    )
-    corpus = open_corpus(data, options)
-    for remark in corpus.remarks:
-        typer.echo(remark, err=True)
-    with RichProgress().stage("reading", sum(len(corpus.split(name)) for name in SPLITS)) as advance:
+    corpus = open_data(data, text, labels, id_column, separator, encoding, keep_missing)
+    with RichProgress().stage("reading", count_documents(corpus)) as advance:
         statistics = compute_statistics(corpus, top=top, progress=advance)
     if plot is not None:
         from seq2set.corpora.stats_plots import draw_statistics
@@ -92,7 +77,7 @@ def _size(statistics: CorpusStatistics) -> Table:
 
 
 def _lengths(statistics: CorpusStatistics) -> Table:
-    table = _table("Words a document")
+    table = _table("Words per document")
     for head in statistics.lengths.quantiles:
         table.add_column(head, justify="right")
     table.add_row(*(f"{value:,.0f}" for value in statistics.lengths.quantiles.values()))
@@ -100,7 +85,7 @@ def _lengths(statistics: CorpusStatistics) -> Table:
 
 
 def _cardinalities(statistics: CorpusStatistics, top: int) -> Table:
-    table = _table("Labels a document")
+    table = _table("Labels per document")
     for head in ("labels", "documents", "share"):
         table.add_column(head, justify="right")
     table.add_column("")

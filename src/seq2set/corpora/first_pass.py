@@ -25,7 +25,7 @@ _CHARACTERS = 1 << 23
 
 
 class FirstPass(NamedTuple):
-    """A corpus whose texts lie in `texts`, a row group at a time in the order of the other fields."""
+    """A corpus whose texts lie in `texts`, in the order of the other fields."""
 
     texts: Path
     label_names: list[str]
@@ -38,7 +38,7 @@ class FirstPass(NamedTuple):
     group_names: list[str]
 
 
-class _Gatherer:
+class _Collector:
     def __init__(self, *, needs_split: bool, needs_group: bool):
         self.needs_split, self.needs_group = needs_split, needs_group
         self.label_codes: dict[str, int] = {}
@@ -54,17 +54,17 @@ class _Gatherer:
         self.label_ids.extend(codes.setdefault(label, len(codes)) for label in dict.fromkeys(document.labels))
         self.label_ends.append(len(self.label_ids))
         if self.needs_split:
-            self.given.append(_split_of(document))
-        self.groups.append(self._group_of(document))
+            self.given.append(_find_split(document))
+        self.groups.append(self._find_group(document))
 
-    def _group_of(self, document: Document) -> int:
+    def _find_group(self, document: Document) -> int:
         if document.group is not None:
             return self.group_codes.setdefault(document.group, len(self.group_codes))
         if self.needs_group:
             raise CorpusError(f"document '{document.id}' has no group; split by 'grouped' needs one in each")
         return -1
 
-    def gathered(self, texts: Path) -> FirstPass:
+    def finish(self, texts: Path) -> FirstPass:
         documents = len(self.words)
         _check_ids(np.array(self.id_hashes, np.uint64), texts)
         indices = np.array(self.label_ids, np.int32)
@@ -72,12 +72,12 @@ class _Gatherer:
         shape = (documents, len(self.label_codes))
         return FirstPass(
             texts,
-            [_mended(label) for label in self.label_codes],
+            [_mend_surrogates(label) for label in self.label_codes],
             csr_matrix((ones, indices, np.array(self.label_ends, np.int64)), shape=shape),
             np.array(self.words, np.int64),
             np.array(self.given, np.int8),
             np.array(self.groups, np.int64),
-            [_mended(group) for group in self.group_codes],
+            [_mend_surrogates(group) for group in self.group_codes],
         )
 
 
@@ -90,44 +90,44 @@ def read_first_pass(
     progress: Callable[[int], None] | None = None,
 ) -> FirstPass:
     """Read all documents once, write their ids and texts to `texts`, and keep the rest."""
-    gatherer = _Gatherer(needs_split=needs_split, needs_group=needs_group)
+    collector = _Collector(needs_split=needs_split, needs_group=needs_group)
     waiting: list[Document] = []
     characters = 0
     with pq.ParquetWriter(
         texts, _TEXTS, compression="lz4", use_dictionary=False, write_statistics=False
     ) as writer:
         for document in documents:
-            gatherer.add(document)
+            collector.add(document)
             waiting.append(document)
             characters += len(document.text)
             if len(waiting) >= _ROWS or characters >= _CHARACTERS:
-                writer.write_table(_table(waiting))
+                writer.write_table(_build_table(waiting))
                 if progress:
                     progress(len(waiting))
                 waiting, characters = [], 0
         if waiting:
-            writer.write_table(_table(waiting))
+            writer.write_table(_build_table(waiting))
             if progress:
                 progress(len(waiting))
-    return gatherer.gathered(texts)
+    return collector.finish(texts)
 
 
-def _table(documents: list[Document]) -> Any:
+def _build_table(documents: list[Document]) -> Any:
     ids, texts = [d.id for d in documents], [d.text for d in documents]
     try:
         return pa.table([ids, texts], schema=_TEXTS)
     except UnicodeEncodeError:
-        return pa.table([list(map(_mended, ids)), list(map(_mended, texts))], schema=_TEXTS)
+        return pa.table([list(map(_mend_surrogates, ids)), list(map(_mend_surrogates, texts))], schema=_TEXTS)
 
 
-def _mended(text: str) -> str:
+def _mend_surrogates(text: str) -> str:
     """Replace half surrogate pairs, which JSON can hold and UTF-8 cannot."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _split_of(document: Document) -> int:
+def _find_split(document: Document) -> int:
     index = None if document.split is None else find_split_index(document.split)
     if index is None:
         seen = "no split" if document.split is None else f"the split '{document.split}'"
@@ -136,7 +136,7 @@ def _split_of(document: Document) -> int:
 
 
 def _hash(name: str) -> int:
-    digest = hashlib.blake2b(_mended(name).encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(_mend_surrogates(name).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
 

@@ -2,12 +2,13 @@
 
 The first pass writes the texts aside and keeps word counts and labels. Then documents that are too long
 are removed, not cut, as in the paper; labels of too few documents are dropped; and each document is given
-its split. The second pass deals the texts out to the three files.
+its split. The second pass writes the texts to the files of the three splits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,11 +25,47 @@ from seq2set.corpora.prepared import FACTS, FORMAT, PreparedCorpus, name_split_f
 from seq2set.corpora.splits import TRAIN, SplitPlan, assign_splits
 from seq2set.corpora.write_splits import REMOVED, Groups, write_splits
 
-MAX_WORDS = 500
-"""The paper's limit: documents of more words are removed."""
+
+@dataclass(frozen=True)
+class PrepareOptions:
+    """What a user may ask for when a corpus is prepared; None leaves the choice to the source.
+
+    `split` is a method of `SplitPlan`, or the name of one of a source's own splits. `valid` and `test` are
+    numbers of documents or shares, and `seed` is the seed, of whatever part of the split is random. Documents
+    of more than `max_words` words are removed; 0 keeps all. Labels of fewer than `min_label_documents`
+    documents are dropped. `force` replaces what is in the output folder. `progress` is told now and then how
+    many documents were read.
+    """
+
+    split: str | None = None
+    valid: int | float | None = None
+    test: int | float | None = None
+    seed: int | None = None
+    encoding: str | None = None
+    max_words: int | None = None
+    min_label_documents: int | None = None
+    force: bool = False
+    progress: Callable[[int], None] | None = None
+
+    def complete(self, plan: SplitPlan) -> SplitPlan:
+        """Return a plan with the sizes and the seed that were asked for."""
+        return replace(
+            plan,
+            valid=plan.valid if self.valid is None else self.valid,
+            test=plan.test if self.test is None else self.test,
+            seed=plan.seed if self.seed is None else self.seed,
+        )
+
+    def get_min_label_documents(self, default: int) -> int:
+        """Return how many documents a label must have."""
+        return default if self.min_label_documents is None else self.min_label_documents
 
 
-class _Kept(NamedTuple):
+DEFAULT_PREPARE_OPTIONS = PrepareOptions()
+"""Everything as the source has it."""
+
+
+class _KeptDocuments(NamedTuple):
     """What is left of the corpus, and where each document goes (`REMOVED`, or an index in `SPLITS`)."""
 
     labels: csr_matrix[Any]
@@ -45,29 +82,26 @@ def prepare(
     source: str,
     licence: str,
     plan: SplitPlan,
-    max_words: int | None = MAX_WORDS,
-    min_label_documents: int = 1,
-    force: bool = False,
-    progress: Callable[[int], None] | None = None,
+    options: PrepareOptions = DEFAULT_PREPARE_OPTIONS,
     notes: Mapping[str, Any] | None = None,
 ) -> PreparedCorpus:
     """Write documents to the prepared corpus `out`, whole or not at all, and open it.
 
-    `progress` is told now and then how many documents were read. `notes` is looked at after the last
-    document, so that whoever reads the documents may fill it on the way.
+    They are split as `plan` says; of `options`, the limits, `force` and `progress` are used. `notes` is read
+    after the last document, so that whoever reads the documents may fill it on the way.
     """
-    _check_limits(max_words, min_label_documents)
-    with write_folder_aside(out, force=force) as folder:
+    limits = _Limits.check(options)
+    with write_folder_aside(out, force=options.force) as folder:
         texts = folder / "texts.parquet"
-        gathered = read_first_pass(
+        whole = read_first_pass(
             documents,
             texts,
             needs_split=plan.method == "given",
             needs_group=plan.method == "grouped",
-            progress=progress,
+            progress=options.progress,
         )
-        kept = _kept(gathered, plan, max_words, min_label_documents)
-        groups = Groups(gathered.groups, gathered.group_names) if gathered.group_names else None
+        kept = _select(whole, plan, limits)
+        groups = Groups(whole.groups, whole.group_names) if whole.group_names else None
         write_splits(texts, folder, kept.parts, kept.labels, kept.label_names, groups)
         texts.unlink()
         facts = {
@@ -77,55 +111,59 @@ def prepare(
             "source": source,
             "licence": licence,
             "created_by": f"seq2set {__version__}",
-            "counts": _counts(gathered, kept),
+            "counts": _count(whole, kept),
             "split": {"method": plan.method, "seed": plan.seed, "valid": plan.valid, "test": plan.test},
-            "max_words": max_words,
-            "min_label_documents": min_label_documents,
+            **limits._asdict(),
             "notes": dict(notes or {}),
-            "files": _file_facts(folder),
+            "files": _describe_files(folder),
         }
         write_json(folder / FACTS, facts)
     return PreparedCorpus.open(out)
 
 
-def _check_limits(max_words: int | None, min_label_documents: int) -> None:
-    if max_words is not None and max_words < 1:
-        raise InputError(f"max_words is {max_words}; it must be 1 or more, or none for no limit")
-    if min_label_documents < 1:
-        raise InputError(f"min_label_documents is {min_label_documents}; it must be 1 or more")
+class _Limits(NamedTuple):
+    max_words: int | None
+    min_label_documents: int
+
+    @classmethod
+    def check(cls, options: PrepareOptions) -> _Limits:
+        words, documents = options.max_words or None, options.get_min_label_documents(1)
+        if words is not None and words < 1:
+            raise InputError(f"max_words is {words}; it must be 1 or more, or 0 for no limit")
+        if documents < 1:
+            raise InputError(f"min_label_documents is {documents}; it must be 1 or more")
+        return cls(words, documents)
 
 
-def _kept(gathered: FirstPass, plan: SplitPlan, max_words: int | None, min_label_documents: int) -> _Kept:
-    read = len(gathered.words)
-    rows = np.arange(read) if max_words is None else np.flatnonzero(gathered.words <= max_words)
+def _select(whole: FirstPass, plan: SplitPlan, limits: _Limits) -> _KeptDocuments:
+    read, max_words = len(whole.words), limits.max_words
+    if read == 0:
+        raise CorpusError("there is no document to prepare")
+    rows = np.arange(read) if max_words is None else np.flatnonzero(whole.words <= max_words)
     if len(rows) == 0:
-        raise CorpusError(_nothing_left(read, max_words))
-    labels = gathered.labels[rows]
-    columns = np.flatnonzero(np.asarray(labels.sum(axis=0)).ravel() >= min_label_documents)
-    labels = _with_columns(labels, columns)
+        raise CorpusError(
+            f"all {read:,} documents have more than {max_words} words and were removed; raise max_words"
+        )
+    labels = whole.labels[rows]
+    columns = np.flatnonzero(np.asarray(labels.sum(axis=0)).ravel() >= limits.min_label_documents)
+    labels = _keep_columns(labels, columns)
     parts = np.full(read, REMOVED, dtype=np.int8)
     parts[rows] = assign_splits(
         plan,
         labels,
-        given=gathered.given[rows] if plan.method == "given" else None,
-        groups=_own_where_none(gathered.groups)[rows] if gathered.group_names else None,
+        given=whole.given[rows] if plan.method == "given" else None,
+        groups=_fill_groups(whole.groups)[rows] if whole.group_names else None,
     )
     _check_training(labels, parts[rows])
-    return _Kept(labels, [gathered.label_names[column] for column in columns], parts, gathered.words[rows])
+    return _KeptDocuments(labels, [whole.label_names[column] for column in columns], parts, whole.words[rows])
 
 
-def _own_where_none(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+def _fill_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     """Give each document without a group one of its own."""
     return np.where(groups < 0, -1 - np.arange(len(groups)), groups)
 
 
-def _nothing_left(read: int, max_words: int | None) -> str:
-    if read == 0:
-        return "there is no document to prepare"
-    return f"all {read:,} documents have more than {max_words} words and were removed; raise max_words"
-
-
-def _with_columns(labels: csr_matrix[Any], columns: NDArray[np.int64]) -> csr_matrix[Any]:
+def _keep_columns(labels: csr_matrix[Any], columns: NDArray[np.int64]) -> csr_matrix[Any]:
     """Keep some columns, and the order of the labels in each document, which slicing would lose."""
     renumbered = np.full(labels.shape[1], -1, dtype=np.int32)
     renumbered[columns] = np.arange(len(columns), dtype=np.int32)
@@ -144,21 +182,21 @@ def _check_training(labels: csr_matrix[Any], parts: NDArray[np.int8]) -> None:
         raise CorpusError("no document of the training split has a label; there is nothing to learn")
 
 
-def _counts(gathered: FirstPass, kept: _Kept) -> dict[str, Any]:
+def _count(whole: FirstPass, kept: _KeptDocuments) -> dict[str, Any]:
     labels_each = np.diff(kept.labels.indptr)
-    groups = np.unique(gathered.groups[(kept.parts != REMOVED) & (gathered.groups >= 0)])
+    groups = np.unique(whole.groups[(kept.parts != REMOVED) & (whole.groups >= 0)])
     return {
         "documents": {name: int((kept.parts == part).sum()) for part, name in enumerate(SPLITS)},
         "labels": len(kept.label_names),
-        "documents_removed_for_length": len(gathered.words) - len(kept.words),
-        "labels_removed": len(gathered.label_names) - len(kept.label_names),
+        "documents_removed_for_length": len(whole.words) - len(kept.words),
+        "labels_removed": len(whole.label_names) - len(kept.label_names),
         "documents_without_labels": int((labels_each == 0).sum()),
         "documents_without_text": int((kept.words == 0).sum()),
         "words_per_document": round(float(kept.words.mean()), 4),
         "labels_per_document": round(float(labels_each.mean()), 4),
-    } | ({"groups": len(groups)} if gathered.group_names else {})
+    } | ({"groups": len(groups)} if whole.group_names else {})
 
 
-def _file_facts(folder: Path) -> dict[str, dict[str, Any]]:
+def _describe_files(folder: Path) -> dict[str, dict[str, Any]]:
     paths = [folder / name_split_file(name) for name in SPLITS]
     return {path.name: {"sha256": compute_sha256(path), "bytes": path.stat().st_size} for path in paths}

@@ -69,8 +69,8 @@ def _cardinalities(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _count_documents(axes)
     more = sum(row.documents for row in statistics.cardinalities if row.labels > _MOST_BARS)
-    axes.set_xlabel(f"labels a document{_not_shown(more)}")
-    axes.set_title(f"{_title(statistics)}: labels a document")
+    axes.set_xlabel(f"labels per document{_not_shown(more)}")
+    axes.set_title(f"{_title(statistics)}: labels per document")
     axes.legend(frameon=False)
 
 
@@ -80,8 +80,8 @@ def _lengths(statistics: CorpusStatistics, axes: Axes) -> None:
     median = lengths.quantiles["median"]
     axes.axvline(median, color=ORANGE, linestyle="--", label=f"median {median:,.0f}")
     _count_documents(axes)
-    axes.set_xlabel(f"words a document{_not_shown(lengths.longer)}")
-    axes.set_title(f"{_title(statistics)}: words a document")
+    axes.set_xlabel(f"words per document{_not_shown(lengths.longer)}")
+    axes.set_title(f"{_title(statistics)}: words per document")
     axes.legend(frameon=False)
 
 
@@ -90,7 +90,7 @@ def _correlations(statistics: CorpusStatistics, axes: Axes) -> None:
     names = [shorten(label, 30) for label in statistics.correlation_map.labels]
     if not names:
         axes.set_axis_off()
-        axes.text(0.5, 0.5, "too few documents a label to compare labels", ha="center", color=GREY)
+        axes.text(0.5, 0.5, "too few documents per label to compare labels", ha="center", color=GREY)
         return
     values = np.array(statistics.correlation_map.phi)
     np.fill_diagonal(values, np.nan)

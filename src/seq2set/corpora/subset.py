@@ -43,7 +43,6 @@ def open_reduced_corpus(
         source=f"a part of {corpus.name}: {corpus.facts['source']}",
         licence=corpus.facts["licence"],
         plan=SplitPlan("given", valid=0, test=0),
-        max_words=None,
         notes={NOTE: made} | ({"tree": notes["tree"]} if "tree" in notes else {}),
     )
 
@@ -97,7 +96,6 @@ def carve_validation(corpus: PreparedCorpus, out: Path, share: float) -> None:
         source=facts["source"],
         licence=facts["licence"],
         plan=SplitPlan("given", valid=share, test=0, seed=corpus.seed),
-        max_words=None,
         notes=facts.get("notes"),
     )
     if not len(carved.split("valid")):

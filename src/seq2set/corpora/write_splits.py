@@ -1,4 +1,4 @@
-"""The second pass over a corpus: texts are dealt out to the files of the three splits."""
+"""The second pass over a corpus: the texts are written to the files of the three splits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_splits(
     label_names: list[str],
     groups: Groups | None = None,
 ) -> None:
-    """Write the three files from `texts`; `parts` has a row a text, `labels` a row a text that is kept.
+    """Write the three files from `texts`; `parts` has a row per text, `labels` a row per text that is kept.
 
     The files have a column of groups only where there are any.
     """
@@ -55,22 +55,22 @@ def write_splits(
             part = parts[rows]
             row += table.num_rows
             kept = part != REMOVED
-            lists = _lists(labels[first : first + int(kept.sum())], names)
+            lists = _build_lists(labels[first : first + int(kept.sum())], names)
             first += len(lists)
             table = table.filter(pa.array(kept)).append_column(SCHEMA.field("labels"), lists)
             if groups is not None:
-                column = _named(groups.codes[rows][kept], groups.names)
+                column = _name_groups(groups.codes[rows][kept], groups.names)
                 table = table.append_column(GROUPED_SCHEMA.field("group"), column)
             for index, file in enumerate(files):
                 file.add(table.filter(pa.array(part[kept] == index)))
 
 
-def _lists(labels: csr_matrix[Any], names: Any) -> Any:
+def _build_lists(labels: csr_matrix[Any], names: Any) -> Any:
     offsets = pa.array(labels.indptr, pa.int32())
     return pa.ListArray.from_arrays(offsets, names.take(pa.array(labels.indices)))
 
 
-def _named(codes: NDArray[np.int64], names: list[str]) -> Any:
+def _name_groups(codes: NDArray[np.int64], names: list[str]) -> Any:
     return pa.array(names, pa.string()).take(pa.array(codes, pa.int64(), mask=codes < 0))
 
 

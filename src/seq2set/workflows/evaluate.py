@@ -13,9 +13,9 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import CorpusError
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.open_corpus import open_corpus
+from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
-from seq2set.corpora.splits import SplitPlan
 from seq2set.evaluation.measure import Report, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Prediction, Predictor, TextItem
@@ -31,7 +31,7 @@ from seq2set.workflows.training_corpus import (
     reopen_corpus,
 )
 
-UNSPLIT = SplitPlan("random", valid=0, test=0)
+UNSPLIT = PrepareOptions(split="random", valid=0, test=0)
 """A plain file to measure on is taken whole, unless a split of it is asked for."""
 
 
@@ -129,7 +129,7 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
     # Another corpus need not have the columns of groups and splits that the training's had.
     others = trained.data.model_copy(update={"corpus": named, "group": "", "split": "auto"})
     if named and not own and split is None and Path(named).is_file():
-        whole = open_corpus(named, replace(read_options(others), split=None), UNSPLIT, max_words=None)
+        whole = open_corpus(named, replace(read_options(others), split=None), UNSPLIT)
         return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks))
     corpus = reopen_corpus(trained, named) if own else open_training_corpus(others)
     part = corpus.split(split or "test")

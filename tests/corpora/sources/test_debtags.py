@@ -9,8 +9,9 @@ import pytest
 from seq2set.core.errors import CorpusError, InputError, WorkError
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.open_corpus import prepare_source
-from seq2set.corpora.sources.debtags import DEBTAGS, read_stanzas
-from seq2set.corpora.sources.source import SourceOptions
+from seq2set.corpora.prepare import PrepareOptions
+from seq2set.corpora.sources import read_source
+from seq2set.corpora.sources.debtags import read_stanzas
 from seq2set.corpora.splits import SplitPlan
 
 
@@ -36,7 +37,7 @@ def many(count=50, **more):
 
 
 def read(path, **options):
-    reading = DEBTAGS.read(path, SourceOptions(**options))
+    reading = read_source("debtags", path, PrepareOptions(**options))
     return {document.id: document for document in reading}, reading
 
 
@@ -103,8 +104,8 @@ def test_untagged_and_repeated_packages_are_left_out_and_counted(tmp_path):
 def test_as_many_packages_as_were_asked_for_keep_a_tag(tmp_path):
     path = tmp_path / "avail"
     path.write_text(many(3) + stanza("x", "role::program, devel::rare"), encoding="utf-8")
-    plan = SplitPlan("grouped", valid=1, test=1)
-    corpus = prepare_source("debtags", path, tmp_path / "out", plan=plan, min_label_documents=1)
+    options = PrepareOptions(valid=1, test=1, min_label_documents=1)
+    corpus = prepare_source("debtags", path, tmp_path / "out", options)
     kept = {label for part in SPLITS for one in corpus.split(part).labels() for label in one}
     assert kept == {"role::program", "devel::rare"}
 
@@ -112,7 +113,7 @@ def test_as_many_packages_as_were_asked_for_keep_a_tag(tmp_path):
 def test_sister_packages_stay_together_when_prepared(tmp_path):
     path = tmp_path / "avail"
     path.write_text("".join(stanza(f"p{n}", source=f"s{n // 5}") for n in range(100)), encoding="utf-8")
-    corpus = prepare_source("debtags", path, tmp_path / "out", plan=SplitPlan("grouped", valid=10, test=10))
+    corpus = prepare_source("debtags", path, tmp_path / "out", PrepareOptions(valid=10, test=10))
     sources = [
         {int(name[1:]) // 5 for name in corpus.split(part).ids()} for part in ("train", "valid", "test")
     ]

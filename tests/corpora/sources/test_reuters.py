@@ -7,8 +7,9 @@ import pytest
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import PrepareOptions
+from seq2set.corpora.sources import read_source
 from seq2set.corpora.sources.reuters import (
-    REUTERS,
     UNUSED,
     Story,
     clean_text,
@@ -16,7 +17,6 @@ from seq2set.corpora.sources.reuters import (
     parse_json,
     parse_sgml,
 )
-from seq2set.corpora.sources.source import SourceOptions
 from seq2set.corpora.splits import SplitPlan
 
 
@@ -44,7 +44,7 @@ def write(folder, *parts, name="reut2-000.sgm"):
 
 
 def read(path, **options):
-    reading = REUTERS.read(path, SourceOptions(**options))
+    reading = read_source("reuters", path, PrepareOptions(**options))
     return list(reading), reading
 
 
@@ -202,9 +202,5 @@ def test_wrong_places_are_refused(tmp_path):
         read(tmp_path / "a.sgm")
     with pytest.raises(CorpusError, match="there is no such file or folder"):
         read(tmp_path / "none.tar")
-    with pytest.raises(
-        CorpusError, match="reuters needs the folder or archive of its files: name it with --from"
-    ):
-        read(None)
     with pytest.raises(InputError, match="reuters has one split only"):
         read(tmp_path, split="modapte")

@@ -1,73 +1,123 @@
-"""One reader a file format.
-
-Any file or folder that holds documents, by its format.
-"""
+"""Files that hold documents: one row per format, one file per reader."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
+from seq2set.core.names import load_named
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.aapd import is_aapd, read_aapd
-from seq2set.corpora.readers.delimited import read_delimited, read_header
-from seq2set.corpora.readers.jsonl import read_jsonl, read_objects
-from seq2set.corpora.readers.parquet import open_parquet, read_parquet
 from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions
-from seq2set.corpora.readers.streams import check_file, strip_compression
+from seq2set.corpora.readers.streams import COMPRESSIONS, check_file, strip_compression
 
-__all__ = ["DEFAULT_OPTIONS", "FORMATS", "ReadOptions", "column_names", "read_documents"]
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "FORMATS",
+    "ReadOptions",
+    "describe_formats",
+    "find_format",
+    "read_column_names",
+    "read_documents",
+]
 
-FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
-"""The suffixes of the files that can be read; all but Parquet may be compressed as well."""
+
+class FileFormat(NamedTuple):
+    """A format, known by the suffixes of its files; `read` and `columns` are loaded when they are used."""
+
+    title: str
+    summary: str
+    suffixes: tuple[str, ...]
+    read: str
+    """Takes a path and `ReadOptions`, and yields documents"""
+    columns: str
+    """Takes a path and an encoding, and returns the names of the columns"""
+    compressible: bool = True
 
 
-FIRST_OBJECTS = 100
-"""How many JSON lines are looked at for their keys, of which some may lack one."""
+FORMATS = {
+    "csv": FileFormat(
+        "CSV",
+        "a header, then one document per row",
+        (".csv",),
+        "seq2set.corpora.readers.delimited:read_csv",
+        "seq2set.corpora.readers.delimited:read_csv_header",
+    ),
+    "tsv": FileFormat(
+        "TSV",
+        "a header, then one document per row, with tabs between the cells",
+        (".tsv",),
+        "seq2set.corpora.readers.delimited:read_tsv",
+        "seq2set.corpora.readers.delimited:read_tsv_header",
+    ),
+    "jsonl": FileFormat(
+        "JSON lines",
+        "one object per line",
+        (".jsonl", ".ndjson", ".json"),
+        "seq2set.corpora.readers.jsonl:read_jsonl",
+        "seq2set.corpora.readers.jsonl:read_keys",
+    ),
+    "parquet": FileFormat(
+        "Parquet",
+        "one document per row",
+        (".parquet",),
+        "seq2set.corpora.readers.parquet:read_parquet",
+        "seq2set.corpora.readers.parquet:read_schema",
+        compressible=False,
+    ),
+    "aapd": FileFormat(
+        "AAPD layout",
+        "a folder with text_train, label_train and so on, one document per line",
+        (),
+        "seq2set.corpora.readers.aapd:read_aapd",
+        "seq2set.corpora.readers.aapd:read_no_columns",
+    ),
+}
+"""The formats that can be read, by name."""
 
 
-def read_column_names(path: Path, encoding: str = "utf-8") -> list[str]:
-    """Return the columns of a file, of JSON lines the keys of the first objects; none of a folder."""
-    suffix = Path(strip_compression(path)).suffix.lower()
+def find_format(path: Path) -> FileFormat:
+    """Return the format of a file, or of a folder in the AAPD layout."""
     if path.is_dir():
-        return []
-    if suffix in (".csv", ".tsv"):
-        return read_header(path, encoding, "," if suffix == ".csv" else "\t")
-    if suffix in (".jsonl", ".ndjson", ".json"):
-        first = islice(read_objects(path, encoding), FIRST_OBJECTS)
-        return list(dict.fromkeys(key for one in first for key in one.values))
-    if path.suffix.lower() == ".parquet":
-        with open_parquet(path) as file:
-            return list(file.schema_arrow.names)
-    return []
+        from seq2set.corpora.readers.aapd import is_aapd
 
-
-def read_documents(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    """Give the documents of a file or of a folder in the AAPD layout one by one.
-
-    CSV (`.csv`) and TSV (`.tsv`) have a header; `.jsonl`, `.ndjson` and `.json` hold one object a line.
-    Labels are a list, or one text split at `options.separator` (`;` where none is named).
-    """
-    if path.is_dir():
         if not is_aapd(path):
             raise CorpusError(
                 "the folder has no text_train; a file, or a folder in the AAPD layout, is wanted", path
             )
-        return read_aapd(path, options.encoding)
+        return FORMATS["aapd"]
     check_file(path)
-    suffix = Path(strip_compression(path)).suffix.lower()
-    if suffix == ".csv":
-        return read_delimited(path, options, ",")
-    if suffix == ".tsv":
-        return read_delimited(path, options, "\t")
-    if suffix in (".jsonl", ".ndjson", ".json"):
-        return read_jsonl(path, options)
-    if path.suffix.lower() == ".parquet":
-        return read_parquet(path, options)
-    raise CorpusError(
-        f"the format '{suffix or path.name}' is not known; it must be {', '.join(FORMATS)}, "
-        "and may end in .gz, .xz or .zst (Parquet may not)",
-        path,
-    )
+    bare = Path(strip_compression(path)).suffix.lower()
+    for row in FORMATS.values():
+        if (bare if row.compressible else path.suffix.lower()) in row.suffixes:
+            return row
+    raise CorpusError(f"the format '{bare or path.name}' is not known; it must be {_list_suffixes()}", path)
+
+
+def _list_suffixes() -> str:
+    suffixes = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+    never = ", ".join(row.title for row in FORMATS.values() if not row.compressible)
+    *others, last = COMPRESSIONS
+    return f"{suffixes}, and may end in {', '.join(others)} or {last} ({never} may not)"
+
+
+def describe_formats() -> str:
+    """Return the formats with their suffixes, for help texts."""
+    files = [f"{row.title} ({', '.join(row.suffixes)})" for row in FORMATS.values() if row.suffixes]
+    return f"{', '.join(files)} or a folder in the AAPD layout"
+
+
+def read_documents(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    """Yield the documents of a file, or of a folder in the AAPD layout, one by one.
+
+    Labels are a list, or one text split at `options.separator` (`;` where none is named).
+    """
+    documents: Iterator[Document] = load_named(find_format(path).read)(path, options)
+    return documents
+
+
+def read_column_names(path: Path, encoding: str = "utf-8") -> list[str]:
+    """Return the columns of a file, for JSON lines the keys of the first objects; none for a folder."""
+    names: list[str] = load_named(find_format(path).columns)(path, encoding)
+    return names

@@ -1,4 +1,4 @@
-"""The AAPD layout: a folder with `text_train` and `label_train`, one document a line, and so on.
+"""The AAPD layout: a folder with `text_train` and `label_train`, one document per line, and so on.
 
 Validation is `text_val` or `text_valid`; validation and test may be absent. Each file may be plain
 or compressed. Labels are separated by white space. Documents are called `train-1`, `train-2`, ...
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import clean_labels, replace_nul
+from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions, clean_labels, replace_nul
 from seq2set.corpora.readers.streams import COMPRESSIONS, read_lines
 
 _ENDINGS = {"train": ("train",), "valid": ("val", "valid"), "test": ("test",)}
@@ -28,15 +28,15 @@ class SplitFiles(NamedTuple):
 
 
 def is_aapd(folder: Path) -> bool:
-    """Tell whether a folder has the AAPD layout."""
-    return _found(folder, "text", "train") is not None
+    """Return whether a folder has the AAPD layout."""
+    return _find(folder, "text", "train") is not None
 
 
 def list_aapd_files(folder: Path) -> list[SplitFiles]:
     """List the files of a folder in the AAPD layout, in the order train, valid, test."""
     files = []
     for split in _ENDINGS:
-        texts, labels = _found(folder, "text", split), _found(folder, "label", split)
+        texts, labels = _find(folder, "text", split), _find(folder, "label", split)
         if texts and labels:
             files.append(SplitFiles(split, texts, labels))
         elif texts or labels or split == "train":
@@ -47,18 +47,23 @@ def list_aapd_files(folder: Path) -> list[SplitFiles]:
     return files
 
 
-def read_aapd(folder: Path, encoding: str = "utf-8") -> Iterator[Document]:
-    """Give the documents of all splits one by one, each with its split."""
+def read_aapd(folder: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    """Yield the documents of all splits one by one, each with its split."""
     for files in list_aapd_files(folder):
-        yield from _split_documents(files, encoding)
+        yield from _read_split(files, options.encoding)
 
 
-def _found(folder: Path, kind: str, split: str) -> Path | None:
+def read_no_columns(_folder: Path, _encoding: str) -> list[str]:
+    """Return that there are no columns."""
+    return []
+
+
+def _find(folder: Path, kind: str, split: str) -> Path | None:
     names = (kind + "_" + ending + suffix for ending in _ENDINGS[split] for suffix in ("", *COMPRESSIONS))
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _split_documents(files: SplitFiles, encoding: str) -> Iterator[Document]:
+def _read_split(files: SplitFiles, encoding: str) -> Iterator[Document]:
     texts, labels = read_lines(files.texts, encoding), read_lines(files.labels, encoding)
     for number, (text, line) in enumerate(zip_longest(texts, labels), start=1):
         if text is None or line is None:

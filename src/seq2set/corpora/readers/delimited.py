@@ -1,4 +1,4 @@
-"""CSV and TSV: a header, then a document a row; quoted fields may hold line ends."""
+"""CSV and TSV: a header, then one document per row; quoted fields may hold line ends."""
 
 from __future__ import annotations
 
@@ -16,15 +16,38 @@ from seq2set.corpora.readers.streams import read_lines
 _FIELD_LIMIT = 2**31 - 1
 
 
-class _Row(NamedTuple):
+class _DelimitedRow(NamedTuple):
     cells: list[str]
     line: int
 
 
-def read_delimited(path: Path, options: ReadOptions, delimiter: str) -> Iterator[Document]:
-    """Give the documents of a CSV or TSV file one by one."""
-    rows = _rows(path, options.encoding, delimiter)
-    header = [name.strip() for name in next(rows, _Row([], 1)).cells]
+def read_csv(path: Path, options: ReadOptions) -> Iterator[Document]:
+    """Yield the documents of a CSV file one by one."""
+    return _read_documents(path, options, ",")
+
+
+def read_tsv(path: Path, options: ReadOptions) -> Iterator[Document]:
+    """Yield the documents of a TSV file one by one."""
+    return _read_documents(path, options, "\t")
+
+
+def read_csv_header(path: Path, encoding: str) -> list[str]:
+    """Return the column names of a CSV file."""
+    return _read_header(_read_rows(path, encoding, ","))
+
+
+def read_tsv_header(path: Path, encoding: str) -> list[str]:
+    """Return the column names of a TSV file."""
+    return _read_header(_read_rows(path, encoding, "\t"))
+
+
+def _read_header(rows: Iterator[_DelimitedRow]) -> list[str]:
+    return [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
+
+
+def _read_documents(path: Path, options: ReadOptions, delimiter: str) -> Iterator[Document]:
+    rows = _read_rows(path, options.encoding, delimiter)
+    header = _read_header(rows)
     check_columns(header, options, path)
     _check_unique(header, path)
     for number, row in enumerate(rows, start=1):
@@ -36,13 +59,8 @@ def read_delimited(path: Path, options: ReadOptions, delimiter: str) -> Iterator
         yield build_document(record, options, path)
 
 
-def read_header(path: Path, encoding: str, delimiter: str) -> list[str]:
-    """Return the names in the header."""
-    return [name.strip() for name in next(_rows(path, encoding, delimiter), _Row([], 1)).cells]
-
-
-def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[_Row]:
-    """Give the rows that are not blank, each with the line on which it starts."""
+def _read_rows(path: Path, encoding: str, delimiter: str) -> Iterator[_DelimitedRow]:
+    """Yield the rows that are not blank, each with the line on which it starts."""
     csv.field_size_limit(_FIELD_LIMIT)
     lines = (replace_nul(line.text) + "\n" for line in read_lines(path, encoding))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -50,7 +68,7 @@ def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[_Row]:
     try:
         for cells in reader:
             if cells:
-                yield _Row(cells, start)
+                yield _DelimitedRow(cells, start)
             start = reader.line_num + 1
     except csv.Error as error:
         raise CorpusError(

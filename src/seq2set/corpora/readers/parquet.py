@@ -1,4 +1,4 @@
-"""Parquet: a document a row, read in batches."""
+"""Parquet: one document per row, read in batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = 1024
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Iterator[Document]:
-    """Give the documents of a Parquet file one by one; errors count rows as lines."""
+    """Yield the documents of a Parquet file one by one; errors count rows as lines."""
     number = 0
     with open_parquet(path) as file:
         names = file.schema_arrow.names
@@ -28,6 +28,12 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Document]:
             for values in batch.to_pylist():
                 number += 1
                 yield build_document(Record(values, number, number), options, path)
+
+
+def read_schema(path: Path, _encoding: str) -> list[str]:
+    """Return the names of the columns."""
+    with open_parquet(path) as file:
+        return list(file.schema_arrow.names)
 
 
 @contextmanager

@@ -1,6 +1,4 @@
-"""Which corpus a folder in the AAPD layout holds, told by its sizes.
-
-AAPD, and arxiv2026, which has its layout and its sizes but is not AAPD.
+"""AAPD, and arxiv2026, which has its layout and its sizes but is not AAPD.
 
 Both are split as given. Labels that a document repeats are folded. What was read is compared with the
 figures that are known of the two, and the notes say which of them was seen, so that results on other files
@@ -17,15 +15,10 @@ from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers.aapd import read_aapd
-from seq2set.corpora.sources.source import (
-    REPORT_AS,
-    CorpusSource,
-    Notes,
-    RawCorpus,
-    SourceOptions,
-    add_remark,
-)
+from seq2set.corpora.readers.records import ReadOptions
+from seq2set.corpora.sources.raw_corpus import REPORT_AS, Notes, RawCorpus, add_remark
 from seq2set.corpora.splits import SplitPlan
 
 UNKNOWN = "unknown"
@@ -62,8 +55,8 @@ class FigureCounter:
     labels: int = 0
     words: int = 0
 
-    def counted(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Give the documents unchanged, and count them."""
+    def count(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents unchanged, and count them."""
         for document in documents:
             assert document.split is not None
             self.splits[document.split] += 1
@@ -92,7 +85,7 @@ def list_differences(figures: Figures, known: Figures) -> list[str]:
     """Say in which respects figures differ from known ones."""
     pairs = zip(Figures._fields, figures, known, strict=True)
     return [
-        f"{_NAMES[name]} {_shown(seen)} (not {_shown(wanted)})"
+        f"{_NAMES[name]} {_format(seen)} (not {_format(wanted)})"
         for name, seen, wanted in pairs
         if abs(seen - wanted) > _TOLERANCES.get(name, 0)
     ]
@@ -104,41 +97,44 @@ _NAMES = {
     "valid": "validation documents",
     "test": "test documents",
     "labels": "labels",
-    "labels_per_document": "labels a document",
-    "words_per_document": "words a document",
+    "labels_per_document": "labels per document",
+    "words_per_document": "words per document",
 }
 
 
-def _shown(value: float) -> str:
+def _format(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
 
 
 _PLAN = SplitPlan("given", valid=0.1)
 
 
-def _read_aapd(path: Path | None, options: SourceOptions) -> RawCorpus:
+def read_aapd_corpus(path: Path, options: PrepareOptions) -> RawCorpus:
+    """Read the files that the user has as AAPD."""
     return _read("aapd", path, options)
 
 
-def _read_arxiv2026(path: Path | None, options: SourceOptions) -> RawCorpus:
+def read_arxiv2026(path: Path, options: PrepareOptions) -> RawCorpus:
+    """Read the files that the user has as arxiv2026."""
     return _read("arxiv2026", path, options)
 
 
-def _read(asked: str, path: Path | None, options: SourceOptions) -> RawCorpus:
-    options.chosen_split(asked)
-    if path is None or not path.is_dir():
+def _read(asked: str, path: Path, options: PrepareOptions) -> RawCorpus:
+    if not path.is_dir():
         raise CorpusError(
-            f"{asked} needs the folder that holds text_train, label_train and so on: name it with --from",
+            f"{asked} is read from the folder that holds text_train, label_train and so on: "
+            "name it with --from",
             path,
         )
     notes: Notes = {}
-    return RawCorpus(_documents(asked, path, options.encoding or "utf-8", notes), options.plan(_PLAN), notes)
+    documents = _documents(asked, path, options.encoding or "utf-8", notes)
+    return RawCorpus(documents, options.complete(_PLAN), notes)
 
 
 def _documents(asked: str, folder: Path, encoding: str, notes: Notes) -> Iterator[Document]:
-    tally = FigureCounter()
-    yield from tally.counted(read_aapd(folder, encoding))
-    figures = tally.figures()
+    counter = FigureCounter()
+    yield from counter.count(read_aapd(folder, ReadOptions(encoding=encoding)))
+    figures = counter.figures()
     seen = recognise(figures)
     notes["recognised_as"] = seen
     if seen != asked:
@@ -153,24 +149,3 @@ def _verdict(asked: str, seen: str, figures: Figures) -> str:
     what = ", ".join(list_differences(figures, KNOWN[asked]))
     looks = "they are no corpus that is known" if seen == UNKNOWN else f"they have the figures of {seen}"
     return f"these files are not {asked}: {what}; {looks}, so do not report results on them as {asked}"
-
-
-AAPD = CorpusSource(
-    name="aapd",
-    title="AAPD: abstracts of computer science papers with arXiv subjects",
-    obtained="the six files of the AAPD layout (text_train, label_train, ...), which the user brings",
-    licence="not stated by its authors",
-    needs_path=True,
-    read=_read_aapd,
-    plan=_PLAN,
-)
-
-ARXIV2026 = CorpusSource(
-    name="arxiv2026",
-    title="arXiv abstracts of 2025-26 in the AAPD layout (not AAPD)",
-    obtained="a folder in the AAPD layout, which the user brings",
-    licence="arXiv metadata (CC0)",
-    needs_path=True,
-    read=_read_arxiv2026,
-    plan=_PLAN,
-)

@@ -29,17 +29,11 @@ import pyarrow as pa
 
 from seq2set.core.errors import CorpusError, InputError, WorkError
 from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers.jsonl import read_jsonl
 from seq2set.corpora.readers.records import ReadOptions
 from seq2set.corpora.readers.streams import COMPRESSIONS, read_lines, strip_compression
-from seq2set.corpora.sources.source import (
-    CorpusSource,
-    Notes,
-    RawCorpus,
-    SourceOptions,
-    add_remark,
-    keep_frequent_labels,
-)
+from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark, keep_frequent_labels
 from seq2set.corpora.splits import SplitPlan
 
 Stanza = dict[str, str]
@@ -127,22 +121,23 @@ UPDATE = "apt-get update -o Acquire::Languages=en"
 """The command that fetches the index with its long descriptions."""
 
 _GIVEN = SplitPlan("given", valid=0.1)
+_GROUPED = SplitPlan("grouped", valid=0.05, test=0.05)
 _COUNTS = ("packages", "packages_without_tags", "repeated_descriptions", "without_long_description")
 _NAMES = {"train": ("train",), "valid": ("val", "valid", "dev"), "test": ("test",)}
 
 
-def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
-    options.chosen_split("debtags")
+def read_debtags(path: Path | None, options: PrepareOptions) -> RawCorpus:
+    """Read apt's package index, or the files at `path` in any of their forms."""
     if path is not None and not path.exists():
         raise CorpusError("there is no such file or folder", path)
     if path is not None and path.is_dir() and (files := _jsonl_files(path)):
-        return RawCorpus(_from_jsonl(files, options), options.plan(_GIVEN), {"form": "jsonl"})
+        return RawCorpus(_from_jsonl(files, options), options.complete(_GIVEN), {"form": "jsonl"})
     if path is not None and Path(strip_compression(path)).suffix == ".jsonl":
-        return RawCorpus(_jsonl(path, options), options.plan(DEBTAGS.plan), {"form": "jsonl"})
+        return RawCorpus(_jsonl(path, options), options.complete(_GROUPED), {"form": "jsonl"})
     notes: Notes = {"form": "package index"}
     packages = _from_index(_index(path), notes)
-    documents = keep_frequent_labels(packages, options.least_documents(MIN_PACKAGES), notes)
-    return RawCorpus(documents, options.plan(DEBTAGS.plan), notes)
+    documents = keep_frequent_labels(packages, options.get_min_label_documents(MIN_PACKAGES), notes)
+    return RawCorpus(documents, options.complete(_GROUPED), notes)
 
 
 def _jsonl_files(folder: Path) -> dict[str, Path]:
@@ -155,13 +150,13 @@ def _jsonl_files(folder: Path) -> dict[str, Path]:
     return found if "train" in found else {}
 
 
-def _from_jsonl(files: dict[str, Path], options: SourceOptions) -> Iterator[Document]:
+def _from_jsonl(files: dict[str, Path], options: PrepareOptions) -> Iterator[Document]:
     for split, file in files.items():
         for document in _jsonl(file, options):
             yield document._replace(split=split)
 
 
-def _jsonl(file: Path, options: SourceOptions) -> Iterator[Document]:
+def _jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
     return read_jsonl(file, ReadOptions(group="source", encoding=options.encoding or "utf-8"))
 
 
@@ -223,14 +218,3 @@ def _description(stanza: Stanza, descriptions: dict[str, str]) -> str:
 def _flat(description: str) -> str:
     """Join the lines; a line with only a full stop stands for an empty one."""
     return " ".join(" ".join(line for line in description.split("\n") if line.strip() != ".").split())
-
-
-DEBTAGS = CorpusSource(
-    name="debtags",
-    title="Debian package descriptions with debtags",
-    obtained=f"apt's package index on Debian ({UPDATE}), or JSON lines",
-    licence="package descriptions, as in Debian's package index",
-    needs_path=False,
-    read=_read,
-    plan=SplitPlan("grouped", valid=0.05, test=0.05),
-)

@@ -1,16 +1,14 @@
-"""The tables in which `seq2set serve` keeps what people say of its labels, one table a concern.
+"""What people said of the labels that `seq2set serve` suggested, as a corpus to train the next model on.
 
-::
+A text's labels are those that were accepted and those that were added. Where something was said of a text
+more than once, the last word counts. A text of which every label was rejected has no label.
+
+The server keeps it in these tables::
 
     schema_version    the version of these tables, one row
     texts             each text once, known again by its SHA-256
     feedback          each time that somebody spoke of a text, and the model whose labels were spoken of
     feedback_labels   what was said of each label: accepted, rejected or added, in the order given
-
-What people said of the labels that `seq2set serve` suggested, as a corpus to train the next model on.
-
-A text's labels are those that were accepted and those that were added. Where something was said of a text
-more than once, the last word counts. A text of which every label was rejected has no label.
 """
 
 from __future__ import annotations
@@ -22,9 +20,10 @@ from pathlib import Path
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers.records import clean_labels, replace_nul
 from seq2set.corpora.readers.streams import check_file
-from seq2set.corpora.sources.source import CorpusSource, Notes, RawCorpus, SourceOptions
+from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus
 from seq2set.corpora.splits import SplitPlan
 
 VERSION = 1
@@ -61,7 +60,7 @@ COMMIT;
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> bool:
-    """Say whether the tables are there; refuse those of another version, or of other software."""
+    """Return whether the tables are there; refuse those of another version, or of other software."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables:
         return False
@@ -85,8 +84,8 @@ SELECT label FROM feedback_labels WHERE feedback_id = ? AND verdict IN ('accepte
 """
 
 
-def read_feedback(path: Path, notes: Notes) -> Iterator[Document]:
-    """Give each text once with the labels that it was last said to have; `notes` is told how many."""
+def _read_texts(path: Path, notes: Notes) -> Iterator[Document]:
+    """Yield each text once with the labels that it was last said to have; `notes` says how many."""
     check_file(path)
     texts = 0
     try:
@@ -107,21 +106,8 @@ def read_feedback(path: Path, notes: Notes) -> Iterator[Document]:
         raise CorpusError(f"the file cannot be read as a feedback database: {error}", path) from error
 
 
-def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
-    options.chosen_split("feedback")
-    if path is None:
-        raise CorpusError("feedback needs the database that `seq2set serve` wrote: name it with --from")
+def read_feedback(path: Path, options: PrepareOptions) -> RawCorpus:
+    """Read the database that `seq2set serve` wrote."""
     notes: Notes = {}
-    return RawCorpus(read_feedback(path, notes), options.plan(FEEDBACK.plan), notes)
-
-
-FEEDBACK = CorpusSource(
-    name="feedback",
-    title="What people said of suggested labels, as `seq2set serve` kept it",
-    obtained="the database that `seq2set serve RUN --feedback DB` writes",
-    licence="that of the texts which were sent to the server",
-    needs_path=True,
-    read=_read,
-    plan=SplitPlan("random", valid=0.1, test=0.1),
-    max_words=None,
-)
+    plan = SplitPlan("random", valid=0.1, test=0.1)
+    return RawCorpus(_read_texts(path, notes), options.complete(plan), notes)

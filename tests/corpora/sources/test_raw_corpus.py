@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.sources.source import keep_frequent_labels
+from seq2set.corpora.sources.raw_corpus import REMARKS, add_remark, keep_frequent_labels
 
 
 def documents(*label_sets):
@@ -41,3 +41,10 @@ def test_every_label_left_had_enough_documents(label_sets, minimum):
     assert {label for document in kept for label in document.labels} == enough
     assert all(document.labels for document in kept)
     assert len(kept) + notes["frequent_labels"]["documents_left_out"] == len(label_sets)
+
+
+def test_remarks_add_up():
+    notes = {}
+    add_remark(notes, "one")
+    add_remark(notes, "two")
+    assert notes == {REMARKS: ["one", "two"]}

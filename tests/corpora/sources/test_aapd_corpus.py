@@ -5,16 +5,9 @@ import pytest
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.open_corpus import prepare_source
-from seq2set.corpora.sources.aapd import (
-    AAPD,
-    ARXIV2026,
-    KNOWN,
-    FigureCounter,
-    Figures,
-    list_differences,
-    recognise,
-)
-from seq2set.corpora.sources.source import SourceOptions
+from seq2set.corpora.prepare import PrepareOptions
+from seq2set.corpora.sources import read_source
+from seq2set.corpora.sources.aapd import KNOWN, FigureCounter, Figures, list_differences, recognise
 
 LINES = {
     "train": [("one two three", "cs.AI cs.LG cs.AI"), ("four", "cs.LG")],
@@ -33,22 +26,22 @@ def folder(tmp_path):
 
 
 def test_documents_are_split_as_given_with_repeated_labels_folded(folder):
-    documents = list(AAPD.read(folder, SourceOptions()))
+    documents = list(read_source("aapd", folder, PrepareOptions()))
     assert documents[0] == Document("train-1", "one two three", ("cs.AI", "cs.LG"), "train")
     assert [document.split for document in documents] == ["train", "train", "valid", "test"]
 
 
 def test_figures_are_counted_by_hand():
-    # 4 documents, 2 + 1 + 1 + 2 = 6 labels: 1.5 a document; 3 + 1 + 2 + 2 = 8 words: 2 a document.
-    tally = FigureCounter()
+    # 4 documents, 2 + 1 + 1 + 2 = 6 labels: 1.5 per document; 3 + 1 + 2 + 2 = 8 words: 2 per document.
+    counter = FigureCounter()
     documents = [
         Document("1", "one two three", ("cs.AI", "cs.LG"), "train"),
         Document("2", "four", ("cs.LG",), "train"),
         Document("3", "five six", ("cs.AI",), "valid"),
         Document("4", "seven eight", ("math.OC", "cs.AI"), "test"),
     ]
-    assert list(tally.counted(documents)) == documents
-    assert tally.figures() == Figures(2, 1, 1, 3, 1.5, 2.0)
+    assert list(counter.count(documents)) == documents
+    assert counter.figures() == Figures(2, 1, 1, 3, 1.5, 2.0)
 
 
 def test_nothing_has_figures_of_nought():
@@ -80,7 +73,7 @@ def test_differences_name_what_was_seen_and_what_is_known():
     seen = KNOWN["aapd"]._replace(train=50_000, words_per_document=204.1)
     assert list_differences(seen, KNOWN["aapd"]) == [
         "training documents 50,000 (not 53,840)",
-        "words a document 204.10 (not 163.42)",
+        "words per document 204.10 (not 163.42)",
     ]
 
 
@@ -97,7 +90,10 @@ def test_other_files_are_noted_as_not_aapd_in_the_prepared_corpus(folder, tmp_pa
 
 def test_files_with_the_figures_of_the_other_corpus_are_named(folder, monkeypatch):
     monkeypatch.setitem(KNOWN, "arxiv2026", Figures(2, 1, 1, 3, 1.5, 2.0))
-    asked_right, asked_wrong = ARXIV2026.read(folder, SourceOptions()), AAPD.read(folder, SourceOptions())
+    asked_right, asked_wrong = (
+        read_source("arxiv2026", folder, PrepareOptions()),
+        read_source("aapd", folder, PrepareOptions()),
+    )
     list(asked_right), list(asked_wrong)
     assert asked_right.notes["remarks"] == ["these files have the figures of arxiv2026"]
     assert asked_wrong.notes["recognised_as"] == "arxiv2026"
@@ -108,11 +104,11 @@ def test_files_with_the_figures_of_the_other_corpus_are_named(folder, monkeypatc
 
 
 def test_wrong_places_are_refused(tmp_path, folder):
+    with pytest.raises(InputError, match="corpus 'aapd' is not bundled; pass --from PATH"):
+        read_source("aapd", None, PrepareOptions())
     with pytest.raises(
-        CorpusError, match="aapd needs the folder that holds text_train, label_train and so on: name it"
+        CorpusError, match=r"text_train\.xz: arxiv2026 is read from the folder that holds text"
     ):
-        AAPD.read(None, SourceOptions())
-    with pytest.raises(CorpusError, match=r"text_train\.xz: arxiv2026 needs the folder"):
-        ARXIV2026.read(folder / "text_train.xz", SourceOptions())
+        read_source("arxiv2026", folder / "text_train.xz", PrepareOptions())
     with pytest.raises(InputError, match="aapd has one split only"):
-        AAPD.read(folder, SourceOptions(split="x"))
+        read_source("aapd", folder, PrepareOptions(split="x"))

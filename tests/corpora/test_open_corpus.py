@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from seq2set.core.errors import CorpusError, InputError, UnknownNameError
-from seq2set.corpora import open_corpus as known
-from seq2set.corpora import open_corpus as own
+from seq2set.corpora import open_corpus as opening
+from seq2set.corpora import sources
 from seq2set.corpora.documents import Document
-from seq2set.corpora.open_corpus import get_cache_folder, locate_cached, open_corpus
-from seq2set.corpora.prepare import prepare
+from seq2set.corpora.open_corpus import get_cache_folder, locate_cached, open_corpus, prepare_source
+from seq2set.corpora.prepare import PrepareOptions, prepare
 from seq2set.corpora.readers import ReadOptions
-from seq2set.corpora.sources import CorpusSource, RawCorpus
-from seq2set.corpora.sources.source import SourceOptions
+from seq2set.corpora.sources import SOURCES, CorpusSource
+from seq2set.corpora.sources.raw_corpus import RawCorpus
 from seq2set.corpora.splits import SplitPlan
 
 
@@ -47,8 +47,8 @@ def test_whatever_changes_the_documents_changes_the_place(table: Path) -> None:
     places = {
         open_corpus(str(table)).folder,
         open_corpus(str(table), ReadOptions(separator=",")).folder,
-        open_corpus(str(table), plan=SplitPlan("random", seed=2)).folder,
-        open_corpus(str(table), max_words=500).folder,
+        open_corpus(str(table), options=PrepareOptions(seed=2)).folder,
+        open_corpus(str(table), options=PrepareOptions(max_words=500)).folder,
     }
     table.write_text(table.read_text().replace("text 3", "another"))
     places.add(open_corpus(str(table)).folder)
@@ -68,8 +68,8 @@ def test_a_cached_file_with_a_split_column_is_not_read_again(
     table.write_text(table.read_text().replace("part", "split", 1))
     first = open_corpus(str(table), ReadOptions(split="auto"))
     assert len(first.split("test")) == 4
-    monkeypatch.setattr(own, "read_documents", None)
-    monkeypatch.setattr(own, "read_column_names", None)
+    monkeypatch.setattr(opening, "read_documents", None)
+    monkeypatch.setattr(opening, "read_column_names", None)
     again = open_corpus(str(table), ReadOptions(split="auto"))
     assert (again.folder, again.remarks) == (first.folder, first.remarks)
     assert again.remarks == ["the column 'split' says which split each document belongs to"]
@@ -141,16 +141,14 @@ def fake_source(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
             yield Document(str(index), f"{path} " * (index + 1), ("x", f"l{index // 10}"))
         notes["read"] = 20
 
-    def read(path: Path | None, options: SourceOptions) -> RawCorpus:
+    def read(path: Path | None, options: PrepareOptions) -> RawCorpus:
         notes: dict[str, object] = {}
-        return RawCorpus(documents(path, notes), options.plan(SplitPlan("random", 4, 2)), notes)
+        return RawCorpus(documents(path, notes), options.complete(SplitPlan("random", 4, 2)), notes)
 
-    facts = {"obtained": "from nowhere", "licence": "free", "needs_path": False, "max_words": 18} | changes
-    plan = SplitPlan("random", 4, 2)
-    source = CorpusSource(
-        name="medline", title="A fake", read=read, plan=plan, min_label_documents=9, **facts
-    )
-    monkeypatch.setattr(known, "find_source", lambda name: source)
+    facts = {"how_to_get": "from nowhere", "licence": "free", "needs_path": False, "max_words": 18} | changes
+    source = CorpusSource(title="A fake", read="fake:read", min_label_documents=9, **facts)
+    monkeypatch.setitem(SOURCES, "medline", source)
+    monkeypatch.setattr(sources, "load_named", {"fake:read": read}.__getitem__)
 
 
 def test_a_known_source_is_prepared_into_the_cache_and_opened_from_there(
@@ -164,29 +162,52 @@ def test_a_known_source_is_prepared_into_the_cache_and_opened_from_there(
     assert corpus.facts["counts"]["labels"] == 2
     assert (corpus.facts["source"], corpus.facts["licence"]) == ("from nowhere", "free")
     assert corpus.facts["notes"] == {"read": 20}
-    monkeypatch.setattr(known, "find_source", None)
+    monkeypatch.setattr(sources, "load_named", None)
     assert open_corpus("medline").fingerprint == corpus.fingerprint
 
 
 def test_a_source_is_prepared_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_source(monkeypatch)
     path, out = Path("here"), tmp_path / "out"
-    corpus = known.prepare_source("medline", path, out, max_words=None, options=SourceOptions(test=5))
+    corpus = prepare_source("medline", path, out, PrepareOptions(test=5, max_words=0))
     assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [11, 4, 5]
     assert corpus.split("train").texts()[0].startswith("here ")
-    plan = SplitPlan("stratified", 1, 1)
-    again = known.prepare_source("medline", path, out, plan=plan, max_words=10, force=True)
+    again = prepare_source("medline", path, out, PrepareOptions(valid=1, test=1, max_words=10, force=True))
     assert [len(again.split(name)) for name in ("train", "valid", "test")] == [8, 1, 1]
 
 
-def test_a_source_that_must_be_brought_along_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_is_not_bundled_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_source(monkeypatch, needs_path=True)
     with pytest.raises(
-        InputError, match="'medline' must be brought along: seq2set data prepare medline --from PATH"
+        InputError,
+        match="'medline' is not bundled; pass --from PATH: seq2set data prepare medline --from PATH",
     ):
         open_corpus("medline")
 
 
 def test_an_unknown_source_suggests_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="corpus 'medlin' is not known, did you mean 'medline'"):
-        known.prepare_source("medlin")
+        prepare_source("medlin")
+
+
+def test_the_names_in_the_cache_are_those_of_earlier_versions(tmp_path: Path) -> None:
+    # As they were before options were one object: a corpus that lies in a user's cache is not prepared again.
+    table, folder = tmp_path / "old.csv", tmp_path / "aapd"
+    table.write_text("id,text,labels\n" + "".join(f"{i},text {i},a;b\n" for i in range(20)))
+    folder.mkdir()
+    for kind in ("text", "label"):
+        for split in ("train", "val", "test"):
+            (folder / f"{kind}_{split}").write_text(f"{kind} x\n" * 4)
+    named = [
+        open_corpus(str(table)),
+        open_corpus(str(table), ReadOptions(split="auto", keep_missing=True)),
+        open_corpus(str(table), options=PrepareOptions("stratified", 2, 3, 7)),
+        open_corpus(str(folder)),
+    ]
+    assert [corpus.folder.name for corpus in named] == [
+        "old-f77c9bea91fed513",
+        "old-dfbd3ece284f8ccd",
+        "old-89ad0b4825ae97fe",
+        "aapd-72952f3677be85f6",
+    ]
+    assert named[0].fingerprint == "476d0f1119c53841"

@@ -11,6 +11,7 @@ from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import read_documents
 from seq2set.corpora.readers.aapd import is_aapd, list_aapd_files, read_aapd
+from seq2set.corpora.readers.records import ReadOptions
 
 
 def folder_with(path: Path, **files: str) -> Path:
@@ -42,7 +43,7 @@ def test_validation_may_be_called_valid_and_test_may_be_absent(tmp_path: Path) -
 def test_the_encoding_is_taken(tmp_path: Path) -> None:
     folder_with(tmp_path, label_train="x")
     (tmp_path / "text_train").write_bytes("é".encode("latin-1"))
-    assert next(read_aapd(tmp_path, "latin-1")).text == "é"
+    assert next(read_aapd(tmp_path, ReadOptions(encoding="latin-1"))).text == "é"
     with pytest.raises(CorpusError, match="text_train, line 1: the line is not valid utf-8; pass --encoding"):
         next(read_aapd(tmp_path))
 

@@ -60,7 +60,7 @@ format: setup ## put the style right
 	$(BIN)/ruff format .
 
 docs: setup ## write the pages that are made from the code
-	$(BIN)/python -c "from seq2set.config.documenting import settings_page; print(settings_page(), end='')" > docs/settings.md
+	$(BIN)/python tools/settings_page.py > docs/settings.md
 
 results: setup ## put finished experiments (RUNS="runs/a runs/b") into results/ and write its page
 	$(BIN)/python -m seq2set.experiments.publishing $(RUNS) --into results

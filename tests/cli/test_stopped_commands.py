@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -11,19 +12,25 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
+from joblib import Parallel
+from scipy.sparse import csr_matrix
 
+from seq2set.core.processes import end_pool
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.models import linear_fitting
+from seq2set.models.linear_fitting import fit_linear
 
 TRAIN = """
 import signal
 import sys
-from seq2set.baselines import choosing, linear_fitting
 from seq2set.cli.app import main
+from seq2set.models import linear_fitting
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 linear_fitting.WORTH_PROCESSES = 0  # even for so few texts
-choosing.is_better = lambda *_: True  # fit on and on, however late the signal comes
+linear_fitting.is_better = lambda *_: True  # fit on and on, however late the signal comes
 sys.argv = ["seq2set", "train", *sys.argv[1:]]
 main()
 """
@@ -65,7 +72,9 @@ def stopped_training(
         start_new_session=True,
     ) as started:
         try:
-            waits_for("the first fit", lambda: any((run / "checkpoints").glob("*.safetensors")))
+            fits = (run / "checkpoints").glob
+            waits_for("the first fit", lambda: any(fits("*.safetensors")) or started.poll() is not None)
+            assert started.poll() is None, started.communicate()  # it fits on and on
             assert len(alive(started.pid)) > 1  # those that fit, beside the command itself
             send(started.pid, number)
             _, said = started.communicate(timeout=300)
@@ -94,6 +103,32 @@ def test_a_linear_training_that_is_told_to_stop_leaves_no_process_behind_and_has
     assert "Traceback" not in said
     assert "Warning" not in said
     assert code == 1
+
+
+def test_a_ctrl_c_while_the_pool_starts_is_no_reason_for_a_warning(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    """It is put off until the pool runs, and comes the moment that it does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    class Interrupted(Parallel):
+        def __call__(self, jobs):
+            fitted = super().__call__(jobs)
+            signal.raise_signal(signal.SIGINT)
+            return fitted
+
+    monkeypatch.setattr(linear_fitting, "Parallel", Interrupted)
+    monkeypatch.setattr(linear_fitting, "WORTH_PROCESSES", 0)
+    features, targets = csr_matrix(np.eye(40)), csr_matrix(np.ones((40, 20)) - np.eye(40, 20))
+    try:
+        with suppress(KeyboardInterrupt):
+            fit_linear(features, targets, c=1.0, tolerance=0.1, threads=2, advance=lambda *_: None)
+            pytest.fail("the signal went unheard")
+    finally:
+        signal.signal(signal.SIGINT, before)
+        end_pool()
+    gc.collect()  # joblib warns when the results that nobody took are thrown away
+    assert [str(one.message) for one in recwarn] == []
 
 
 @needs_proc

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 
@@ -37,3 +38,18 @@ def test_margins_that_say_the_opposite_are_not_believed() -> None:
 def test_the_sigmoid() -> None:
     # 1 / (1 + exp(-(2 * 0.5 - 1))) = 1/2
     assert Sigmoid(2.0, -1.0)(np.array([0.5], np.float32))[0] == 0.5
+
+
+def test_a_weighted_logistic_regression_finds_the_same() -> None:
+    random = np.random.default_rng(2)
+    margins = random.normal(-1, 2, 300).astype(np.float32)
+    targets = random.random(300) < expit(1.5 * margins + 0.4)
+    positives = targets.sum()
+    # A soft target t is a positive example of the weight t and a negative one of 1 - t.
+    soft = np.where(targets, (positives + 1) / (positives + 2), 1 / (300 - positives + 2))
+    regression = LogisticRegression(C=1e12, tol=1e-10, solver="newton-cholesky")
+    x, y = np.tile(margins.astype(np.float64), 2)[:, None], np.repeat([1, 0], 300)
+    regression.fit(x, y, sample_weight=np.concatenate([soft, 1 - soft]))
+    found = fit_sigmoid(margins, targets)
+    assert found.slope == pytest.approx(regression.coef_[0, 0], abs=1e-6)
+    assert found.offset == pytest.approx(regression.intercept_[0], abs=1e-6)

@@ -1,17 +1,7 @@
-"""What every section of the settings is: frozen and documented, with types that say what is allowed.
+"""Every setting of a run: frozen sections whose types say what is allowed and whose docstrings are the help.
 
-Where texts come from, and how they become words.
-
-The features and classifiers of the linear models.
-
-What networks are made of.
-
-How networks learn: the order of labels, the objectives, the phases and the loop.
-
-All settings of a run: what can be named, how it predicts, and the other sections put together.
-
-A setting is written `section.name`, in TOML files and after `--set` alike. Its docstring in its section is
-what the help and the documentation show.
+A setting is written `section.name`, in TOML files and after `--set` alike. Sections stand in the order of a
+document's way: data and text, the linear models, the networks, their training, and how they predict.
 """
 
 from __future__ import annotations
@@ -96,7 +86,7 @@ class FeatureSettings(Settings):
 
 
 class LinearSettings(Settings):
-    """The linear classifiers: one a label."""
+    """The linear classifiers: one per label."""
 
     c: Annotated[tuple[PositiveReal, ...], Field(min_length=1)] = (0.1, 0.3, 1.0, 3.0, 10.0)
     """Values of the inverse regularisation strength to try, in ascending order, until the next one does
@@ -135,15 +125,15 @@ class EncoderSettings(Settings):
     words: Positive = 50_000
     """How many of the known words have a vector, the most frequent ones; the rest is `unk` to it."""
     embedding: Positive = 256
-    """Numbers a word vector."""
+    """Size of a word vector."""
     hidden: Positive = 256
-    """Hidden units a direction."""
+    """Hidden units per direction."""
     layers: Positive = 2
     """Layers of the LSTM."""
     dropout: Share = 0.3
-    """The share of numbers that training leaves out."""
+    """The share of units that training drops."""
     max_words: Positive = 500
-    """How many words of a text are read; the rest is not looked at."""
+    """How many words of a text are read; the rest is ignored."""
 
 
 class CnnSettings(Settings):
@@ -154,14 +144,14 @@ class CnnSettings(Settings):
     filters: Positive = 128
     """Filters of each width."""
     dropout: Share = 0.5
-    """The share of the filters' responses that training leaves out."""
+    """The share of the filters' responses that training drops."""
 
 
 class DecoderSettings(Settings):
-    """The decoders: LSTMs that emit one label a step."""
+    """The decoders: LSTMs that emit one label per step."""
 
     embedding: Positive = 256
-    """Numbers a label vector."""
+    """Size of a label vector."""
     hidden: Positive = 512
     """Hidden units."""
     layers: Positive = 2
@@ -169,7 +159,7 @@ class DecoderSettings(Settings):
     attention: NotNegative = 0
     """Units of each attention; 0 takes as many as hidden units."""
     dropout: Share = 0.3
-    """The share of numbers that training leaves out."""
+    """The share of units that training drops."""
     global_embedding: bool = False
     """Let each step read all labels that were likely in the last one, not only the one emitted (SGM)."""
 
@@ -185,11 +175,11 @@ class PriorSettings(Settings):
     """The linear prior: a linear model's scores on top of the set decoder's."""
 
     enabled: bool = False
-    """Whether there is one; models other than `seq2set` and `seq2set-simp` take no notice."""
+    """Whether there is one; models other than `seq2set` and `seq2set-simp` ignore it."""
     c: PositiveReal = 1.0
     """The inverse regularisation strength of its classifiers."""
     folds: Annotated[int, Field(ge=2)] = 4
-    """Training documents are scored by a model that did not see them, in so many parts."""
+    """In how many parts the training documents are split, each scored by a model that did not see it."""
     labels: Positive = 1000
     """How many labels have a classifier, the most frequent ones; each of the rest begins at its share of
     the training documents. Time and memory grow with it, while there is little to learn of rare labels."""
@@ -214,7 +204,7 @@ class ObjectiveSettings(Settings):
     baseline: Literal["greedy", "leave-one-out"] = "greedy"
     """What a reward is compared with: the greedy set's, or the mean of the document's other samples."""
     samples: Positive = 1
-    """Sampled sets a document."""
+    """Sampled sets per document."""
     temperature: PositiveReal = 1.0
     """The temperature of the policy that the self-critical phase trains. Below 1, samples stay near the
     greedy set, and learning changes what greedy decoding gives rather than how sharp the policy is."""
@@ -257,7 +247,7 @@ class TrainingSettings(Settings):
     """The training loop."""
 
     batch_size: Positive = 64
-    """Documents an update."""
+    """Documents per update."""
     accumulate: Positive = 1
     """In how many parts a batch is computed, to save memory."""
     decay: Annotated[float, Field(gt=0, le=1)] = 0.5
@@ -266,12 +256,12 @@ class TrainingSettings(Settings):
     clip_norm: PositiveReal = 10.0
     """The largest norm of a gradient."""
     validate_every: Positive = 100
-    """Updates between looks at the validation split."""
+    """Updates between validations."""
     patience: NotNegative = 0
-    """End a phase after so many looks without a better score; 0 never does."""
+    """End a phase after this many validations without a better score; 0 never does."""
     averaging: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """How much of the running average of a phase's weights stays after an update, such as 0.98; validation
-    looks at the average, and keeps it. 0 takes the weights as they are."""
+    """How much of the running average of a phase's weights stays after an update, such as 0.98; it is the
+    average that is validated and kept. 0 takes the weights as they are."""
     device: str = "auto"
     """Where to train: auto, cpu, cuda."""
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
@@ -288,9 +278,9 @@ class SearchSettings(Settings):
     """The search that prediction uses unless asked for another, of all models with a decoder; `beam` is
     what the SGM model, `seq2seq`, was published with."""
     width: Positive = 5
-    """Hypotheses a document in beam searches."""
+    """Hypotheses per document in beam searches."""
     samples: Positive = 24
-    """Sampled sets a document in marginal search."""
+    """Sampled sets per document in marginal search."""
     temperature: PositiveReal = 1.0
     """The temperature of the policy that marginal search samples from."""
 
@@ -299,7 +289,7 @@ class DecisionSettings(Settings):
     """How scores become a set of labels."""
 
     metric: Annotated[str, OneOf(METRICS, lambda row: row.tunable)] = "micro_f1"
-    """The metric on the validation split that tuning looks at."""
+    """The metric on the validation split that thresholds are tuned for."""
     threshold: Annotated[float, Field(ge=0, le=1)] | Literal["tuned", "boundary"] = "tuned"
     """The score from which on a label is given: a number, `tuned` for the best on validation, or
     `boundary` for the classifier's own (a margin of zero)."""
@@ -333,7 +323,7 @@ class Config(Settings):
     cnn: CnnSettings = CnnSettings()
     """The convolution of `cnn` and `cnn-rnn`."""
     decoder: DecoderSettings = DecoderSettings()
-    """The decoders: LSTMs that emit one label a step."""
+    """The decoders: LSTMs that emit one label per step."""
     set_decoder: SetDecoderSettings = SetDecoderSettings()
     """What the set decoder has that the sequence decoder has not."""
     label_order: LabelOrderSettings = LabelOrderSettings()

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -78,15 +78,14 @@ def fit_linear(
     # Processes, not threads: liblinear draws from one random state a process, so that threads would
     # disturb each other's numbers and no run could be repeated.
     workers = threads if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
-    with defer_interrupts():
-        fitted = Parallel(n_jobs=workers, return_as="generator")(
-            delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance)
-            for label, width in enumerate(widths)
-        )
+    jobs = (
+        delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance)
+        for label, width in enumerate(widths)
+    )
     # Filled label by label: many classes on many terms fit into memory once, not twice.
     weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
     bias = np.zeros(targets.shape[1], np.float32)
-    with silence_pool(), _closed_in_the_end(fitted):
+    with _fit_in_processes(jobs, workers) as fitted:
         for label, row in enumerate(fitted):
             weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
             advance(1)
@@ -94,14 +93,20 @@ def fit_linear(
 
 
 @contextmanager
-def _closed_in_the_end(fitted: Generator[object]) -> Iterator[None]:
-    """Let nobody fit on for a training that was stopped, without the warning that some of it was in vain."""
-    try:
-        yield
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            fitted.close()
+def _fit_in_processes(jobs: Iterable[Any], workers: int) -> Iterator[Iterator[npt.NDArray[np.float32]]]:
+    """Give what the workers fit; nobody fits on for a training that was stopped."""
+    with silence_pool(), ExitStack() as stack:
+        with defer_interrupts():
+            fitted = Parallel(n_jobs=workers, return_as="generator")(jobs)
+            stack.callback(_close, fitted)  # here, since a Ctrl-C that was put off comes where the block ends
+        yield fitted
+
+
+def _close(fitted: Generator[object]) -> None:
+    """Stop the workers without the warning that some of their work was in vain."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        fitted.close()
 
 
 def _column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:

@@ -1,23 +1,28 @@
-"""The page of all settings, made from the settings themselves."""
+"""Print the page of all settings, docs/settings.md, from the settings themselves.
+
+Usage: python tools/settings_page.py > docs/settings.md
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from seq2set.config.catalog import PRESETS
 from seq2set.config.loader import read_preset, walk_settings
 from seq2set.config.schema import Config, Settings
+from seq2set.core.names import OneOf
 
-_HEAD = """# Settings
+HEAD = """# Settings
 
 This page is made from the settings themselves by `make docs`.
 
 A setting is written `section.name`, in TOML files and after `--set` alike: `--set text.lowercase=false`.
 Settings come from a preset, then from a file (`--config`), then from `--set`, each over the last.
 """
+COLUMNS = ["| setting | default | meaning |", "|---|---|---|"]
 
 
 def settings_page() -> str:
@@ -29,29 +34,36 @@ def settings_page() -> str:
             sections.append(_section(name, field, section))
         else:
             plain.append(_row(name, field))
-    top = "\n".join(["## The run as a whole", "", *_HEADER, *plain, ""])
-    return "\n".join([_HEAD, top, *sections, _presets()])
-
-
-_HEADER = ["| setting | default | meaning |", "|---|---|---|"]
+    top = "\n".join(["## The run as a whole", "", *COLUMNS, *plain, ""])
+    return "\n".join([HEAD, top, *sections, _presets()])
 
 
 def _section(name: str, field: FieldInfo, section: type[Settings]) -> str:
     rows = [_row(f"{name}.{value.alias or key}", value) for key, value in section.model_fields.items()]
-    return "\n".join([f"## `{name}`", "", str(field.description), "", *_HEADER, *rows, ""])
+    return "\n".join([f"## `{name}`", "", str(field.description), "", *COLUMNS, *rows, ""])
 
 
 def _row(name: str, field: FieldInfo) -> str:
     meaning = " ".join(str(field.description).split())
+    if names := _allowed_names(field):
+        meaning += f" One of {', '.join(f'`{one}`' for one in names)}."
     return f"| `{name}` | `{json.dumps(field.default)}` | {meaning} |"
+
+
+def _allowed_names(field: FieldInfo) -> list[str]:
+    """Return the names that a setting may have, from a table of the catalog or from its type."""
+    tables = [one for one in field.metadata if isinstance(one, OneOf)]
+    if tables:
+        return tables[0].names()
+    return list(get_args(field.annotation)) if get_origin(field.annotation) is Literal else []
 
 
 def _presets() -> str:
     lines = ["## Presets", "", "What each preset changes from the defaults.", ""]
-    lines += ["| preset | settings |", "|---|---|"]
-    for preset in PRESETS:
+    lines += ["| preset | what it is for | settings |", "|---|---|---|"]
+    for preset, row in PRESETS.items():
         changed = [f"`{key}={json.dumps(value)}`" for key, value in _changed(preset).items()]
-        lines.append(f"| `{preset}` | {', '.join(changed) or 'nothing'} |")
+        lines.append(f"| `{preset}` | {row.summary} | {', '.join(changed) or 'none'} |")
     return "\n".join(lines) + "\n"
 
 
@@ -60,3 +72,7 @@ def _changed(preset: str) -> dict[str, Any]:
     defaults = dict(walk_settings(Config().model_dump(mode="json")))
     chosen = dict(walk_settings(read_preset(preset)))
     return {key: value for key, value in chosen.items() if key != "preset" and value != defaults[key]}
+
+
+if __name__ == "__main__":
+    print(settings_page(), end="")

@@ -1,0 +1,103 @@
+"""A named thing is one row: those of `toys.py` appear wherever the package names its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2set.corpora.prepared import PreparedCorpus
+
+HERE = Path(__file__).parent
+COMMAND = "import toys; from seq2set.cli.app import main; main()"
+BUILD = "import sys, toys; from seq2set.config import *; build_config(assignments=sys.argv[1:])"
+SERVE = """
+import pathlib, sys, toys
+from running_servers import run
+from seq2set.server.service import open_served
+from seq2set.server.settings import ServeSettings
+
+running = run(open_served(pathlib.Path(sys.argv[1])), ServeSettings(port=0))
+print(running.client.get("/v1/model").text)
+print(running.predict(texts=["wheat"], search="toy-first").text)
+running.close()
+"""
+SMALL = ["encoder.embedding=4", "encoder.hidden=4", "decoder.embedding=4", "decoder.hidden=4"]
+SMALL += ["decoder.attention=4", "warm_start.epochs=1", "self_critical.epochs=1", "prior.enabled=false"]
+
+
+def python(code: str, *arguments: str | Path) -> str:
+    """Run code that knows the toys and return what it prints."""
+    places = os.pathsep.join(map(str, (HERE, HERE.parent / "server")))
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONPATH": places, "PYTHONIOENCODING": "utf-8", "COLUMNS": "400"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def seq2set(*arguments: str | Path) -> str:
+    return python(COMMAND, *arguments)
+
+
+@pytest.fixture(scope="module")
+def linear_run(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("toys") / "frequency"
+    seq2set("train", "--data", small_corpus.folder, "--model", "toy-frequency", "--out", run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def network_run(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("toys") / "network"
+    chosen = [*SMALL, "objective.reward=toy-recall", "search.name=toy-first"]
+    settings = [word for one in chosen for word in ("--set", one)]
+    seq2set("train", "--data", small_corpus.folder, "--model", "seq2set-simp", *settings, "--out", run)
+    return run
+
+
+def evaluate(run: Path, *arguments: str | Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(seq2set("evaluate", run, "--json", *arguments))
+    return found
+
+
+def test_a_model_and_a_metric_of_a_row_are_evaluated(linear_run: Path, tmp_path: Path) -> None:
+    found = evaluate(linear_run, "--report", tmp_path / "report")
+    assert found["model"] == "toy-frequency"
+    # The most frequent label is given to every document, and no other.
+    assert found["toy_labels"] == 1.0
+    page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
+    assert "toy labels per document" in page
+    assert "toy-frequency" in page
+
+
+def test_a_search_and_a_reward_of_a_row_train_and_predict(network_run: Path) -> None:
+    found = evaluate(network_run)
+    assert found["model"] == "seq2set-simp"
+    assert 0 < found["toy_labels"] <= 1
+    assert 'reward = "toy-recall"' in (network_run / "config.toml").read_text(encoding="utf-8")
+
+
+def test_the_server_names_and_takes_the_search(network_run: Path) -> None:
+    model, answer = map(json.loads, python(SERVE, network_run).splitlines())
+    assert "toy-first" in model["searches"]
+    assert model["metrics"]["toy_labels"] > 0
+    assert len(answer["predictions"][0]["labels"]) <= 1
+
+
+def test_a_fault_names_the_rows() -> None:
+    settings = ["model=x", "search.name=x", "objective.reward=x"]
+    with pytest.raises(AssertionError) as caught:
+        python(BUILD, *settings)
+    for name in ("toy-frequency", "toy-first", "toy-recall"):
+        assert f"'{name}'" in str(caught.value)

@@ -1,0 +1,112 @@
+"""A metric, a search, a reward and a model that a user adds: one file, one row each, nothing else.
+
+Importing this file adds the rows. `docs/extending.md` explains what each row says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seq2set.config import Config
+from seq2set.config.catalog import METRICS, MODELS, REWARDS, SEARCHES, Metric, Model, Reward, Search, Style
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.progress import Progress
+from seq2set.labels.labels import Labels
+from seq2set.labels.metrics import Counts
+from seq2set.labels.rules import Rule, make_global_rule
+from seq2set.models.predictions import Inference, Request, decide, deciding_rule
+from seq2set.models.tagger import Examples, ModelState
+from seq2set.text.vocabulary import Words
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from seq2set.nn.decoding.searches import SearchResult
+
+
+def labels_per_document(counts: Counts) -> float:
+    """Return the mean number of labels that a document is given."""
+    return counts.predicted_total / counts.documents
+
+
+def find_first(policy: Any, settings: Any, most: int | None) -> SearchResult:
+    """Give the first label of the greedy search and no other."""
+    from seq2set.nn.decoding.searches import find_greedy  # help does without torch
+
+    found = find_greedy(policy, settings, most)
+    assert found.sequences is not None
+    return found._replace(sequences=[row[:1] for row in found.sequences])
+
+
+def recall(predicted: Tensor, actual: Tensor) -> Tensor:
+    """Return the share of the true labels (.., L) that are given: of none 1."""
+    wanted = actual.sum(-1).float()
+    return ((predicted & actual).sum(-1) / wanted).masked_fill(wanted == 0, 1.0)
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """Gives every text the labels that most training documents have."""
+
+    config: Config
+    labels: Labels
+    words: Words
+    rule: Rule
+    shares: tuple[float, ...]
+    decodes = False
+
+    def rule_decides(self, request: Request) -> bool:
+        return True
+
+    def infer(self, texts: Sequence[str], request: Request) -> Inference:
+        scores = np.tile(np.array(self.shares, np.float32), (len(texts), 1))
+        evidence = None if not request.explain else [[()] for _ in texts]
+        rule = deciding_rule(self.rule, request, len(self.labels))
+        return Inference(scores, decide(scores, self.rule, request), evidence, rule)
+
+    def state(self) -> ModelState:
+        fitted = {"rule": self.rule.to_dict(), "shares": list(self.shares)}
+        return ModelState(self.config, self.words, self.labels, {}, fitted)
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> Frequency:
+        rule = Rule.from_dict(state.fitted["rule"])
+        return cls(state.config, state.labels, state.words, rule, tuple(state.fitted["shares"]))
+
+
+def train_frequency(
+    config: Config,
+    train: Examples,
+    valid: Examples,
+    run: RunFolder,
+    progress: Progress,
+) -> Frequency:
+    """Count the labels."""
+    labels = Labels.build(train.label_sets)
+    words = Words.build(train.texts, **config.text.model_dump())
+    shares = tuple(one / len(train) for one in labels.frequencies)
+    return Frequency(config, labels, words, make_global_rule(max(shares)), shares)
+
+
+METRICS["toy_labels"] = Metric(
+    "toy labels per document",
+    "how many labels a document is given",
+    "toys:labels_per_document",
+    "toys",
+    digits=2,
+)
+SEARCHES["toy-first"] = Search("the first label of the greedy search", "toys:find_first", decides=True)
+REWARDS["toy-recall"] = Reward("the recall of the set", "toys:recall")
+MODELS["toy-frequency"] = Model(
+    "Toy frequency",
+    "Toy: gives the most frequent label to every text",
+    "toys:Frequency",
+    "toys:train_frequency",
+    "linear",
+    frozenset(),
+    Style("#332288", ":", "*"),
+)

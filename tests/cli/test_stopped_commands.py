@@ -99,7 +99,7 @@ def test_a_linear_training_that_is_told_to_stop_leaves_no_process_behind_and_has
 ) -> None:
     code, said = stopped_training(small_corpus, tmp_path / "run", send, number)
     last = said.splitlines()[-1]
-    assert last == "seq2set: stopped; nothing is lost that was saved, and a training goes on with --resume"
+    assert last == "seq2set: stopped; rerun with --resume to continue"
     assert "Traceback" not in said
     assert "Warning" not in said
     assert code == 1

@@ -11,8 +11,9 @@ import torch
 from seq2set.config import Config, merge_settings, nest_setting, parse_assignment, validate
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Silent
+from seq2set.models.network import build_network
 from seq2set.models.neural import NeuralTagger
-from seq2set.models.seq2set import SetNetwork, build_network
+from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
 from seq2set.training.train_network import train_network
 

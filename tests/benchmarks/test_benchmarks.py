@@ -16,7 +16,7 @@ from seq2set.benchmarks.ratio import Ratio, TimedResult, call_apart, measure_rat
 from seq2set.core.errors import WorkError
 from seq2set.core.names import load_named
 from seq2set.models.predictions import SEARCHES
-from seq2set.nn.encoders.bilstm import Encoder
+from seq2set.nn.encoders.bilstm import BiLSTMEncoder
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Phase
 
@@ -157,7 +157,7 @@ def test_the_encoders_two_sides_agree() -> None:
 
 
 def test_an_encoder_that_differs_is_refused() -> None:
-    def shifted(model: Encoder, batch: TrainingBatch) -> encoder.Outputs:
+    def shifted(model: BiLSTMEncoder, batch: TrainingBatch) -> encoder.Outputs:
         outputs = encoder.encode_packed(model, batch)
         return outputs._replace(states=outputs.states + 0.001)
 

@@ -17,6 +17,7 @@ EVERYWHERE: dict[str, Any] = {
     "decoder.global_embedding": False,
     "objective.reward": "f1",  # eq. 11
     "objective.baseline": "greedy",  # eq. 10
+    "encoder.kind": "bilstm",  # "a bidirectional LSTM"
     "objective.samples": 1,  # eq. 10
     "objective.temperature": 1.0,  # eq. 10: sampled from p_theta
     "objective.likelihood_share": 0.0,

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from seq2set.config.schema import SearchSettings
 from seq2set.models.cnn import ConvolutionalNetwork, LabelLogits
 from seq2set.models.cnn_rnn import ConvolutionalRecurrentNetwork, WindowedOutput
-from seq2set.models.seq2set import Policies, SetNetwork, build_network, has_prior
+from seq2set.models.network import build_network
+from seq2set.models.prior import has_prior
+from seq2set.models.seq2set import Policies, SetNetwork
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
 from tiny_networks import tiny_config, tiny_network
@@ -88,7 +90,7 @@ def test_padding_has_no_share() -> None:
 def test_the_label_network_begins_with_the_features_and_knows_no_more() -> None:
     network = cast("ConvolutionalRecurrentNetwork", tiny_network(tiny_config(model="cnn-rnn")))
     output: WindowedOutput = network(IDS, LENGTHS)
-    features = network.encoder(IDS, LENGTHS).features
+    features = network.encoder(IDS, LENGTHS).summary
     centred = torch.stack([row - row.mean() for row in features])
     size = network.decoder.cells[0].hidden_size
     dense = centred @ network.decoder.first[0].weight.T + network.decoder.first[0].bias
@@ -109,10 +111,10 @@ def test_the_label_networks_words_add_up_to_what_the_features_do(monkeypatch: py
     monkeypatch.setattr("seq2set.models.cnn_rnn.POINTS", 40)
     with torch.inference_mode():  # as in prediction
         output: WindowedOutput = network(IDS, LENGTHS)
-        shares, features = output.attributions(SEQUENCES), output.windows.pooled.features
+        shares, features = output.attributions(SEQUENCES), output.windows.summary
         added = (seen[0] * features[:, None]).sum(-1)  # (B, S)
         full, none = (
-            score_sequences(network.bound(one), SEQUENCES).steps[:, :3]
+            score_sequences(network.bind(one), SEQUENCES).steps[:, :3]
             for one in (features, torch.zeros_like(features))
         )
     assert (full - none).abs().max() > 0.5
@@ -132,7 +134,7 @@ def test_no_labels_have_no_words() -> None:
 def test_shares_are_of_the_words_that_exist() -> None:
     encoder = ConvolutionalEncoder(4, 1, [3], 2)
     ids, lengths = torch.tensor([[1, 0], [2, 3]]), torch.tensor([1, 2])
-    windows = Windows(encoder, ids, lengths, encoder(ids, lengths))
+    windows = encoder.read_windows(ids, lengths)
     shares = windows.attributions(torch.zeros(2, 1, 2))
     assert shares.tolist() == [[[1.0, 0.0]], [[0.5, 0.5]]]
 

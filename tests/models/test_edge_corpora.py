@@ -13,9 +13,9 @@ from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import CorpusError
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import load_model, save_model
+from seq2set.models.network import build_network
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
-from seq2set.models.seq2set import build_network
 from seq2set.models.tagger import Examples, Tagger
 from seq2set.nn.decoding.searches import run_search
 from tiny_networks import tiny_config, tiny_examples, trained

@@ -33,7 +33,7 @@ def random_world(
             weight.data = torch.randn_like(weight) * sharpness / max(1, weight.shape[-1]) ** 0.5
         start = torch.randn(documents, 4, dtype=dtype)
         bound = [_source(documents, places, size, dtype) for size in sources]
-        return decoder.given(start, bound)
+        return decoder.bind(start, bound)
 
 
 def _source(documents: int, places: int, size: int, dtype: torch.dtype) -> Source:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
-from seq2set.nn.decoding.searches import greedy
+from seq2set.nn.decoding.rollout import greedy
 from seq2set.nn.decoding.teacher_forcing import score_sequences
-from seq2set.nn.encoders.bilstm import Encoder
+from seq2set.nn.encoders.bilstm import BiLSTMEncoder
 
 World = Callable[..., DecoderPolicy]
 Array = NDArray[np.float64]
@@ -76,7 +76,7 @@ def test_the_decoders_are_those_of_the_equations(sources: tuple[int, ...], layer
     mask = torch.arange(5) < torch.tensor(lengths)[:, None]
     bound = [Source(torch.randn(2, 5, size), mask) for size in sources]
     labels = torch.tensor([[2, 0, 3], [1, 6, 6]])  # the second document has one label
-    scores = score_sequences(decoder.given(start, bound), labels)
+    scores = score_sequences(decoder.bind(start, bound), labels)
     for row, sequence in enumerate([[2, 0, 3], [1]]):
         values = [array(source.values[row, : lengths[row]]) for source in bound]
         steps = written_out(decoder, array(start[row]), values, sequence)
@@ -100,7 +100,7 @@ def test_a_bias_is_added_to_the_logits(world: World) -> None:
 def test_a_decoder_may_have_no_source() -> None:
     torch.manual_seed(0)
     decoder = AttentionDecoder(3, 2, 4, sources=(), start=5)
-    rollout = greedy(decoder.given(torch.randn(2, 5), []), keep_attention=True)
+    rollout = greedy(decoder.bind(torch.randn(2, 5), []), keep_attention=True)
     assert rollout.attention == ()
     assert torch.isfinite(rollout.log_prob).all()
 
@@ -109,7 +109,7 @@ def test_twenty_thousand_labels_work() -> None:
     torch.manual_seed(0)
     decoder = AttentionDecoder(20_000, 4, 8, sources=(3,), start=4)
     source = Source(torch.randn(2, 3, 3), torch.ones(2, 3, dtype=torch.bool))
-    policy = decoder.given(torch.randn(2, 4), [source])
+    policy = decoder.bind(torch.randn(2, 4), [source])
     rollout = greedy(policy, max_steps=3)
     assert rollout.masks(20_000).sum(-1).tolist() == rollout.lengths.tolist()
     torch.testing.assert_close(
@@ -122,9 +122,9 @@ def test_dropout_acts_only_in_training() -> None:
     decoder = AttentionDecoder(4, 3, 6, sources=(3,), start=4, layers=2, dropout=0.5)
     source, start = Source(torch.randn(1, 2, 3), torch.ones(1, 2, dtype=torch.bool)), torch.randn(1, 4)
     labels = torch.tensor([[2, 0]])
-    trained = [score_sequences(decoder.given(start, [source]), labels).log_prob.item() for _ in range(2)]
+    trained = [score_sequences(decoder.bind(start, [source]), labels).log_prob.item() for _ in range(2)]
     decoder.eval()
-    used = [score_sequences(decoder.given(start, [source]), labels).log_prob.item() for _ in range(2)]
+    used = [score_sequences(decoder.bind(start, [source]), labels).log_prob.item() for _ in range(2)]
     assert trained[0] != trained[1]
     assert used[0] == used[1]
 
@@ -135,7 +135,7 @@ class Whole(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(5)
-        self.encoder = Encoder(words=9, embedding=4, hidden=3, layers=2)
+        self.encoder = BiLSTMEncoder(words=9, embedding=4, hidden=3, layers=2)
         self.first = AttentionDecoder(4, 3, 5, sources=(6,), start=6, layers=2)
         self.second = AttentionDecoder(4, 3, 7, sources=(6, 5), start=6, layers=3)
 
@@ -143,10 +143,10 @@ class Whole(torch.nn.Module):
         ids, lengths = torch.tensor([[3, 8, 1], [5, 2, 0]]), torch.tensor([3, 2])
         encoded = self.encoder(ids, lengths)
         words = Source(encoded.states, encoded.mask)
-        d1 = self.first.given(encoded.final[-1], [words])
+        d1 = self.first.bind(encoded.summary, [words])
         with torch.no_grad():
             free = greedy(d1, keep_states=True)
-        d2 = self.second.given(encoded.final[-1], [words, free.source])
+        d2 = self.second.bind(encoded.summary, [words, free.source])
         every = torch.tensor([[0], [1]])
         return score_sequences(d1, gold).log_prob, score_sequences(d2, every).log_prob
 
@@ -171,7 +171,7 @@ def test_dropout_lies_between_the_layers() -> None:
     torch.manual_seed(0)
     decoder = AttentionDecoder(4, 3, 6, sources=(3,), start=4, layers=2, dropout=1.0)
     source = Source(torch.randn(1, 2, 3), torch.ones(1, 2, dtype=torch.bool))
-    policy = decoder.given(torch.randn(1, 4), [source])
+    policy = decoder.bind(torch.randn(1, 4), [source])
     below = decoder.cells[0].weight_hh
 
     def pull() -> float:
@@ -186,13 +186,13 @@ def test_dropout_lies_between_the_layers() -> None:
 def test_a_tempered_policy_is_sharper_with_the_same_greedy_answer() -> None:
     from seq2set.nn.attention import Source
     from seq2set.nn.decoder import AttentionDecoder
-    from seq2set.nn.decoding.searches import greedy
+    from seq2set.nn.decoding.rollout import greedy
 
     torch.manual_seed(3)
     decoder = AttentionDecoder(4, 5, 6, sources=[8], start=8).eval()
     words = Source(torch.randn(2, 3, 8), torch.ones(2, 3, dtype=torch.bool))
-    policy = decoder.given(torch.randn(2, 8), [words], torch.randn(2, 5))
-    sharp = policy.tempered(0.5)
+    policy = decoder.bind(torch.randn(2, 8), [words], torch.randn(2, 5))
+    sharp = policy.temper(0.5)
     features = torch.randn(2, 1, 14)
     assert torch.allclose(sharp.logits(features), 2 * policy.logits(features))
     assert torch.equal(greedy(sharp).labels, greedy(policy).labels)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from seq2set.core.errors import InputError
-from seq2set.nn.encoders.bilstm import LEAVING, BiLSTM, Encoded, Encoder, Route, route_for, segments_of
+from seq2set.nn.encoders import Encoded
+from seq2set.nn.encoders.bilstm import LEAVING, BiLSTM, BiLSTMEncoder, Route, choose_route, cut_segments
 
 LENGTHS = [1, 63, 64, 131, 65, 5]
 
@@ -41,14 +42,15 @@ def one_way(module: torch.nn.LSTM, words: NDArray[np.float64], suffix: str) -> N
     return np.array(states)
 
 
-def reference(module: torch.nn.LSTM, words: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[object]]:
-    finals: list[object] = []
+def reference(
+    module: torch.nn.LSTM, words: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     for layer in range(module.num_layers):
         ahead = one_way(module, words, f"l{layer}")
         back = one_way(module, words[::-1], f"l{layer}_reverse")[::-1]
-        finals.append(np.concatenate([ahead[-1], back[0]]))
+        summary = np.concatenate([ahead[-1], back[0]])
         words = np.concatenate([ahead, back], -1)
-    return words, finals
+    return words, summary
 
 
 @pytest.mark.parametrize("route", ["flipped", "packed", "whole"])
@@ -56,9 +58,9 @@ def test_states_are_those_of_the_equations(route: Route) -> None:
     (vectors, lengths), module = batch(width=max(LENGTHS) + 66), lstm()
     encoded = module(vectors, lengths, route)
     for row, length in enumerate(LENGTHS):
-        states, finals = reference(module.lstm, vectors[row, :length].double().numpy())
+        states, summary = reference(module.lstm, vectors[row, :length].double().numpy())
         np.testing.assert_allclose(encoded.states[row, :length].detach(), states, atol=2e-6)
-        np.testing.assert_allclose(encoded.final[:, row].detach(), np.array(finals), atol=2e-6)
+        np.testing.assert_allclose(encoded.summary[row].detach(), summary, atol=2e-6)
         assert encoded.mask[row].sum() == length
         assert encoded.mask[row, :length].all()
         assert encoded.states[row, length:].abs().sum() == 0
@@ -69,7 +71,7 @@ def gradients(route: Route, training: bool) -> list[torch.Tensor]:
     vectors.requires_grad_()
     encoded: Encoded = module(vectors, lengths, route)
     pull = torch.linspace(-1, 1, encoded.states.numel()).view_as(encoded.states)
-    ((encoded.states * pull).sum() / 10 + encoded.final.square().sum()).backward()
+    ((encoded.states * pull).sum() / 10 + encoded.summary.square().sum()).backward()
     return [part.grad for part in (vectors, *module.parameters()) if part.grad is not None]
 
 
@@ -89,7 +91,7 @@ def test_a_document_encodes_alone_as_in_a_batch() -> None:
     for row, length in enumerate(LENGTHS):
         alone = module(vectors[row : row + 1, :length], lengths[row : row + 1])
         torch.testing.assert_close(alone.states[0], together.states[row, :length], atol=1e-6, rtol=1e-5)
-        torch.testing.assert_close(alone.final[:, 0], together.final[:, row], atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(alone.summary[0], together.summary[row], atol=1e-6, rtol=1e-5)
 
 
 def test_what_stands_at_padding_does_not_matter() -> None:
@@ -104,8 +106,7 @@ def test_dropout_lies_between_the_layers_and_only_in_training() -> None:
     plain = lstm()(vectors, lengths)
     assert torch.equal(lstm(dropout=0.5).eval()(vectors, lengths).states, plain.states)
     dropped = lstm(dropout=0.5)(vectors, lengths)
-    assert torch.equal(dropped.final[0], plain.final[0])
-    assert not torch.equal(dropped.final[1], plain.final[1])
+    assert not torch.equal(dropped.summary, plain.summary)
     assert torch.equal(
         lstm(0.5, layers=1)(vectors, lengths).states, lstm(0.0, layers=1)(vectors, lengths).states
     )
@@ -113,12 +114,12 @@ def test_dropout_lies_between_the_layers_and_only_in_training() -> None:
 
 def test_words_are_looked_up_and_dropped_out() -> None:
     torch.manual_seed(0)
-    encoder = Encoder(words=9, embedding=4, hidden=3, layers=2, dropout=0.5).eval()
+    encoder = BiLSTMEncoder(words=9, embedding=4, hidden=3, layers=2, dropout=0.5).eval()
     ids, lengths = torch.tensor([[3, 8, 1], [5, 0, 0]]), torch.tensor([3, 1])
     expected = encoder.bilstm(encoder.embedding(ids), lengths)
     assert torch.equal(encoder(ids, lengths).states, expected.states)
     assert encoder.embedding.weight[0].abs().sum() == 0
-    assert not torch.equal(encoder.train()(ids, lengths).final[0], expected.final[0])
+    assert not torch.equal(encoder.train()(ids, lengths).summary, expected.summary)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +136,13 @@ def test_words_are_looked_up_and_dropped_out() -> None:
 def test_documents_leave_when_an_eighth_has_ended(
     lengths: list[int], width: int, segments: list[tuple[int, int]]
 ) -> None:
-    assert segments_of(lengths, width) == segments
+    assert cut_segments(lengths, width) == segments
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=70), st.integers(0, 5))
 def test_segments_read_every_word_and_little_padding(lengths: list[int], room: int) -> None:
     ordered = sorted(lengths, reverse=True)
-    segments = segments_of(ordered, ordered[0] + room)
+    segments = cut_segments(ordered, ordered[0] + room)
     assert sum(segment.words for segment in segments) == ordered[0] + room
     start = 0
     for words, live in segments:
@@ -166,7 +167,7 @@ def test_impossible_lengths_are_refused(lengths: list[int], text: str) -> None:
 
 
 def test_each_device_has_its_route() -> None:
-    assert [route_for(torch.device(name)) for name in ("cpu", "cuda", "mps")] == [
+    assert [choose_route(torch.device(name)) for name in ("cpu", "cuda", "mps")] == [
         "flipped",
         "packed",
         "whole",

@@ -11,7 +11,8 @@ from torch import Tensor
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy, GlobalEmbedding
 from seq2set.nn.decoding.beam import beam_search, set_beam_search
-from seq2set.nn.decoding.searches import greedy, marginals, sample
+from seq2set.nn.decoding.rollout import greedy, sample
+from seq2set.nn.decoding.searches import estimate_marginals
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 BOS, EOS = 6, 5
@@ -26,7 +27,7 @@ def policy_of(documents: int = 4, *, bias: bool = False, seed: int = 2) -> Decod
             weight.data = torch.randn_like(weight) * 1.5 / weight.shape[-1] ** 0.5
         source = Source(torch.randn(documents, 3, 4), torch.ones(documents, 3, dtype=torch.bool))
         offsets = torch.randn(documents, 6) if bias else None
-        return decoder.given(torch.randn(documents, 2), [source], offsets)
+        return decoder.bind(torch.randn(documents, 2), [source], offsets)
 
 
 def test_the_gate_by_hand() -> None:
@@ -92,9 +93,9 @@ def test_all_searches_agree_with_teaching() -> None:
 @torch.no_grad()
 def test_a_document_alone_is_as_in_any_batch() -> None:
     policy = policy_of(5)
-    together = marginals(policy, 16)
+    together = estimate_marginals(policy, 16)
     for number in range(5):
-        alone = marginals(policy.select(torch.tensor([number])), 16)
+        alone = estimate_marginals(policy.select(torch.tensor([number])), 16)
         assert torch.allclose(alone[0], together[number], atol=1e-5, rtol=0)
 
 
@@ -108,7 +109,7 @@ def test_without_the_option_there_is_no_gate() -> None:
     decoder = AttentionDecoder(5, 3, 6, sources=[], start=2)
     assert decoder.feedback is None
     assert not [name for name in decoder.state_dict() if name.startswith("feedback")]
-    state = decoder.given(torch.zeros(2, 2), []).advance(
-        decoder.given(torch.zeros(2, 2), []).start(), torch.zeros(2, 1).long()
+    state = decoder.bind(torch.zeros(2, 2), []).advance(
+        decoder.bind(torch.zeros(2, 2), []).start(), torch.zeros(2, 1).long()
     )
     assert state.emitted == ()

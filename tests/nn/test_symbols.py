@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from seq2set.nn.decoding.policy import Symbols
+from seq2set.nn.decoder import Symbols
 
 
 def test_what_is_generated_comes_first() -> None:

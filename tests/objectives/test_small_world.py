@@ -11,8 +11,7 @@ from torch import Tensor
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.beam import set_beam_search
-from seq2set.nn.decoding.rollout import label_masks
-from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.rollout import greedy, label_masks, sample
 from seq2set.nn.decoding.teacher_forcing import order_free, score_sequences
 from seq2set.objectives.losses import leave_one_out, negative_log_likelihood, self_critical
 from seq2set.objectives.rewards import f1
@@ -31,7 +30,7 @@ def decoder_and_document(seed: int = 0) -> tuple[AttentionDecoder, Tensor, Sourc
 def bound(decoder: AttentionDecoder, start: Tensor, source: Source, documents: int = 1) -> DecoderPolicy:
     """The decoder before so many copies of one document."""
     values, mask = (part.expand(documents, -1, *[-1] * (part.dim() - 2)) for part in source)
-    return decoder.given(start.expand(documents, -1), [Source(values, mask)])
+    return decoder.bind(start.expand(documents, -1), [Source(values, mask)])
 
 
 def flat(gradients: tuple[Tensor, ...]) -> Tensor:

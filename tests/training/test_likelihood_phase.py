@@ -15,7 +15,7 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.config.schema import SearchSettings
 from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import find_threshold
-from seq2set.nn.decoding.searches import greedy
+from seq2set.nn.decoding.rollout import greedy
 from seq2set.training import trainer
 from seq2set.training.step import Objective, Step
 from seq2set.training.train_network import phases

@@ -16,11 +16,11 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan
 from seq2set.labels.thresholds import find_threshold
+from seq2set.models.network import build_network
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
-from seq2set.models.seq2set import build_network
 from seq2set.models.tagger import Examples
-from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.rollout import greedy, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.nn.encoders import bilstm as encoder
 from seq2set.objectives.rewards import f1
@@ -116,8 +116,7 @@ def test_half_precision_learns_the_same(tmp_path: Path) -> None:
 def test_a_cpu_without_a_half_precision_lstm_runs_it_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, notes: int
 ) -> None:
-    for place in (encoder, networks):
-        monkeypatch.setattr(place, "has_bf16_lstm", lambda: False)
+    monkeypatch.setattr(encoder, "has_bf16_lstm", lambda: False)
     kinds = set()
     real = torch.lstm
     monkeypatch.setattr(torch, "lstm", lambda *given: kinds.add(given[0].dtype) or real(*given))

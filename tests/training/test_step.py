@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seq2set.config import Config
 from seq2set.core.errors import ConfigError
-from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.rollout import greedy, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.objectives.losses import self_critical
 from seq2set.objectives.rewards import RunningF1, f1, sums_of
@@ -84,7 +84,7 @@ def test_samples_count_with_the_log_probabilities_that_they_were_drawn_with() ->
     batch = batch_of(config)
     step, losses = losses_of(config, "self-critical", batch)
     final = step.network(batch.ids, batch.lengths).final
-    drawn = sample(final.tempered(0.3), samples=3, generator=torch.Generator().manual_seed(5))
+    drawn = sample(final.temper(0.3), samples=3, generator=torch.Generator().manual_seed(5))
     advantage = f1(drawn.masks(4), batch.gold[:, None]) - f1(greedy(final).masks(4), batch.gold)[:, None]
     untempered = score_sequences(final, drawn.labels).log_prob
     assert losses.total.item() == pytest.approx(-(advantage * drawn.log_prob).mean().item(), abs=1e-6)

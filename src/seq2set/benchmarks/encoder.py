@@ -24,7 +24,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from seq2set.benchmarks.inputs import AAPD, DocumentShape, make_documents
 from seq2set.benchmarks.ratio import Ratio, TimedResult, call_apart, time_call
 from seq2set.core.errors import WorkError
-from seq2set.nn.encoders.bilstm import Encoder
+from seq2set.nn.encoders.bilstm import BiLSTMEncoder
 from seq2set.text.batches import bucket_by_length
 from seq2set.training.examples import EncodedExamples, TrainingBatch
 
@@ -36,14 +36,14 @@ LIMIT = 8
 TOLERANCE = 1e-5
 """How far outputs and gradients of the two sides may lie apart."""
 
-EncodeFunction = Callable[[Encoder, TrainingBatch], "Outputs"]
+EncodeFunction = Callable[[BiLSTMEncoder, TrainingBatch], "Outputs"]
 
 
 class Outputs(NamedTuple):
     """What a side made of a batch."""
 
     states: Tensor  # (B, T, 2H)
-    final: Tensor  # (n, B, 2H)
+    summary: Tensor  # (B, 2H)
 
 
 class StepResult(NamedTuple):
@@ -71,10 +71,10 @@ class EncoderCase(NamedTuple):
     hidden: int
     layers: int
 
-    def build_encoder(self) -> Encoder:
+    def build_encoder(self) -> BiLSTMEncoder:
         """Return the same weights each time."""
         torch.manual_seed(1)
-        return Encoder(self.shape.vocabulary + 2, self.embedding, self.hidden, self.layers)
+        return BiLSTMEncoder(self.shape.vocabulary + 2, self.embedding, self.hidden, self.layers)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shapes that `bench --json` prints."""
@@ -114,22 +114,22 @@ def time_step(work: EncoderCase, read: EncodeFunction) -> TimedResult[StepResult
     return TimedResult(time.perf_counter() - began, found)
 
 
-def encode_by_us(encoder: Encoder, batch: TrainingBatch) -> Outputs:
+def encode_by_us(encoder: BiLSTMEncoder, batch: TrainingBatch) -> Outputs:
     """Encode by the route that our encoder takes on a CPU."""
     encoded = encoder(batch.ids, batch.lengths)
-    return Outputs(encoded.states, encoded.final)
+    return Outputs(encoded.states, encoded.summary)
 
 
-def encode_packed(encoder: Encoder, batch: TrainingBatch) -> Outputs:
+def encode_packed(encoder: BiLSTMEncoder, batch: TrainingBatch) -> Outputs:
     """Encode as the library's documentation recommends."""
     vectors = encoder.embedding(batch.ids)
     packed = pack_padded_sequence(vectors, batch.lengths, batch_first=True, enforce_sorted=False)
     outputs, (hidden, _) = encoder.bilstm.lstm(packed)
     states, _ = pad_packed_sequence(outputs, batch_first=True)
-    return Outputs(states, torch.cat([hidden[0::2], hidden[1::2]], -1))
+    return Outputs(states, torch.cat([hidden[-2], hidden[-1]], -1))
 
 
-def train_step(encoder: Encoder, batch: TrainingBatch, read: EncodeFunction) -> StepResult:
+def train_step(encoder: BiLSTMEncoder, batch: TrainingBatch, read: EncodeFunction) -> StepResult:
     """Go forward, and backward from gradients that are the same for both sides."""
     encoder.zero_grad(set_to_none=True)
     outputs = read(encoder, batch)
@@ -157,7 +157,7 @@ def _find_largest(values: Tensor) -> float:
     return float(values.abs().max())
 
 
-def _time_new_shapes(encoder: Encoder, examples: EncodedExamples, size: int) -> dict[str, float]:
+def _time_new_shapes(encoder: BiLSTMEncoder, examples: EncodedExamples, size: int) -> dict[str, float]:
     """Time steps on bucketed batches, all for the first time and then all again."""
     places = bucket_by_length(examples.lengths, size, seed=1, epoch=0)
     batches = [examples.batch(one) for one in places]
@@ -166,5 +166,5 @@ def _time_new_shapes(encoder: Encoder, examples: EncodedExamples, size: int) -> 
     return {"first_seconds": first, "again_seconds": again, "cost": round(first / again, 3)}
 
 
-def _time_batch(encoder: Encoder, batch: TrainingBatch) -> float:
+def _time_batch(encoder: BiLSTMEncoder, batch: TrainingBatch) -> float:
     return time_call(lambda: train_step(encoder, batch, encode_by_us))

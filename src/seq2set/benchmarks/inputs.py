@@ -22,9 +22,9 @@ from seq2set.config import build_config
 from seq2set.inference.model_folder import save_model
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
+from seq2set.models.network import build_network
 from seq2set.models.neural import NeuralTagger
-from seq2set.models.seq2set import build_network
-from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.rollout import greedy, sample
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, TrainingBatch
 from seq2set.training.step import Objective, Phase, Step

@@ -23,7 +23,7 @@ from seq2set.benchmarks.inputs import (
     mean_labels,
 )
 from seq2set.benchmarks.ratio import Ratio, measure_ratio, time_call
-from seq2set.nn.decoding.searches import greedy
+from seq2set.nn.decoding.rollout import greedy
 from seq2set.training.examples import EncodedExamples, TrainingBatch
 
 BATCH = 128

@@ -1,4 +1,4 @@
-"""One table for each kind of named thing: models, searches, rewards, metrics and presets.
+"""One table for each kind of named thing: models, encoders, searches, rewards, metrics and presets.
 
 Pure data. Names in help, validation, JSON, tables, plots, pages and reports come from the rows, and so do the
 tests that every model, encoder, search, reward and metric must pass. An implementation is named as
@@ -38,9 +38,23 @@ class Model(NamedTuple):
     sections: frozenset[str]
     """the sections of the settings that it reads, of those that not every model reads"""
     style: Style
+    network: str = ""
+    """of a network: `build(config, words, labels, max_labels) -> Network`"""
+    encoder: str = ""
+    """of a network: the encoder that it always has; without one it has that of the setting `encoder.kind`"""
     is_baseline: bool = True
     seeded_by: Mapping[str, tuple[str, ...]] | None = None
     """of a linear model: the values of settings under which the seed matters; without any it never does"""
+
+
+class EncoderKind(NamedTuple):
+    """What reads a text for a network."""
+
+    summary: str
+    build: str
+    """`build(config, tokens) -> Encoder`, for a vocabulary of so many tokens"""
+    sections: frozenset[str] = frozenset()
+    """the sections of the settings that it reads, beside `encoder`"""
 
 
 class Search(NamedTuple):
@@ -139,6 +153,8 @@ MODELS: dict[str, Model] = {
         "likelihood",
         _NETWORK | {"cnn", "likelihood"},
         Style("#CC79A7", "-.", "P"),
+        network="seq2set.models.cnn:build_cnn",
+        encoder="convolution",
     ),
     "cnn-rnn": Model(
         "CNN-RNN",
@@ -148,6 +164,8 @@ MODELS: dict[str, Model] = {
         "likelihood",
         _DECODER | {"cnn", "likelihood"},
         Style("#666666", "-.", "X"),
+        network="seq2set.models.cnn_rnn:build_cnn_rnn",
+        encoder="convolution",
     ),
     "seq2seq": Model(
         "Seq2Seq",
@@ -157,6 +175,7 @@ MODELS: dict[str, Model] = {
         "likelihood",
         _DECODER | {"likelihood"},
         Style("#000000", "--", "^"),
+        network="seq2set.models.seq2set:build_simplified",
     ),
     "seq2set-simp": Model(
         "Seq2Set (simp.)",
@@ -166,6 +185,7 @@ MODELS: dict[str, Model] = {
         "set",
         _SET,
         Style("#0072B2", "-", "s"),
+        network="seq2set.models.seq2set:build_simplified",
         is_baseline=False,
     ),
     "seq2set": Model(
@@ -176,10 +196,22 @@ MODELS: dict[str, Model] = {
         "set",
         _SET,
         Style("#D55E00", "-", "o"),
+        network="seq2set.models.seq2set:build_seq2set",
         is_baseline=False,
     ),
 }
 """The models in the order of the paper's tables."""
+
+ENCODERS: dict[str, EncoderKind] = {
+    "bilstm": EncoderKind(
+        "word vectors and a bidirectional LSTM, as in the paper", "seq2set.nn.encoders.bilstm:build_bilstm"
+    ),
+    "convolution": EncoderKind(
+        "word vectors and filters over windows of words, sized by the section `cnn`",
+        "seq2set.nn.encoders.convolution:build_convolution",
+        frozenset({"cnn"}),
+    ),
+}
 
 SEARCHES: dict[str, Search] = {
     "greedy": Search(
@@ -289,11 +321,14 @@ def find_model(name: str) -> Model:
     return find_named("model", name, MODELS)
 
 
-def reads(model: str, setting: str) -> bool:
-    """Say whether a model reads a setting, such as `cnn.filters`."""
-    section = setting.partition(".")[0]
-    optional = any(section in row.sections for row in MODELS.values())
-    return not optional or section in find_model(model).sections
+def reads(model: str, setting: str, encoder: str = "") -> bool:
+    """Say whether a model, with this encoder if it can be chosen, reads a setting such as `cnn.filters`."""
+    row, section = find_model(model), setting.partition(".")[0]
+    if setting == "encoder.kind":
+        return "encoder" in row.sections and not row.encoder
+    chosen = ENCODERS.get(encoder) if "encoder" in row.sections and not row.encoder else None
+    optional = any(section in one.sections for one in MODELS.values())
+    return not optional or section in row.sections or (chosen is not None and section in chosen.sections)
 
 
 def is_better(value: float, than: float, metric: str) -> bool:

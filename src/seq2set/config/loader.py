@@ -202,7 +202,7 @@ def merge_settings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str
 def list_changes(old: Config, new: Config) -> list[str]:
     """List the settings that differ, each as `name: old -> new`; those that the model never reads do not."""
     before, after = dict(walk_settings(old.model_dump())), dict(walk_settings(new.model_dump()))
-    read = [key for key in after if reads(old.model, key) or reads(new.model, key)]
+    read = [key for key in after if any(reads(one.model, key, one.encoder.kind) for one in (old, new))]
     return [f"{key}: {before[key]} -> {after[key]}" for key in read if before[key] != after[key]]
 
 

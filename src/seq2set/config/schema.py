@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from seq2set.config.catalog import METRICS, MODELS, PRESETS, REWARDS, SEARCHES
+from seq2set.config.catalog import ENCODERS, METRICS, MODELS, PRESETS, REWARDS, SEARCHES
 from seq2set.core.names import OneOf
 
 Positive = Annotated[int, Field(ge=1)]
@@ -120,14 +120,16 @@ class PowersetSettings(Settings):
 
 
 class EncoderSettings(Settings):
-    """The encoder: word vectors and a bidirectional LSTM."""
+    """The encoder that reads the words of a text."""
 
+    kind: Annotated[str, OneOf(ENCODERS)] = "bilstm"
+    """The encoder of `seq2seq`, `seq2set-simp` and `seq2set`; `cnn` and `cnn-rnn` have the convolution."""
     words: Positive = 50_000
     """How many of the known words have a vector, the most frequent ones; the rest is `unk` to it."""
     embedding: Positive = 256
     """Size of a word vector."""
     hidden: Positive = 256
-    """Hidden units per direction."""
+    """Hidden units per direction of the LSTM."""
     layers: Positive = 2
     """Layers of the LSTM."""
     dropout: Share = 0.3
@@ -137,7 +139,7 @@ class EncoderSettings(Settings):
 
 
 class CnnSettings(Settings):
-    """The convolution of `cnn` and `cnn-rnn`; words and their vectors are the encoder's settings."""
+    """The convolution of `cnn`, `cnn-rnn` and `encoder.kind`; word vectors are the encoder's settings."""
 
     widths: Annotated[tuple[Positive, ...], Field(min_length=1)] = (3, 4, 5)
     """How many words in a row the filters look at."""
@@ -319,7 +321,7 @@ class Config(Settings):
     powerset: PowersetSettings = PowersetSettings()
     """The label combinations of `lp`."""
     encoder: EncoderSettings = EncoderSettings()
-    """The encoder: word vectors and a bidirectional LSTM."""
+    """The encoder that reads the words of a text."""
     cnn: CnnSettings = CnnSettings()
     """The convolution of `cnn` and `cnn-rnn`."""
     decoder: DecoderSettings = DecoderSettings()

@@ -1,6 +1,6 @@
-"""The `cnn` model: convolution over the words, and one logit a label on the largest responses.
+"""The `cnn` model: convolution over the words, and one logit per label on the largest responses.
 
-Kim's network with a sigmoid a label in the place of the softmax, as the paper's baseline has it. Training
+Kim's network with a sigmoid per label in the place of the softmax, as the paper's baseline has it. Training
 minimises the binary cross-entropy, summed over the labels of a document.
 
 Letters: B documents, T words, F filters, S labels, L labels in all.
@@ -14,16 +14,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from seq2set.config import Config
 from seq2set.config.schema import SearchSettings
-from seq2set.models.network_output import Network
+from seq2set.models.network import Network, count_vectors
 from seq2set.nn.decoding.searches import SearchResult
-from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
+from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows, build_convolution
 from seq2set.objectives.losses import negative_log_likelihood
 
 
 @dataclass(frozen=True)
 class LabelLogits:
-    """One logit a label; labels are independent of each other, so there is nothing to search."""
+    """One logit per label; labels are independent of each other, so there is nothing to search."""
 
     logits: Tensor
     """(B, L)"""
@@ -40,7 +41,7 @@ class LabelLogits:
         return SearchResult(torch.sigmoid(self.logits.float()).cpu().numpy(), None)
 
     def attributions(self, sequences: Tensor) -> Tensor:
-        """Say for each label (B, S) what its weights make of the words in the windows that won."""
+        """Return for each label (B, S) what its weights make of the words in the windows that won."""
         return self.windows.attributions(self.weights[sequences.clamp(max=len(self.weights) - 1)])
 
 
@@ -54,10 +55,16 @@ class ConvolutionalNetwork(Network):
         super().__init__()
         self.encoder, self.max_labels = encoder, None
         self.dropout = nn.Dropout(dropout)
-        self.output = nn.Linear(encoder.size, labels)
+        self.output = nn.Linear(encoder.summary_size, labels)
 
     def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> LabelLogits:  # noqa: ARG002
         """Read documents (B, T); there is no prior."""
-        pooled = self.encoder(ids, lengths)
-        logits = self.output(self.dropout(pooled.features))  # (B, F) x (F, L)
-        return LabelLogits(logits, self.output.weight, Windows(self.encoder, ids, lengths, pooled))
+        windows = self.encoder.read_windows(ids, lengths)
+        logits = self.output(self.dropout(windows.summary))  # (B, F) x (F, L)
+        return LabelLogits(logits, self.output.weight, windows)
+
+
+def build_cnn(config: Config, words: int, labels: int, max_labels: int | None) -> ConvolutionalNetwork:  # noqa: ARG001
+    """Build the network of the settings; without a decoder no number of labels is too large."""
+    encoder = build_convolution(config, count_vectors(config, words))
+    return ConvolutionalNetwork(encoder, labels, config.cnn.dropout)

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from seq2set.models.network_output import DecoderOutput, DecoderSizes, Network, new_decoder
-from seq2set.nn.decoder import DecoderPolicy
+from seq2set.config import Config
+from seq2set.models.network import DecoderOutput, Network, build_decoder, count_vectors
+from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.teacher_forcing import score_sequences
-from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows
+from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows, build_convolution
 
 POINTS = 8
 """At how many points of the way a slope is taken, when a label is explained."""
@@ -37,7 +38,7 @@ class WindowedOutput(DecoderOutput):
     windows: Windows
 
     def attributions(self, sequences: Tensor) -> Tensor:
-        """Say for each label (B, S) what speaks for it in the windows that won.
+        """Return for each label (B, S) what speaks for it in the windows that won.
 
         There is no attention to look at. What a feature adds to the log-probability of a label, in its own
         step after the labels before it, is its integrated gradient: its value times the mean slope on the
@@ -46,14 +47,14 @@ class WindowedOutput(DecoderOutput):
         """
         # Only tensors made outside inference mode have gradients.
         with torch.inference_mode(False), torch.enable_grad():
-            features, labels = self.windows.pooled.features.detach().clone(), sequences.clone()
+            features, labels = self.windows.summary.detach().clone(), sequences.clone()
             way = [(point + 0.5) / POINTS * features for point in range(POINTS)]
             slopes = torch.stack([self._slopes(one.requires_grad_(), labels) for one in way]).mean(0)
         return self.windows.attributions(slopes)
 
     def _slopes(self, features: Tensor, labels: Tensor) -> Tensor:
         """Return the slopes (B, S, F) of the log-probabilities of labels (B, S) in features (B, F)."""
-        steps = score_sequences(self.network.bound(features), labels).steps  # (B, S + 1)
+        steps = score_sequences(self.network.bind(features), labels).steps  # (B, S + 1)
         slopes = features.new_zeros(*labels.shape, features.shape[1])
         for step in range(labels.shape[1]):
             (slopes[:, step],) = torch.autograd.grad(steps[:, step].sum(), features, retain_graph=True)
@@ -61,29 +62,36 @@ class WindowedOutput(DecoderOutput):
 
 
 class ConvolutionalRecurrentNetwork(Network):
-    """A convolutional encoder, and a decoder without attention that begins with its features."""
+    """A convolutional encoder, and a decoder without attention that begins with its summary."""
 
     encoder: ConvolutionalEncoder
 
     def __init__(
         self,
         encoder: ConvolutionalEncoder,
-        labels: int,
-        sizes: DecoderSizes,
+        decoder: AttentionDecoder,
         dropout: float = 0.0,
         max_labels: int | None = None,
     ):
         super().__init__()
         self.encoder, self.max_labels = encoder, max_labels
         self.dropout = nn.Dropout(dropout)
-        self.decoder = new_decoder(labels, sizes, [], encoder.size)
+        self.decoder = decoder
 
     def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> WindowedOutput:  # noqa: ARG002
         """Read documents (B, T) and bind the decoder to them; there is no prior."""
-        pooled = self.encoder(ids, lengths)
-        windows = Windows(self.encoder, ids, lengths, pooled)
-        return WindowedOutput(self.bound(pooled.features), self.max_labels, self, windows)
+        windows = self.encoder.read_windows(ids, lengths)
+        return WindowedOutput(self.bind(windows.summary), self.max_labels, self, windows)
 
-    def bound(self, features: Tensor) -> DecoderPolicy:
+    def bind(self, features: Tensor) -> DecoderPolicy:
         """Bind the decoder to documents of these features (B, F)."""
-        return self.decoder.given(self.dropout(features - features.mean(1, keepdim=True)), [])
+        return self.decoder.bind(self.dropout(features - features.mean(1, keepdim=True)), [])
+
+
+def build_cnn_rnn(
+    config: Config, words: int, labels: int, max_labels: int | None
+) -> ConvolutionalRecurrentNetwork:
+    """Build the network of the settings."""
+    encoder = build_convolution(config, count_vectors(config, words))
+    decoder = build_decoder(config, labels, [], encoder.summary_size)
+    return ConvolutionalRecurrentNetwork(encoder, decoder, config.cnn.dropout, max_labels)

@@ -81,7 +81,7 @@ def _place_weights(
     column, place, width = column[known], found.place[known], found.width[known]
     times = np.bincount(column, minlength=len(features))
     share = contribution[column] / times[column] / width
-    laid = np.zeros(len(features.words.encode_with_spans(text).ids))
+    laid = np.zeros(len(features.words.spans(text)))
     for step in range(features.ngrams):
         covers = width > step
         np.add.at(laid, place[covers] + step, share[covers])
@@ -167,7 +167,7 @@ class LinearTagger(ABC):
     def _reasons(
         self, text: str, vector: csr_matrix, labels: npt.NDArray[np.intp], most: int
     ) -> list[tuple[Evidence, ...]]:
-        spans = self.words.encode_with_spans(text).spans
+        spans = self.words.spans(text)
         weights = (self.label_weights(vector, int(label)) for label in labels)
         shares = (linear_shares(text, self.features, one) for one in weights)
         return [heaviest_words(text, spans, share, most) for share in shares]

@@ -19,7 +19,7 @@ from seq2set.core.errors import InputError
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.linear import LinearScorer
-from seq2set.models.network_output import Network, NetworkOutput
+from seq2set.models.network import Network, NetworkOutput, build_network
 from seq2set.models.predictions import (
     Evidence,
     Inference,
@@ -29,11 +29,10 @@ from seq2set.models.predictions import (
     heaviest_words,
     withhold,
 )
-from seq2set.models.prior import PriorModel
-from seq2set.models.seq2set import build_network, has_prior
+from seq2set.models.prior import PriorModel, has_prior
 from seq2set.models.tagger import ModelState
-from seq2set.nn.decoding.policy import Symbols
-from seq2set.nn.decoding.searches import SearchResult, hypotheses
+from seq2set.nn.decoder import Symbols
+from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.text.batches import collate
 from seq2set.text.tfidf import TfidfFeatures
 from seq2set.text.vocabulary import UNK, Words
@@ -84,7 +83,7 @@ class NeuralTagger:
         chosen: list[npt.NDArray[np.intp]] = [np.empty(0, np.intp)] * len(texts)
         evidence: list[list[tuple[Evidence, ...]]] = [[] for _ in texts]
         known = np.zeros(len(texts), bool)
-        for block in self._blocks(texts, hypotheses(name, self.config.search)):
+        for block in self._blocks(texts, count_hypotheses(name, self.config.search)):
             found = block.output.search(name, self.config.search, request.min_labels)
             scores[block.places], known[block.places] = found.scores, block.known
             given = withhold(self._chosen(found, request), block.known, request)
@@ -155,7 +154,7 @@ class NeuralTagger:
         padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad)
         shares = block.output.attributions(padded.to(self.network.device)).cpu().numpy()  # (B, S, T)
         for row, place in enumerate(block.places):
-            spans = self.words.encode_with_spans(texts[place]).spans
+            spans = self.words.spans(texts[place])
             for label, step in zip(chosen[place], shares[row], strict=False):
                 weights = np.zeros(len(spans))
                 weights[: len(step)] = step[: len(spans)]

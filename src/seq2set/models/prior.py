@@ -32,6 +32,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import logit
 
 from seq2set.config import Config
+from seq2set.config.catalog import find_model
 from seq2set.core.hardware import count_threads
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
@@ -39,6 +40,11 @@ from seq2set.models.linear import LinearScorer, Reals, linear_shares
 from seq2set.models.linear_fitting import fit_linear
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
+
+
+def has_prior(config: Config) -> bool:
+    """Say whether there is a linear prior: the set decoder's option, which the baselines do not have."""
+    return config.prior.enabled and find_model(config.model).family == "set"
 
 
 class PriorReading(NamedTuple):

@@ -1,13 +1,22 @@
-"""The network of the paper: an encoder, a sequence decoder D1, and a set decoder D2 that attends to both.
+"""Seq2Set, the paper's model: an encoder, a sequence decoder D1, and a set decoder D2 that attends to both.
+
+A forward pass binds both decoders to a batch of documents:
+
+    h     = Encoder(x)                        the words' states, and a summary that decoders begin with
+    s^d   = states of D1, decoding greedily   eq. 1-7, attending to h
+    s_t   = LSTM(s_{t-1}, [e(y_{t-1}); c^e_{t-1}; c^d_{t-1}])      eq. 8: D2 attends to h and to s^d
+
+What `nn.decoder` computes in one step is written there. D1 learns by likelihood, L(phi), and D2 by
+self-critical policy gradient, eq. 9-11; `training.step` puts the two together.
 
 D2 always attends to D1's free-running greedy states, in training and in use alike. Were they D1's
 teacher-forced states, D2 would read the true labels there in training, and starve without them.
 
-The SGM model, `seq2seq`, is the same network without D1, trained by ordered likelihood alone.
+Without D1 it is the paper's simplified variant, `seq2set-simp`; the SGM model, `seq2seq`, is the same network
+without D1 and without a prior, trained by ordered likelihood alone.
 
-Letters: B documents, T words, L labels, H hidden units a direction of the encoder.
-
-From settings to a network: the only place where the two meet.
+Letters: B documents, T words, L labels, H hidden units, E and F numbers per state and summary of the encoder,
+P numbers of the prior that the first state reads.
 """
 
 from __future__ import annotations
@@ -15,19 +24,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from seq2set.config import Config
-from seq2set.config.catalog import find_model
-from seq2set.models.cnn import ConvolutionalNetwork
-from seq2set.models.cnn_rnn import ConvolutionalRecurrentNetwork
-from seq2set.models.network_output import DecoderOutput, DecoderSizes, Network, new_decoder
+from seq2set.models.network import DecoderOutput, Network, build_decoder, build_encoder
+from seq2set.models.prior import has_prior
 from seq2set.nn.attention import Source
-from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.searches import greedy
-from seq2set.nn.encoders.bilstm import Encoded, Encoder
-from seq2set.nn.encoders.convolution import ConvolutionalEncoder
-from seq2set.nn.prior import LinearPrior
+from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
+from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.encoders import Encoded, Encoder
+
+
+def build_seq2set(config: Config, words: int, labels: int, max_labels: int | None) -> SetNetwork:
+    """Build the paper's network: encoder, D1 and D2."""
+    return _build(config, words, labels, max_labels, sequence_decoder=True)
+
+
+def build_simplified(config: Config, words: int, labels: int, max_labels: int | None) -> SetNetwork:
+    """Build the network without D1: encoder and D2."""
+    return _build(config, words, labels, max_labels, sequence_decoder=False)
+
+
+def _build(
+    config: Config, words: int, labels: int, max_labels: int | None, *, sequence_decoder: bool
+) -> SetNetwork:
+    encoder = build_encoder(config, words)
+    prior = LinearPrior(labels) if has_prior(config) else None
+    start = encoder.summary_size + (prior.size if prior else 0)
+    d1 = build_decoder(config, labels, [encoder.size], start) if sequence_decoder else None
+    sources = [encoder.size, config.decoder.hidden] if d1 else [encoder.size]
+    d2 = build_decoder(config, labels, sources, start)
+    return SetNetwork(encoder, prior, d1, d2, config.set_decoder.train_sequence_decoder, max_labels)
 
 
 @dataclass(frozen=True)
@@ -47,88 +75,65 @@ class SetNetwork(Network):
     def __init__(
         self,
         encoder: Encoder,
-        labels: int,
-        sizes: DecoderSizes,
-        *,
-        sequence_decoder: bool,
+        prior: LinearPrior | None,
+        sequence_decoder: AttentionDecoder | None,
+        set_decoder: AttentionDecoder,
         train_sequence_decoder: bool = False,
-        prior: bool = False,
         max_labels: int | None = None,
     ):
         super().__init__()
-        self.encoder, self.max_labels = encoder, max_labels
-        self.train_sequence_decoder = train_sequence_decoder
-        self.prior = LinearPrior(labels) if prior else None
-        words = 2 * encoder.bilstm.lstm.hidden_size
-        start = words + (self.prior.size if self.prior else 0)
-        self.sequence_decoder = new_decoder(labels, sizes, [words], start) if sequence_decoder else None
-        sources = [words, sizes.hidden] if sequence_decoder else [words]
-        self.set_decoder = new_decoder(labels, sizes, sources, start)
+        self.encoder, self.prior = encoder, prior
+        self.sequence_decoder, self.set_decoder = sequence_decoder, set_decoder
+        self.train_sequence_decoder, self.max_labels = train_sequence_decoder, max_labels
 
     def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> Policies:
         """Read documents (B, T) once and bind both decoders to them."""
         encoded: Encoded = self.encoder(ids, lengths)
-        start, bias = encoded.final[-1], None  # (B, 2H)
+        start, bias = encoded.summary, None  # (B, F)
         if self.prior is not None:
             assert margins is not None, "this network was built with a linear prior"
-            start, bias = self.prior.start(start, margins), self.prior.bias(margins)
-        words = Source(encoded.states, encoded.mask)
+            start, bias = self.prior.start(start, margins), self.prior.bias(margins)  # (B, F + P), (B, L + 1)
+        words = Source(encoded.states, encoded.mask)  # (B, T, E): h
         if self.sequence_decoder is None:
-            return Policies(self.set_decoder.given(start, [words], bias), self.max_labels)
-        sequence = self.sequence_decoder.given(start, [words], bias)
-        final = self.set_decoder.given(start, [words, self._free_run(sequence)], bias)
+            return Policies(self.set_decoder.bind(start, [words], bias), self.max_labels)
+        sequence = self.sequence_decoder.bind(start, [words], bias)
+        # eq. 8: the set decoder attends to the words and to D1's states.
+        final = self.set_decoder.bind(start, [words, self._free_run(sequence)], bias)
         return Policies(final, self.max_labels, sequence)
 
     def _free_run(self, sequence: DecoderPolicy) -> Source:
-        """Let D1 run free and keep its states, for D2 to attend to."""
+        """Decode D1 greedily and return its states (B, S + 1, H), up to and including that of `eos`.
+
+        D2's loss does not flow into D1, unless the settings ask for it.
+        """
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.train_sequence_decoder):
             return greedy(sequence, max_steps=self.max_labels, keep_states=True).source
 
 
-def build_network(config: Config, words: int, labels: int, max_labels: int | None = None) -> Network:
-    """Build the network that the settings describe, with random weights; it emits up to `max_labels`."""
-    if config.model == "cnn":
-        return ConvolutionalNetwork(_convolution(config, words), labels, config.cnn.dropout)
-    if config.model == "cnn-rnn":
-        return ConvolutionalRecurrentNetwork(
-            _convolution(config, words), labels, _sizes(config), config.cnn.dropout, max_labels
-        )
-    encoder = config.encoder
-    return SetNetwork(
-        Encoder(_known(config, words), encoder.embedding, encoder.hidden, encoder.layers, encoder.dropout),
-        labels,
-        _sizes(config),
-        sequence_decoder=config.model == "seq2set",
-        train_sequence_decoder=config.set_decoder.train_sequence_decoder,
-        prior=has_prior(config),
-        max_labels=max_labels,
-    )
+class LinearPrior(nn.Module):
+    """A linear model's margins, added to the decoders' logits and fed to their first states.
 
+    On small corpora it gives a decoder a running start; a learned scale and offset per label say how far to
+    trust the prior, and a view of all margins stands beside the encoder's summary.
+    """
 
-def has_prior(config: Config) -> bool:
-    """Say whether there is a linear prior: the set decoder's option, which the baselines do not have."""
-    return config.prior.enabled and find_model(config.model).family == "set"
+    def __init__(self, labels: int, size: int = 64):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(labels))
+        self.offset = nn.Parameter(torch.zeros(labels + 1))
+        self.view = nn.Linear(labels, size)
+        self.size = size
 
+    @torch.no_grad()
+    def calibrate(self, slope: float, offset: float) -> None:
+        """Begin with the labels' log-odds as logits, so that `eos`, at 0, follows the last likely label."""
+        self.scale.fill_(slope)
+        self.offset[:-1].fill_(offset)
 
-def _known(config: Config, words: int) -> int:
-    # Two numbers before the words stand for padding and for unknown words.
-    return min(words, config.encoder.words + 2)
+    def bias(self, margins: Tensor) -> Tensor:
+        """Turn margins (B, L) into what is added to logits (B, L + 1); `eos` has an offset alone."""
+        return functional.pad(self.scale * margins, (0, 1)) + self.offset
 
-
-def _convolution(config: Config, words: int) -> ConvolutionalEncoder:
-    encoder, cnn = config.encoder, config.cnn
-    return ConvolutionalEncoder(
-        _known(config, words), encoder.embedding, cnn.widths, cnn.filters, encoder.dropout
-    )
-
-
-def _sizes(config: Config) -> DecoderSizes:
-    decoder = config.decoder
-    return DecoderSizes(
-        decoder.embedding,
-        decoder.hidden,
-        decoder.layers,
-        decoder.attention or decoder.hidden,
-        decoder.dropout,
-        decoder.global_embedding,
-    )
+    def start(self, summary: Tensor, margins: Tensor) -> Tensor:
+        """Put a view of the margins (B, P) beside the encoder's summary (B, F)."""
+        return torch.cat([summary, torch.tanh(self.view(margins))], -1)

@@ -1,32 +1,23 @@
-"""The global embedding of the SGM model: a decoder's next input tells of all labels that were likely.
+"""The decoder: an LSTM that emits one label per step and attends to one source (D1) or to two (D2).
 
-    e = e(y_t)                           the embedding of the label that was emitted
-    a = sum_i p_i e_i                    the mean embedding under the distribution p that emitted it
-    H = sigmoid(W_1 e + W_2 a)           the transform gate
-    g = (1 - H) * e + H * a              what the LSTM reads in the place of e
-
-so that a label emitted wrongly does not mislead the steps after it that much. The gate is a sigmoid, as in
-the authors' program; their paper writes it without one.
-
-Letters: B documents, K hypotheses a document, E numbers a label vector.
-
-The decoder: an LSTM that emits one label a step and attends to one source (D1) or to two (D2).
-
-Time follows the paper's indices. `s_0` comes from the encoder's last states through a learned layer for each
+Time follows the paper's indices. `s_0` comes from the encoder's summary through a learned layer for each
 decoder layer, and `y_0` is `bos`. From then on
 
-    c_t     = attention of s_t to each source               eq. 1-3
-    s_{t+1} = LSTM(s_t, [e(y_t); c_t])                      eq. 4, and eq. 8 with two contexts
-    o_t     = W_o f(W_d s_t + V_d c_t)                      eq. 5
-    y_t     ~ softmax(o_t + I_t)                            eq. 6, by the searches in `decoding`
+    c_t     = attention of s_t to each source               eq. 1-3, in `attention`
+    s_{t+1} = LSTM(s_t, [e(y_t); c_t])                      eq. 4, and eq. 8 with two contexts: `advance`
+    o_t     = W_o f(W_d s_t + V_d c_t)                      eq. 5: `logits`
+    y_t     ~ softmax(o_t + I_t)                            eq. 6: `compute_log_probs`
+    I_t     = -inf for labels emitted before, else 0        eq. 7: `mark_emitted`
 
-so that `s_1`, the first state that has read a symbol, emits the first label, and the state that emits `eos`
-is the last one. A step thus needs one reading of each source: `c_t` serves the output and the next state.
-`f` is tanh. The attention is that of the top layer's state. With two sources the output reads both contexts:
-`W_d s_t + V_e c_t^e + V_c c_t^d`; the W_d and V matrices are columns of one, `readout`. Without any source
-there is no context: all that the decoder knows of a document is then its first state.
+and `decoding.rollout` picks y_t and goes on. So `s_1`, the first state that has read a symbol, emits the
+first label, and the state that emits `eos` is the last one. A step thus reads each source once: `c_t` serves
+the output and the next state. `f` is tanh. The attention is that of the top layer's state. With two sources
+the output reads both contexts: `W_d s_t + V_e c_t^e + V_c c_t^d`; the W_d and V matrices are columns of one,
+`readout`. Without any source there is no context: all that the decoder knows of a document is then its first
+state.
 
-Letters: B documents, K hypotheses a document, L labels, H hidden units, V numbers of a source's value.
+Letters: B documents, K hypotheses per document, L labels, H hidden units, V numbers of a source's value, E
+numbers per label vector.
 """
 
 from __future__ import annotations
@@ -39,21 +30,55 @@ import torch
 from torch import Tensor, nn
 
 from seq2set.nn.attention import AdditiveAttention, Memory, Source
-from seq2set.nn.decoding.policy import Symbols, masked_log_probs, with_emitted
 
 
-class GlobalEmbedding(nn.Module):
-    """The gate between the emitted label's embedding and the mean of all."""
+class Symbols(NamedTuple):
+    """The numbers of the ends of a label sequence, beside the labels 0 .. L-1 themselves.
 
-    def __init__(self, size: int):
-        super().__init__()
-        self.W_1 = nn.Linear(size, size, bias=False)
-        self.W_2 = nn.Linear(size, size, bias=False)
+    `eos` comes right after the labels, so that a decoder's outputs are the first L + 1 symbols; `bos` and
+    `pad` come after it and so can be read but never be generated.
+    """
 
-    def forward(self, label: Tensor, mean: Tensor) -> Tensor:
-        """Mix the emitted labels' embeddings and the mean ones, (B, K, E) both."""
-        gate = torch.sigmoid(self.W_1(label) + self.W_2(mean))  # (B, K, E)
-        return label + gate * (mean - label)
+    labels: int
+
+    @property
+    def eos(self) -> int:
+        """The end of a sequence."""
+        return self.labels
+
+    @property
+    def bos(self) -> int:
+        """What is read before the first label."""
+        return self.labels + 1
+
+    @property
+    def pad(self) -> int:
+        """What stands where there is nothing."""
+        return self.labels + 2
+
+    @property
+    def outputs(self) -> int:
+        """How many symbols can be generated: the labels and `eos`."""
+        return self.labels + 1
+
+    @property
+    def inputs(self) -> int:
+        """How many symbols can be read: all of them."""
+        return self.labels + 3
+
+
+def compute_log_probs(logits: Tensor, emitted: Tensor) -> Tensor:
+    """Give log-probabilities (.., L + 1) in which an emitted label has none: eq. 6; at least in 32 bits."""
+    exact = torch.promote_types(logits.dtype, torch.float32)
+    return torch.log_softmax(logits.masked_fill(emitted, float("-inf")), -1, dtype=exact)
+
+
+def mark_emitted(emitted: Tensor, symbols: Tensor) -> Tensor:
+    """Add symbols (B, K) to the mask (B, K, L + 1); `eos` and what comes after it stay allowed."""
+    eos = emitted.shape[-1] - 1
+    marked = emitted.scatter(-1, symbols.clamp(max=eos)[..., None], True)
+    marked[..., eos] = False
+    return marked
 
 
 class DecoderState(NamedTuple):
@@ -115,7 +140,7 @@ class AttentionDecoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.feedback = GlobalEmbedding(embedding) if global_embedding else None
 
-    def given(self, start: Tensor, sources: Sequence[Source], bias: Tensor | None = None) -> DecoderPolicy:
+    def bind(self, start: Tensor, sources: Sequence[Source], bias: Tensor | None = None) -> DecoderPolicy:
         """Bind to documents: what s_0 comes from (B, ..), the sources, and a bias (B, L + 1) on logits."""
         attentions = cast("list[AdditiveAttention]", list(self.attentions))
         memories = tuple(part.prepare(source) for part, source in zip(attentions, sources, strict=True))
@@ -137,8 +162,8 @@ class AttentionDecoder(nn.Module):
             below, kept = unit(below, (s.flatten(0, 1), c.flatten(0, 1)))
             hidden.append(below.view_as(s))
             cell.append(kept.view_as(c))
-        following = self._attending(memories, tuple(hidden), tuple(cell))
-        return following._replace(emitted=self._marked(state, previous))
+        following = self._attend(memories, tuple(hidden), tuple(cell))
+        return following._replace(emitted=self._mark(state, previous))
 
     def logits(self, features: Tensor, bias: Tensor | None = None) -> Tensor:
         """Score all labels and `eos` from features (B, n, H + V), with a bias (B, L + 1) on top."""
@@ -157,23 +182,23 @@ class AttentionDecoder(nn.Module):
 
     def _mean(self, state: DecoderState, bias: Tensor | None) -> Tensor:
         """Return the mean embedding (B, K, E) under softmax(o_t + I_t), eq. 6."""
-        likely = masked_log_probs(self.logits(state.features, bias), state.emitted[0]).exp()
+        likely = compute_log_probs(self.logits(state.features, bias), state.emitted[0]).exp()
         table = self.embedding.weight[: self.symbols.outputs]  # (L + 1, E)
         return likely.to(table.dtype) @ table
 
-    def _marked(self, state: DecoderState, previous: Tensor) -> tuple[Tensor, ...]:
+    def _mark(self, state: DecoderState, previous: Tensor) -> tuple[Tensor, ...]:
         """Take the mask of eq. 7 along with the state, where it is needed."""
         if self.feedback is None:
             return ()
         nothing = previous.new_zeros(*previous.shape, self.symbols.outputs, dtype=torch.bool)
-        return (with_emitted(state.emitted[0] if state.emitted else nothing, previous),)
+        return (mark_emitted(state.emitted[0] if state.emitted else nothing, previous),)
 
     def _first_state(self, start: Tensor, memories: Sequence[Memory]) -> DecoderState:
         pairs = [layer(start)[:, None].chunk(2, -1) for layer in self.first]  # (B, 1, H) each
         hidden = tuple(torch.tanh(s) for s, _ in pairs)
-        return self._attending(memories, hidden, tuple(c for _, c in pairs))
+        return self._attend(memories, hidden, tuple(c for _, c in pairs))
 
-    def _attending(
+    def _attend(
         self, memories: Sequence[Memory], hidden: tuple[Tensor, ...], cell: tuple[Tensor, ...]
     ) -> DecoderState:
         pairs = zip(self.attentions, memories, strict=True)
@@ -220,7 +245,7 @@ class DecoderPolicy:
         """Score all labels and `eos` from features (B, n, H + V) of any n hypotheses or steps."""
         return self.decoder.logits(features, self.bias) / self.temperature
 
-    def tempered(self, temperature: float) -> DecoderPolicy:
+    def temper(self, temperature: float) -> DecoderPolicy:
         """Return the policy at another temperature."""
         return replace(self, temperature=temperature)
 
@@ -230,3 +255,26 @@ class DecoderPolicy:
         first = self.first.map(lambda part: part.index_select(0, documents))
         bias = None if self.bias is None else self.bias.index_select(0, documents)
         return DecoderPolicy(self.decoder, memories, first, bias, self.temperature)
+
+
+class GlobalEmbedding(nn.Module):
+    """The global embedding of the SGM model: the next input tells of all labels that were likely.
+
+        e = e(y_t)                     the embedding of the label that was emitted
+        a = sum_i p_i e_i              the mean embedding under the distribution p that emitted it
+        H = sigmoid(W_1 e + W_2 a)     the transform gate
+        g = (1 - H) * e + H * a        what the LSTM reads in the place of e
+
+    so that a label emitted wrongly does not mislead the steps after it that much. The gate is a sigmoid, as
+    in the authors' program; their paper writes it without one.
+    """
+
+    def __init__(self, size: int):
+        super().__init__()
+        self.W_1 = nn.Linear(size, size, bias=False)
+        self.W_2 = nn.Linear(size, size, bias=False)
+
+    def forward(self, label: Tensor, mean: Tensor) -> Tensor:
+        """Mix the emitted labels' embeddings and the mean ones, (B, K, E) both."""
+        gate = torch.sigmoid(self.W_1(label) + self.W_2(mean))  # (B, K, E)
+        return label + gate * (mean - label)

@@ -49,13 +49,6 @@ class FlatIds(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-class SpannedIds(NamedTuple):
-    """One encoded text, with the place of each word in the original text."""
-
-    ids: NDArray[np.int32]
-    spans: list[Span]
-
-
 class Words:
     """The words that a model knows, and how a text becomes numbers; `len` counts `pad` and `unk` too."""
 
@@ -122,10 +115,10 @@ class Words:
             ids.append(np.fromiter(numbers, np.int32, int(lengths[-1].sum())))
         return FlatIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
 
-    def encode_with_spans(self, text: str) -> SpannedIds:
-        """Encode one text and say where in it each word stands, whatever normalising did to its length."""
+    def spans(self, text: str) -> list[Span]:
+        """Return where in a text each of its words stands, whatever normalising did to its length."""
         encoding = self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False)
-        return SpannedIds(np.array(encoding.ids, dtype=np.int32), widen_spans(text, encoding.offsets))
+        return widen_spans(text, encoding.offsets)
 
     def to_json(self) -> str:
         """Return all of it as the tokenizers library's own JSON."""

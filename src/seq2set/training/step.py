@@ -14,11 +14,10 @@ from torch import Tensor, nn
 from seq2set.config import Config
 from seq2set.config.catalog import REWARDS, find_model
 from seq2set.core.errors import ConfigError
-from seq2set.models.network_output import Network, NetworkOutput, ordered_likelihood
+from seq2set.models.network import Network, NetworkOutput, ordered_likelihood
 from seq2set.models.seq2set import Policies
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.rollout import Rollout
-from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.rollout import Rollout, greedy, sample
 from seq2set.nn.decoding.teacher_forcing import order_free
 from seq2set.objectives.losses import (
     leave_one_out,
@@ -129,7 +128,7 @@ class Step(nn.Module):
     ) -> Losses:
         """Sample, compare with the baseline, and push up what was better: eq. 9-11."""
         most = self.network.max_labels
-        sharp = policy.tempered(self.objective.temperature)
+        sharp = policy.temper(self.objective.temperature)
         drawn = sample(sharp, samples=self.objective.samples, generator=generator, max_steps=most)
         sets, gold = drawn.masks(policy.labels), batch.gold[:, None]  # (B, K, L) and (B, 1, L)
         gained = reward(sets, gold)  # (B, K)

@@ -17,12 +17,12 @@ from seq2set.core.progress import Progress
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
+from seq2set.models.network import build_network
 from seq2set.models.neural import NeuralTagger, cut_sentence
 from seq2set.models.predictions import Request, withhold_scores
-from seq2set.models.prior import FittedPrior, fit_prior
-from seq2set.models.seq2set import SetNetwork, build_network, has_prior
+from seq2set.models.prior import FittedPrior, fit_prior, has_prior
+from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
-from seq2set.nn.encoders.bilstm import Encoder, has_bf16_lstm
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import encode_examples
 from seq2set.training.step import Objective, Step
@@ -47,8 +47,10 @@ def train_network(
     step = Step(build_network(config, len(words), len(labels), most), objective)
     if prior is not None and isinstance(step.network, SetNetwork) and step.network.prior is not None:
         step.network.prior.calibrate(*prior.sigmoid)
-    if fabric.device.type == "cpu" and isinstance(step.network.encoder, Encoder):
-        _tell_precision(config, progress)
+    if fabric.device.type == "cpu" and (
+        note := step.network.encoder.note_precision(config.training.precision)
+    ):
+        progress.note(note)
     learn = encode_examples(train, config, words, labels, prior and prior.margins)
     tune = encode_validation(valid, config, words, labels, prior and prior.model)
     if cut := learn.cut + tune.examples.cut:
@@ -115,14 +117,6 @@ def new_fabric(config: Config) -> Fabric:
     )
     fabric.launch()
     return fabric
-
-
-def _tell_precision(config: Config, progress: Progress) -> None:
-    if config.training.precision == "bf16-mixed" and not has_bf16_lstm():
-        progress.note(
-            "training.precision is 'bf16-mixed', but this CPU cannot run an LSTM in bfloat16: the encoder's "
-            "LSTM runs in 32 bits"
-        )
 
 
 def _prior(

@@ -18,12 +18,12 @@ from seq2set.config.schema import SearchSettings
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import find_threshold
-from seq2set.models.network_output import Network, NetworkOutput
+from seq2set.models.network import Network, NetworkOutput
 from seq2set.models.neural import CELLS_AT_A_TIME, has_words
 from seq2set.models.predictions import Request, withhold, withhold_scores
 from seq2set.models.prior import PriorModel
 from seq2set.models.tagger import Examples
-from seq2set.nn.decoding.searches import SearchResult, hypotheses
+from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
 from seq2set.training.step import Step
@@ -88,7 +88,7 @@ def _found(
     device: torch.device,
 ) -> Iterator[SearchResult]:
     name = validation_search(step.network, search)
-    cells = hypotheses(name, search) * (examples.labels + 1)  # of one document
+    cells = count_hypotheses(name, search) * (examples.labels + 1)  # of one document
     size = max(1, min(VALIDATION_BATCH, CELLS_AT_A_TIME // cells))
     for start in range(0, len(order), size):
         batch = examples.batch(order[start : start + size]).to(device)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from seq2set.core.errors import InputError
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import policy as rows
+from seq2set.nn.decoding import rollout as rows
 from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
-from seq2set.nn.decoding.rollout import Rollout
-from seq2set.nn.decoding.searches import greedy, sample
+from seq2set.nn.decoding.rollout import Rollout, greedy, sample
 from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
 
 World = Callable[..., DecoderPolicy]

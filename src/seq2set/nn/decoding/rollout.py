@@ -1,10 +1,14 @@
-"""Rollouts: one label after another until `eos`, chosen by whatever rule is given.
+"""Rollouts: one label after another until `eos`; greedy, sampled, or picked by whatever rule is given.
 
 A rollout emits at most `max_steps` labels, by default as many as there are; then only `eos` is left, and its
 probability is 1, whatever the model would have given it: the probabilities of all sequences within the limit
-sum to 1, as the policy gradient needs them. Rows that have ended leave the batch.
+sum to 1, as the policy gradient needs them.
 
-Letters: B documents, K hypotheses a document, S labels of the longest hypothesis, T places of a source,
+The rows of a search are a grid, documents by hypotheses, so that the hypotheses of a document share its
+memory. A document leaves when all its hypotheses have ended; in the others the live ones move together, and
+the grid becomes as narrow as the document with the most of them allows.
+
+Letters: B documents, K hypotheses per document, S labels of the longest hypothesis, T places of a source,
 L labels, H hidden units; B' and K' of them still there.
 """
 
@@ -18,20 +22,8 @@ from torch import Tensor
 
 from seq2set.core.errors import InputError
 from seq2set.nn.attention import Source
-from seq2set.nn.decoding.policy import (
-    Policy,
-    Rows,
-    S,
-    Symbols,
-    all_rows,
-    masked_log_probs,
-    narrowed,
-    nothing_emitted,
-    opened,
-    regrouping,
-    step_limit,
-    with_emitted,
-)
+from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
+from seq2set.nn.decoding.policy import Policy, S, begin, limit_steps, new_mask
 
 
 class Rollout(NamedTuple):
@@ -103,6 +95,47 @@ def label_masks(labels: Tensor, count: int) -> Tensor:
     return empty.scatter(-1, labels.clamp(max=count), True)[..., :count]
 
 
+def greedy(
+    policy: Policy[S],
+    *,
+    max_steps: int | None = None,
+    keep_states: bool = False,
+    keep_attention: bool = False,
+) -> Rollout:
+    """Emit the likeliest symbol at each step."""
+    rollout = roll_out(
+        policy, _likeliest, max_steps=max_steps, keep_states=keep_states, keep_attention=keep_attention
+    )
+    return drop_hypotheses(rollout)
+
+
+def sample(
+    policy: Policy[S],
+    *,
+    samples: int = 1,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
+    max_steps: int | None = None,
+    keep_attention: bool = False,
+) -> Rollout:
+    """Draw `samples` sequences a document; a temperature below 1 sharpens the draw, but not `log_prob`."""
+    if samples < 1:
+        raise InputError(f"samples is {samples}; it must be >= 1")
+    if not 0 < temperature < float("inf"):
+        raise InputError(f"temperature is {temperature}; it must be > 0 and finite")
+
+    def draw(turn: Turn) -> Picked:
+        weights = torch.softmax(turn.log_probs.detach() / temperature, -1).flatten(0, 1)
+        symbols = torch.multinomial(weights, 1, generator=generator).view(turn.log_probs.shape[:2])
+        return score_symbols(turn, symbols)
+
+    return roll_out(policy, draw, hypotheses=samples, max_steps=max_steps, keep_attention=keep_attention)
+
+
+def _likeliest(turn: Turn) -> Picked:
+    return score_symbols(turn, turn.log_probs.argmax(-1))
+
+
 def roll_out(
     policy: Policy[S],
     pick: Callable[[Turn], Picked],
@@ -113,38 +146,38 @@ def roll_out(
     keep_attention: bool = False,
 ) -> Rollout:
     """Step until every hypothesis has ended, with `pick` choosing the symbols."""
-    symbols, limit = Symbols(policy.labels), step_limit(policy, max_steps)
-    rows = all_rows(policy.documents, hypotheses, policy.device)
-    state, emitted, kept = opened(policy, hypotheses), nothing_emitted(policy, hypotheses), []
+    symbols, limit = Symbols(policy.labels), limit_steps(policy, max_steps)
+    rows = list_rows(policy.documents, hypotheses, policy.device)
+    state, emitted, kept = begin(policy, hypotheses), new_mask(policy, hypotheses), []
     finished = emitted[..., 0]  # (B', K')
     for step in range(limit + 1):
-        log_probs = masked_log_probs(policy.logits(state.features), emitted)
+        log_probs = compute_log_probs(policy.logits(state.features), emitted)
         turn = Turn(log_probs, emitted, rows.documents, rows.hypotheses, finished)
-        picked = pick(turn) if step < limit else _forced(turn, symbols)
+        picked = pick(turn) if step < limit else _force_end(turn, symbols)
         parts = (state.output,) * keep_states + state.attention * keep_attention
         kept.append(_keep(rows, picked, parts, finished, symbols))
         finished = finished | (picked.symbols == symbols.eos)
         if finished.all():
             break
-        emitted = with_emitted(emitted, picked.symbols)
+        emitted = mark_emitted(emitted, picked.symbols)
         previous = picked.symbols.masked_fill(finished, symbols.pad)
-        if leaving := regrouping(finished):
+        if leaving := regroup(finished):
             policy, state, rows = (
-                narrowed(policy, leaving.documents),
+                narrow(policy, leaving.documents),
                 state.map(leaving.taken),
                 leaving.of(rows),
             )
             emitted, finished, previous = map(leaving.taken, (emitted, finished, previous))
         state = policy.advance(state, previous)
-    return _gathered(kept, symbols, keep_states)
+    return _gather(kept, symbols, keep_states)
 
 
-def counted(turn: Turn, symbols: Tensor) -> Picked:
+def score_symbols(turn: Turn, symbols: Tensor) -> Picked:
     """Count symbols (B', K') with their own log-probability."""
     return Picked(symbols, turn.log_probs.gather(-1, symbols[..., None])[..., 0])
 
 
-def _forced(turn: Turn, symbols: Symbols) -> Picked:
+def _force_end(turn: Turn, symbols: Symbols) -> Picked:
     """End every hypothesis: what has no alternative has probability 1, and so teaches nothing."""
     ending = torch.full(turn.finished.shape, symbols.eos, device=turn.finished.device)
     return Picked(ending, turn.log_probs.new_zeros(turn.finished.shape))
@@ -156,7 +189,7 @@ def gumbel_noise(samples: int, outputs: int, generator: torch.Generator) -> Tens
     return -torch.log(-torch.log(uniform))
 
 
-def without_hypotheses(rollout: Rollout) -> Rollout:
+def drop_hypotheses(rollout: Rollout) -> Rollout:
     """Drop the axis K of a rollout of one hypothesis a document."""
     states = None if rollout.states is None else rollout.states[:, 0]
     attention = tuple(weights[:, 0] for weights in rollout.attention)
@@ -170,7 +203,7 @@ def _keep(rows: Rows, picked: Picked, parts: tuple[Tensor, ...], finished: Tenso
     return _Kept(rows, labels, picked.log_probs.masked_fill(finished, 0.0), blanked)
 
 
-def _gathered(kept: list[_Kept], symbols: Symbols, with_states: bool) -> Rollout:
+def _gather(kept: list[_Kept], symbols: Symbols, with_states: bool) -> Rollout:
     """Put the steps side by side, all rows in their places."""
     labels = _side_by_side([(k.rows, k.symbols) for k in kept], symbols.pad)
     steps = _side_by_side([(k.rows, k.log_probs) for k in kept])
@@ -186,3 +219,62 @@ def _side_by_side(steps: list[tuple[Rows, Tensor]], fill: float = 0.0) -> Tensor
     """Stack the steps' values (B', K', ..), blank where a row was gone: (B, K, S + 1, ..)."""
     blank = torch.full_like(steps[0][1], fill, requires_grad=False)
     return torch.stack([rows.spread(part, blank) for rows, part in steps], 2)
+
+
+class Rows(NamedTuple):
+    """The rows still there, by their numbers in the whole grid."""
+
+    documents: Tensor
+    """(B',)"""
+    hypotheses: Tensor
+    """(B', K')"""
+
+    def spread(self, part: Tensor, whole: Tensor) -> Tensor:
+        """Put values (B', K', ..) into their places in `whole` (B, K, ..)."""
+        if part.shape == whole.shape:
+            return part
+        return whole.index_put((self.documents[:, None], self.hypotheses), part)
+
+
+class Regrouping(NamedTuple):
+    """Which rows stay, by their numbers in the grid as it was."""
+
+    documents: Tensor
+    """(B',)"""
+    hypotheses: Tensor
+    """(B', K')"""
+
+    def taken(self, part: Tensor) -> Tensor:
+        """Take values (B', K', ..) out of those of the grid as it was."""
+        return part[self.documents[:, None], self.hypotheses]
+
+    def of(self, rows: Rows) -> Rows:
+        """Say which rows of the whole grid these are."""
+        return Rows(rows.documents[self.documents], self.taken(rows.hypotheses))
+
+
+def list_rows(documents: int, hypotheses: int, device: torch.device) -> Rows:
+    """Return the rows of a search that begins."""
+    grid = torch.arange(hypotheses, device=device).expand(documents, -1)
+    return Rows(torch.arange(documents, device=device), grid)
+
+
+def worth_leaving(live: int, rows: int) -> bool:
+    """Say whether so few rows are needed that copying them out pays."""
+    return 0 < live <= 0.75 * rows
+
+
+def regroup(finished: Tensor) -> Regrouping | None:
+    """Say which rows stay when ended ones (B, K) leave, or nothing where it does not pay."""
+    live = (~finished).sum(1)  # (B,)
+    documents = live.nonzero()[:, 0]
+    width = int(live.max())
+    if not worth_leaving(len(documents) * width, finished.numel()):
+        return None
+    order = finished[documents].int().argsort(dim=1, stable=True)
+    return Regrouping(documents, order[:, :width])
+
+
+def narrow(policy: Policy[S], documents: Tensor) -> Policy[S]:
+    """Keep these documents, without copies where they are all."""
+    return policy if len(documents) == policy.documents else policy.select(documents)

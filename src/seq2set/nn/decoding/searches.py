@@ -1,19 +1,4 @@
-"""Greedy and sampled decoding.
-
-Letters: B documents, K samples a document.
-
-Each label's probability of being in the set, whatever its place: its marginal over sampled sequences.
-
-A label is emitted at most once, so that its marginal is the expected sum, over the steps, of its probability
-given the labels before. That sum is averaged over samples: the same mean as counting in how many samples the
-label occurs, but with far less noise, and different for labels that no sample happened to draw.
-
-All documents use the same random numbers, drawn from a seed, so that a document's marginals depend neither
-on its batch nor on the run.
-
-Letters: B documents, K samples a document, L labels.
-
-The searches by name, each giving scores for all labels and, where it has one, a sequence.
+"""The searches by name, each giving scores for all labels and, where it has one, a sequence.
 
 - `greedy`: the likeliest label at each step; a label's score is the probability of its step.
 - `beam`: the likeliest of several sequences; a label's score is its share in all that were kept.
@@ -21,11 +6,7 @@ The searches by name, each giving scores for all labels and, where it has one, a
   five labels, some drawn at random for larger ones.
 - `marginal`: no one sequence, but each label's probability over many sampled sets, for a threshold to decide.
 
-Letters: B texts, K hypotheses a text, S labels, L labels in all.
-
-Label sets that are too small for a request, filled up: the decoder goes on where it stopped.
-
-Letters: B texts, S labels, L labels in all.
+Letters: B documents, K hypotheses per document, S labels, L labels in all.
 """
 
 from __future__ import annotations
@@ -39,66 +20,66 @@ from torch import Tensor
 
 from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
-from seq2set.core.errors import InputError
 from seq2set.core.names import find_named, load_named
-from seq2set.nn.decoder import DecoderPolicy
+from seq2set.nn.decoder import DecoderPolicy, Symbols
 from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
-from seq2set.nn.decoding.policy import Policy, S, Symbols
+from seq2set.nn.decoding.policy import Policy, S
 from seq2set.nn.decoding.rollout import (
     Picked,
-    Rollout,
     Turn,
-    counted,
+    drop_hypotheses,
+    greedy,
     gumbel_noise,
     roll_out,
-    without_hypotheses,
+    score_symbols,
 )
 
-
-def greedy(
-    policy: Policy[S],
-    *,
-    max_steps: int | None = None,
-    keep_states: bool = False,
-    keep_attention: bool = False,
-) -> Rollout:
-    """Emit the likeliest symbol at each step."""
-    rollout = roll_out(
-        policy, _likeliest, max_steps=max_steps, keep_states=keep_states, keep_attention=keep_attention
-    )
-    return without_hypotheses(rollout)
+Reals = npt.NDArray[np.float32]
 
 
-def sample(
-    policy: Policy[S],
-    *,
-    samples: int = 1,
-    temperature: float = 1.0,
-    generator: torch.Generator | None = None,
-    max_steps: int | None = None,
-    keep_attention: bool = False,
-) -> Rollout:
-    """Draw `samples` sequences a document; a temperature below 1 sharpens the draw, but not `log_prob`."""
-    if samples < 1:
-        raise InputError(f"samples is {samples}; it must be >= 1")
-    if not 0 < temperature < float("inf"):
-        raise InputError(f"temperature is {temperature}; it must be > 0 and finite")
+class SearchResult(NamedTuple):
+    """What a search found for a batch of documents."""
 
-    def draw(turn: Turn) -> Picked:
-        weights = torch.softmax(turn.log_probs.detach() / temperature, -1).flatten(0, 1)
-        symbols = torch.multinomial(weights, 1, generator=generator).view(turn.log_probs.shape[:2])
-        return counted(turn, symbols)
-
-    return roll_out(policy, draw, hypotheses=samples, max_steps=max_steps, keep_attention=keep_attention)
+    scores: Reals
+    """(B, L) each in [0, 1]"""
+    sequences: list[npt.NDArray[np.intp]] | None
+    """Each document's labels in the order emitted; none where a threshold is to decide"""
 
 
-def _likeliest(turn: Turn) -> Picked:
-    return counted(turn, turn.log_probs.argmax(-1))
+def count_hypotheses(name: str, settings: SearchSettings) -> int:
+    """Return how many hypotheses a search holds per document."""
+    row = find_named("search", name, SEARCHES)
+    return row.wider * getattr(settings, row.setting) if row.setting else 1
+
+
+def run_search(
+    name: str, policy: DecoderPolicy, settings: SearchSettings, most: int | None = None
+) -> SearchResult:
+    """Search the label sets of a batch of documents, sets of up to `most` labels."""
+    found: SearchResult = load_named(find_named("search", name, SEARCHES).find)(policy, settings, most)
+    return found
+
+
+def find_marginals(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
+    """Score labels by their marginals; a rule is to decide."""
+    sharp = policy.temper(settings.temperature)
+    return SearchResult(estimate_marginals(sharp, settings.samples, max_steps=most).cpu().numpy(), None)
 
 
 @torch.no_grad()
-def marginals(policy: Policy[S], samples: int, *, seed: int = 1, max_steps: int | None = None) -> Tensor:
-    """Estimate each label's marginal (B, L) from `samples` sequences a document."""
+def estimate_marginals(
+    policy: Policy[S], samples: int, *, seed: int = 1, max_steps: int | None = None
+) -> Tensor:
+    """Estimate each label's marginal (B, L), its probability of being in the set, from sampled sequences.
+
+    A label is emitted at most once, so that its marginal is the expected sum, over the steps, of its
+    probability given the labels before. That sum is averaged over `samples` sequences: the same mean as
+    counting in how many samples the label occurs, but with far less noise, and different for labels that no
+    sample happened to draw.
+
+    All documents use the same random numbers, drawn from a seed, so that a document's marginals depend
+    neither on its batch nor on the run.
+    """
     generator = torch.Generator().manual_seed(seed)
     sums = torch.zeros(policy.documents, samples, policy.labels, device=policy.device)
 
@@ -107,42 +88,10 @@ def marginals(policy: Policy[S], samples: int, *, seed: int = 1, max_steps: int 
         sums.index_put_((turn.documents[:, None], turn.hypotheses), chances, accumulate=True)
         noise = gumbel_noise(samples, policy.labels + 1, generator).to(policy.device)
         # The likeliest after Gumbel noise is a draw from the distribution itself.
-        return counted(turn, (turn.log_probs + noise[turn.hypotheses]).argmax(-1))
+        return score_symbols(turn, (turn.log_probs + noise[turn.hypotheses]).argmax(-1))
 
     roll_out(policy, draw, hypotheses=samples, max_steps=max_steps)
     return sums.mean(1).clamp(0, 1)
-
-
-Reals = npt.NDArray[np.float32]
-
-
-class SearchResult(NamedTuple):
-    """What a search found for a batch of texts."""
-
-    scores: Reals
-    """(B, L) each in [0, 1]"""
-    sequences: list[npt.NDArray[np.intp]] | None
-    """Each text's labels in the order emitted; none where a threshold is to decide"""
-
-
-def hypotheses(name: str, settings: SearchSettings) -> int:
-    """Say how many hypotheses a search holds for each text."""
-    row = find_named("search", name, SEARCHES)
-    return row.wider * getattr(settings, row.setting) if row.setting else 1
-
-
-def run_search(
-    name: str, policy: DecoderPolicy, settings: SearchSettings, most: int | None = None
-) -> SearchResult:
-    """Search the label sets of a batch of texts, sets of up to `most` labels."""
-    found: SearchResult = load_named(find_named("search", name, SEARCHES).find)(policy, settings, most)
-    return found
-
-
-def find_marginals(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
-    """Score labels by their marginals; a rule is to decide."""
-    sharp = policy.tempered(settings.temperature)
-    return SearchResult(marginals(sharp, settings.samples, max_steps=most).cpu().numpy(), None)
 
 
 def find_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
@@ -178,7 +127,7 @@ def _sequences(labels: Tensor, lengths: Tensor) -> list[npt.NDArray[np.intp]]:
 _OPEN = -1
 
 
-def filled(policy: DecoderPolicy, found: SearchResult, least: int) -> SearchResult:
+def fill_up(policy: DecoderPolicy, found: SearchResult, least: int) -> SearchResult:
     """Add to sequences of fewer than `least` labels those that the decoder likes best after them.
 
     An added label scores the probability of its step, unless the search gave it more.
@@ -192,9 +141,9 @@ def filled(policy: DecoderPolicy, found: SearchResult, least: int) -> SearchResu
         step = turn.emitted.sum(-1).clamp(max=path.shape[1] - 1)  # (B', 1)
         wanted = path.index_select(0, turn.documents).gather(1, step)
         likeliest = turn.log_probs[..., :-1].argmax(-1)
-        return counted(turn, torch.where(wanted == _OPEN, likeliest, wanted))
+        return score_symbols(turn, torch.where(wanted == _OPEN, likeliest, wanted))
 
-    rollout = without_hypotheses(roll_out(policy, go_on))
+    rollout = drop_hypotheses(roll_out(policy, go_on))
     rows = zip(rollout.labels.cpu().numpy(), rollout.steps.exp().cpu().numpy(), strict=True)
     scores, sequences = found.scores.copy(), list(found.sequences)
     for text, (labels, chances) in enumerate(rows):

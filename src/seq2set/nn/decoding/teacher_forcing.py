@@ -1,6 +1,6 @@
 """Decoding along given labels: the likelihood of sequences, and likelihood without an order.
 
-Letters: B documents, K hypotheses a document, S labels of the longest sequence, L labels, T places of a
+Letters: B documents, K hypotheses per document, S labels of the longest sequence, L labels, T places of a
 source.
 """
 
@@ -12,20 +12,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from seq2set.nn.decoding.policy import (
-    Policy,
-    S,
-    Symbols,
-    all_rows,
-    masked_log_probs,
-    narrowed,
-    nothing_emitted,
-    opened,
-    regrouping,
-    step_limit,
-    with_emitted,
+from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
+from seq2set.nn.decoding.policy import Policy, S, begin, limit_steps, new_mask
+from seq2set.nn.decoding.rollout import (
+    Picked,
+    Rollout,
+    Turn,
+    drop_hypotheses,
+    list_rows,
+    narrow,
+    regroup,
+    roll_out,
 )
-from seq2set.nn.decoding.rollout import Picked, Rollout, Turn, roll_out, without_hypotheses
 
 
 class Scores(NamedTuple):
@@ -57,36 +55,36 @@ def score_sequences(policy: Policy[S], labels: Tensor, *, max_steps: int | None 
     """
     if labels.dim() == 2:
         return Scores(score_sequences(policy, labels[:, None], max_steps=max_steps).steps[:, 0])
-    limit = step_limit(policy, max_steps)
-    targets = _ended(labels, Symbols(policy.labels))  # (B, K, S + 1)
+    limit = limit_steps(policy, max_steps)
+    targets = _end(labels, Symbols(policy.labels))  # (B, K, S + 1)
     lengths = (labels < policy.labels).sum(-1)  # (B, K)
-    rows, longest = all_rows(policy.documents, labels.shape[1], policy.device), int(lengths.max())
-    state, emitted = opened(policy, labels.shape[1]), nothing_emitted(policy, labels.shape[1])
+    rows, longest = list_rows(policy.documents, labels.shape[1], policy.device), int(lengths.max())
+    state, emitted = begin(policy, labels.shape[1]), new_mask(policy, labels.shape[1])
     whole, stretch, pieces = targets.shape, [], []
     for step in range(longest + 1):
         stretch.append(_Step(state.features, emitted))
-        leaving = regrouping(lengths <= step)
+        leaving = regroup(lengths <= step)
         if leaving or step == longest:
-            taken = _scored(policy, stretch, targets[..., step + 1 - len(stretch) : step + 1])
+            taken = _score(policy, stretch, targets[..., step + 1 - len(stretch) : step + 1])
             pieces.append(rows.spread(taken, taken.new_zeros(*whole[:2], len(stretch))))
             stretch = []
         if leaving:
             policy, state, rows = (
-                narrowed(policy, leaving.documents),
+                narrow(policy, leaving.documents),
                 state.map(leaving.taken),
                 leaving.of(rows),
             )
             emitted, targets, lengths = map(leaving.taken, (emitted, targets, lengths))
         if step < longest:
-            emitted = with_emitted(emitted, targets[..., step])
+            emitted = mark_emitted(emitted, targets[..., step])
             state = policy.advance(state, targets[..., step])
     steps = functional.pad(torch.cat(pieces, -1), (0, whole[-1] - longest - 1))
     place = torch.arange(whole[-1], device=steps.device)
     steps = steps.masked_fill(place > (labels < policy.labels).sum(-1)[..., None], 0.0)
-    return Scores(_limited(steps, labels < policy.labels, limit))
+    return Scores(_limit(steps, labels < policy.labels, limit))
 
 
-def _limited(steps: Tensor, there: Tensor, limit: int) -> Tensor:
+def _limit(steps: Tensor, there: Tensor, limit: int) -> Tensor:
     """Count the step after the last label that the limit allows: a forced `eos`, or a label too many."""
     if limit >= steps.shape[-1]:
         return steps
@@ -95,10 +93,10 @@ def _limited(steps: Tensor, there: Tensor, limit: int) -> Tensor:
     return torch.cat([steps[..., :limit], last[..., None], steps[..., limit + 1 :]], -1)
 
 
-def _scored(policy: Policy[S], stretch: list[_Step], targets: Tensor) -> Tensor:
+def _score(policy: Policy[S], stretch: list[_Step], targets: Tensor) -> Tensor:
     """Score targets (B', K', n) of n steps, with one run of the output layer."""
     logits = policy.logits(torch.cat([step.features for step in stretch], 1))  # (B', n K', L + 1)
-    log_probs = masked_log_probs(logits, torch.cat([step.emitted for step in stretch], 1))
+    log_probs = compute_log_probs(logits, torch.cat([step.emitted for step in stretch], 1))
     wanted = targets.transpose(1, 2)  # (B', n, K')
     return log_probs.gather(-1, wanted.flatten(1)[..., None]).view(wanted.shape).transpose(1, 2)
 
@@ -117,12 +115,12 @@ def order_free(policy: Policy[S], gold: Tensor) -> Rollout:
         log_probs = turn.log_probs.masked_fill(~right, float("-inf"))
         return Picked(log_probs.argmax(-1), log_probs.logsumexp(-1))
 
-    return without_hypotheses(roll_out(policy, pick))
+    return drop_hypotheses(roll_out(policy, pick))
 
 
 def attention_along(policy: Policy[S], labels: Tensor) -> tuple[Tensor, ...]:
     """Say where each label of sequences (B, K, S) looked: (B, K, S, T) for each source, 0 after the last."""
-    state, steps = opened(policy, labels.shape[1]), []
+    state, steps = begin(policy, labels.shape[1]), []
     nothing = (labels >= policy.labels)[..., None]  # (B, K, S, 1)
     for step in range(labels.shape[-1]):
         steps.append([weights.masked_fill(nothing[:, :, step], 0.0) for weights in state.attention])
@@ -132,6 +130,6 @@ def attention_along(policy: Policy[S], labels: Tensor) -> tuple[Tensor, ...]:
     return tuple(torch.stack(weights, 2) for weights in zip(*steps, strict=True))
 
 
-def _ended(labels: Tensor, symbols: Symbols) -> Tensor:
+def _end(labels: Tensor, symbols: Symbols) -> Tensor:
     """Give sequences (B, K, S) their `eos`, here also in the place of `pad`: (B, K, S + 1)."""
     return functional.pad(labels, (0, 1), value=symbols.eos).clamp(max=symbols.eos)

@@ -1,1 +1,57 @@
-"""Encoders: from word ids to states that decoders attend to."""
+"""The seam between texts and networks: what tokens are, and what an encoder makes of them.
+
+An encoder has a file of its own beside this one, with a function `build(config, tokens)` that its row in the
+catalog's `ENCODERS` names. Nothing outside of that file knows how it works: decoders read `states`, `mask`
+and `summary`, and ask for `size` and `summary_size`.
+
+Letters: B documents, T tokens, E numbers per state, F numbers per summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor, nn
+
+from seq2set.text.tokenizer import Span
+
+
+class Tokenization(Protocol):
+    """How texts become tokens; the vocabulary `Words` is one."""
+
+    def encode(self, texts: Iterable[str]) -> list[npt.NDArray[np.int32]]:
+        """Return the numbers of each text's tokens."""
+
+    def spans(self, text: str) -> Sequence[Span]:
+        """Return where in the text each of its tokens stands, so that evidence can name it."""
+
+
+class Encoded(NamedTuple):
+    """What an encoder made of a batch of documents."""
+
+    states: Tensor
+    """(B, T, E) one per token, zero at padding"""
+    mask: Tensor
+    """(B, T) true where there is a token"""
+    summary: Tensor
+    """(B, F) the document as a whole: what decoders begin with"""
+
+
+class Encoder(nn.Module):
+    """Reads documents; token 0 is padding, and each document has at least one token."""
+
+    size: int
+    """E, numbers per state"""
+    summary_size: int
+    """F, numbers per summary"""
+
+    def forward(self, tokens: Tensor, lengths: Tensor) -> Encoded:
+        """Encode (B, T) token numbers of documents of `lengths` (B,) tokens."""
+        raise NotImplementedError
+
+    def note_precision(self, precision: str) -> str | None:  # noqa: ARG002
+        """Say where it computes in another precision than the settings ask for on this CPU, if anywhere."""
+        return None

@@ -1,4 +1,4 @@
-"""The encoder: word vectors and a bidirectional LSTM of n layers, which give h_i of the paper.
+"""The paper's encoder: word vectors and a bidirectional LSTM of n layers, which give h_i.
 
 Three routes to the same numbers from the same weights, which are held as `nn.LSTM` holds them:
 
@@ -8,7 +8,7 @@ Three routes to the same numbers from the same weights, which are held as `nn.LS
 - `packed`, on CUDA: the library's packed sequences, which cuDNN runs.
 - `whole`, elsewhere and for export: as `flipped`, but no document leaves, so nothing depends on the data.
 
-Letters: B documents, T words, E numbers a word vector, H hidden units a direction, n layers.
+Letters: B documents, T words, E numbers per word vector, H hidden units per direction, n layers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from seq2set.config import Config
 from seq2set.core.errors import InputError
+from seq2set.nn.encoders import Encoded, Encoder
 
 Route = Literal["flipped", "packed", "whole"]
 
@@ -29,22 +31,42 @@ LEAVING = 8
 """Ended documents leave when they are one of so many: more often saves padding, less often saves calls."""
 
 
+class BiLSTMEncoder(Encoder):
+    """Word vectors learned from scratch, then a `BiLSTM`."""
+
+    def __init__(self, words: int, embedding: int, hidden: int, layers: int = 1, dropout: float = 0.0):
+        super().__init__()
+        self.embedding = nn.Embedding(words, embedding, padding_idx=0)
+        self.dropout = nn.Dropout(dropout)
+        self.bilstm = BiLSTM(embedding, hidden, layers, dropout)
+        self.size = self.summary_size = 2 * hidden
+
+    def forward(self, tokens: Tensor, lengths: Tensor) -> Encoded:
+        """Encode (B, T) word numbers of documents of `lengths` (B,) words."""
+        encoded: Encoded = self.bilstm(self.dropout(self.embedding(tokens)), lengths)
+        return encoded
+
+    def note_precision(self, precision: str) -> str | None:
+        """Say that the LSTM runs in 32 bits where the CPU has no other."""
+        if precision != "bf16-mixed" or has_bf16_lstm():
+            return None
+        return (
+            "training.precision is 'bf16-mixed', but this CPU cannot run an LSTM in bfloat16: the encoder's "
+            "LSTM runs in 32 bits"
+        )
+
+
+def build_bilstm(config: Config, words: int) -> BiLSTMEncoder:
+    """Build the encoder of the settings for a vocabulary of so many words."""
+    chosen = config.encoder
+    return BiLSTMEncoder(words, chosen.embedding, chosen.hidden, chosen.layers, chosen.dropout)
+
+
 class Segment(NamedTuple):
     """Words that the same documents, longest first, read together."""
 
     words: int
     live: int
-
-
-class Encoded(NamedTuple):
-    """What the encoder made of a batch."""
-
-    states: Tensor
-    """(B, T, 2H) h_i of each word, zero at padding."""
-    mask: Tensor
-    """(B, T) true where there is a word."""
-    final: Tensor
-    """(n, B, 2H) each layer's two last states: forward at the last word, backward at the first."""
 
 
 class BiLSTM(nn.Module):
@@ -60,41 +82,40 @@ class BiLSTM(nn.Module):
         if _must_widen(vectors.device):
             with torch.autocast("cpu", enabled=False):
                 return self.forward(vectors.float(), lengths, route)
-        route = route or route_for(vectors.device)
+        route = route or choose_route(vectors.device)
         if route == "packed":
             return self._packed(vectors, lengths)
         if route == "whole":
             return self._flipped(vectors, lengths, [Segment(vectors.shape[1], vectors.shape[0])])
         ordered, order = lengths.sort(descending=True, stable=True)
-        segments = segments_of(ordered.tolist(), vectors.shape[1])
+        segments = cut_segments(ordered.tolist(), vectors.shape[1])
         encoded = self._flipped(vectors.index_select(0, order), ordered, segments)
         back = order.argsort()
-        states, mask = encoded.states.index_select(0, back), encoded.mask.index_select(0, back)
-        return Encoded(states, mask, encoded.final.index_select(1, back))
+        return Encoded(*(part.index_select(0, back) for part in encoded))
 
     def _packed(self, vectors: Tensor, lengths: Tensor) -> Encoded:
         width = vectors.shape[1]
         packed = pack_padded_sequence(vectors, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, (hidden, _) = self.lstm(packed)
         states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=width)
-        ahead, back = hidden[0::2], hidden[1::2]  # (n, B, H) each
         mask = torch.arange(width, device=vectors.device) < lengths[:, None]
-        return Encoded(states, mask, torch.cat([ahead, back], -1))
+        return Encoded(states, mask, torch.cat([hidden[-2], hidden[-1]], -1))
 
     def _flipped(self, vectors: Tensor, lengths: Tensor, segments: list[Segment]) -> Encoded:
         place = torch.arange(vectors.shape[1], device=vectors.device)[:, None]
         mask = place < lengths  # (T, B)
         mirror = torch.where(mask, lengths - 1 - place, place)[..., None]  # (T, B, 1)
         last = (lengths - 1)[None, :, None]  # (1, B, 1)
-        states, finals = vectors.transpose(0, 1), []  # (T, B, E)
+        states = vectors.transpose(0, 1)  # (T, B, E)
         for layer in range(self.lstm.num_layers):
             states = functional.dropout(states, self.lstm.dropout, self.training) if layer else states
             ahead = self._one_way(states, f"l{layer}", segments)  # (T, B, H)
-            back = self._one_way(_taken(states, mirror), f"l{layer}_reverse", segments)
-            finals.append(torch.cat([_taken(ahead, last), _taken(back, last)], -1))  # (1, B, 2H)
-            states = torch.cat([ahead, _taken(back, mirror)], -1)
+            back = self._one_way(_take(states, mirror), f"l{layer}_reverse", segments)
+            states = torch.cat([ahead, _take(back, mirror)], -1)
+        # The two last states: forward at the last word, backward at the first.
+        summary = torch.cat([_take(ahead, last), _take(back, last)], -1)[0]  # (B, 2H)
         states = states.masked_fill(~mask[..., None], 0.0).transpose(0, 1)
-        return Encoded(states.contiguous(), mask.T, torch.cat(finals))
+        return Encoded(states.contiguous(), mask.T, summary)
 
     def _one_way(self, states: Tensor, suffix: str, segments: list[Segment]) -> Tensor:
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -112,23 +133,8 @@ class BiLSTM(nn.Module):
         return torch.cat(outputs)
 
 
-class Encoder(nn.Module):
-    """Word vectors learned from scratch, then a `BiLSTM`; word 0 is padding."""
-
-    def __init__(self, words: int, embedding: int, hidden: int, layers: int = 1, dropout: float = 0.0):
-        super().__init__()
-        self.embedding = nn.Embedding(words, embedding, padding_idx=0)
-        self.dropout = nn.Dropout(dropout)
-        self.bilstm = BiLSTM(embedding, hidden, layers, dropout)
-
-    def forward(self, ids: Tensor, lengths: Tensor, route: Route | None = None) -> Encoded:
-        """Encode (B, T) word numbers of documents of `lengths` (B,) words."""
-        encoded: Encoded = self.bilstm(self.dropout(self.embedding(ids)), lengths, route)
-        return encoded
-
-
-def route_for(device: torch.device) -> Route:
-    """Say which route is the fastest on a device."""
+def choose_route(device: torch.device) -> Route:
+    """Return the route that is the fastest on a device."""
     routes: dict[str, Route] = {"cpu": "flipped", "cuda": "packed"}
     return routes.get(device.type, "whole")
 
@@ -158,7 +164,7 @@ def _must_widen(device: torch.device) -> bool:
     )
 
 
-def segments_of(lengths: list[int], width: int) -> list[Segment]:
+def cut_segments(lengths: list[int], width: int) -> list[Segment]:
     """Cut `width` words where enough of the documents of these lengths, longest first, have ended."""
     if lengths[-1] < 1 or lengths[0] > width:
         raise InputError(f"documents have {lengths[-1]} to {lengths[0]} words; this batch takes 1 to {width}")
@@ -171,6 +177,6 @@ def segments_of(lengths: list[int], width: int) -> list[Segment]:
     return [*segments, Segment(width - start, live)]
 
 
-def _taken(states: Tensor, places: Tensor) -> Tensor:
+def _take(states: Tensor, places: Tensor) -> Tensor:
     """Take the states (T, B, H) at places (S, B, 1): (S, B, H)."""
     return states.gather(0, places.expand(-1, -1, states.shape[-1]))

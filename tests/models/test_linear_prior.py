@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from seq2set.nn.prior import LinearPrior
+from seq2set.models.seq2set import LinearPrior
 
 
 def test_margins_are_scaled_and_moved() -> None:

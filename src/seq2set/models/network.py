@@ -1,0 +1,113 @@
+"""What all networks share: the face that training and prediction see, and how one is built from settings.
+
+Letters: B documents, T words, S labels, L labels in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from seq2set.config import Config
+from seq2set.config.catalog import ENCODERS, find_model
+from seq2set.config.schema import SearchSettings
+from seq2set.core.names import find_named, load_named
+from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
+from seq2set.nn.decoding.searches import SearchResult, fill_up, run_search
+from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
+from seq2set.nn.encoders import Encoder
+from seq2set.objectives.losses import negative_log_likelihood
+
+
+class NetworkOutput(Protocol):
+    """What a network made of a batch of documents."""
+
+    def likelihood(self, sequences: Tensor, gold: Tensor) -> Tensor:
+        """Return the loss of the right labels: in the order to learn (B, S), padded, and as sets (B, L)."""
+
+    def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
+        """Search the label sets by the search of this name, each of at least so many labels."""
+
+    def attributions(self, sequences: Tensor) -> Tensor:
+        """Return for each label of sequences (B, S) what share each word has in the reasons: (B, S, T)."""
+
+
+class Network(nn.Module):
+    """Turns `ids` (B, T), `lengths` (B,) and a prior's margins, if any, into a `NetworkOutput`."""
+
+    decodes: ClassVar[bool] = True
+    """Whether there is a decoder to search; without one, scores are all there is."""
+    encoder: Encoder
+    """What reads the words"""
+    max_labels: int | None
+    """How many labels a decoder may emit"""
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return next(self.parameters()).device
+
+
+@dataclass(frozen=True)
+class DecoderOutput:
+    """The output of a network that answers by a decoder."""
+
+    final: DecoderPolicy
+    """The decoder whose labels are the model's answer"""
+    most: int | None
+    """How many labels it may emit"""
+
+    def likelihood(self, sequences: Tensor, gold: Tensor) -> Tensor:  # noqa: ARG002 (an order has the sets)
+        """Return the likelihood loss of the right labels (B, S) in their order."""
+        return ordered_likelihood(self.final, sequences)
+
+    def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
+        """Search the decoder, which goes on where a set is too small."""
+        return fill_up(self.final, run_search(name, self.final, settings, self.most), least)
+
+    def attributions(self, sequences: Tensor) -> Tensor:
+        """Return where the decoder looked when it gave each label (B, S): its attention to the words."""
+        return attention_along(self.final, sequences[:, None])[0][:, 0]
+
+
+def ordered_likelihood(policy: DecoderPolicy, sequences: Tensor) -> Tensor:
+    """Return L(phi): the likelihood loss of a decoder for the right labels (B, S) in the order to learn."""
+    return negative_log_likelihood(score_sequences(policy, sequences).steps)
+
+
+def build_network(config: Config, words: int, labels: int, max_labels: int | None = None) -> Network:
+    """Build the network that the settings describe, with random weights; it emits up to `max_labels`."""
+    network: Network = load_named(find_model(config.model).network)(config, words, labels, max_labels)
+    return network
+
+
+def build_encoder(config: Config, words: int) -> Encoder:
+    """Build the encoder that the settings name, for a vocabulary of so many words."""
+    row = find_named("encoder", config.encoder.kind, ENCODERS)
+    encoder: Encoder = load_named(row.build)(config, count_vectors(config, words))
+    return encoder
+
+
+def count_vectors(config: Config, words: int) -> int:
+    """Return how many words of a vocabulary have a vector, padding and the unknown word among them."""
+    return min(words, config.encoder.words + 2)
+
+
+def build_decoder(config: Config, labels: int, sources: Sequence[int], start: int) -> AttentionDecoder:
+    """Build a decoder that attends to sources of these sizes, and begins with `start` numbers."""
+    chosen = config.decoder
+    return AttentionDecoder(
+        labels,
+        chosen.embedding,
+        chosen.hidden,
+        sources=sources,
+        start=start,
+        layers=chosen.layers,
+        attention=chosen.attention or chosen.hidden,
+        dropout=chosen.dropout,
+        global_embedding=chosen.global_embedding,
+    )

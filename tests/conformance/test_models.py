@@ -202,7 +202,7 @@ def test_a_rule_decides_where_no_search_does(predictor: Predictor) -> None:
     texts, own = [*TEXTS, *UNSEEN], predictor.tagger.rule
     found = predictor.tagger.infer(texts, Request(search="marginal"))
     assert found.rule == own
-    given = own.given(found.scores) & found.known[:, None]
+    given = own.decide(found.scores) & found.known[:, None]
     assert [set(row) for row in found.chosen] == [set(np.flatnonzero(row)) for row in given]
     few = predictor.tagger.infer(texts, Request(search="marginal", top_k=2))
     assert few.rule == make_top_rule(2)

@@ -26,7 +26,7 @@ RIGHT = np.array([[1, 1], [1, 0], [0, 1], [0, 0]], bool)
 
 
 def reached(rule: Rule, scores: np.ndarray, right: np.ndarray, metric: str) -> float:
-    return Counts.of(rule.given(scores), right).metrics()[metric]
+    return Counts.of(rule.decide(scores), right).metrics()[metric]
 
 
 def test_each_label_gets_its_own_scale() -> None:
@@ -113,7 +113,7 @@ def test_the_best_kind_is_the_simplest_that_serves() -> None:
     scale = draw.uniform(0.1, 1, (60, 1))
     scores = np.clip(draw.uniform(0, 0.5, (60, 6)) + 0.5 * (np.arange(6) < 2), 0, 1) * scale
     scores = draw.permuted(scores, axis=1).astype(np.float32)
-    right = make_top_rule(2).given(scores)
+    right = make_top_rule(2).decide(scores)
     found = find_best_rule("best", scores, right, "micro_f1")
     assert (found.rule, found.score) == (make_top_rule(2), 1.0)
     assert found.held_out is not None
@@ -149,7 +149,7 @@ def test_a_single_document_and_no_label_at_all(metric: str) -> None:
     found = find_best_rule("best", SCORES[:1], RIGHT[:1], metric)
     assert found.score == (0.0 if metric == "hamming_loss" else 1.0)
     nothing = find_best_rule("per-label", SCORES, np.zeros((4, 2)), metric)
-    assert not nothing.rule.given(SCORES).any()
+    assert not nothing.rule.decide(SCORES).any()
     assert nothing.rare == 2
 
 
@@ -229,7 +229,7 @@ def test_a_rule_is_the_best_where_some_texts_are_given_nothing(
     found = find_best_rule(kind, withheld, right, metric, least=1)
 
     def given_to_known(rule: Rule) -> float:
-        return Counts.of(rule.given(scores) & known[:, None], right).metrics()[metric]
+        return Counts.of(rule.decide(scores) & known[:, None], right).metrics()[metric]
 
     assert found.score == pytest.approx(given_to_known(found.rule), abs=1e-12)
     shared = find_best_rule("global", withheld, right, metric).rule.thresholds[0]
@@ -262,7 +262,7 @@ def test_a_rule_is_the_best_with_the_labels_that_nobody_can_give(kind, metric):
     scores = draw.random((6, 2)).astype(np.float32)
     actual = draw.random((6, 4)) < 0.6  # the last two labels are unknown to the model
     found = find_best_rule(kind, scores, actual, metric, least=1)
-    padded = np.pad(found.rule.given(scores), ((0, 0), (0, 2)))
+    padded = np.pad(found.rule.decide(scores), ((0, 0), (0, 2)))
     assert found.score == pytest.approx(Counts.of(padded, actual).metrics()[metric])
     values = [*np.unique(scores).tolist(), NOTHING]
     rules = {
@@ -270,7 +270,7 @@ def test_a_rule_is_the_best_with_the_labels_that_nobody_can_give(kind, metric):
         "top-k": [make_top_rule(1), make_top_rule(2)],
         "per-label": [make_label_rule([one, other]) for one in values for other in values],
     }[kind]
-    tried = [Counts.of(np.pad(r.given(scores), ((0, 0), (0, 2))), actual).metrics()[metric] for r in rules]
+    tried = [Counts.of(np.pad(r.decide(scores), ((0, 0), (0, 2))), actual).metrics()[metric] for r in rules]
     best = min(tried) if metric == "hamming_loss" else max(tried)
     if kind == "per-label" and metric in ("example_f1", "subset_accuracy"):
         assert found.score <= best  # climbed one label at a time

@@ -15,7 +15,7 @@ ABOVE_ONE = float(np.nextafter(np.float32(1), np.float32(2)))
 
 
 def labels(rule: Rule) -> list[list[int]]:
-    return [np.flatnonzero(row).tolist() for row in rule.given(SCORES)]
+    return [np.flatnonzero(row).tolist() for row in rule.decide(SCORES)]
 
 
 def test_one_threshold_for_all() -> None:
@@ -47,7 +47,7 @@ def test_the_best_few_and_of_equals_the_first() -> None:
     ],
 )
 def test_rules_in_words(rule: Rule, words: str) -> None:
-    assert rule.in_words() == words
+    assert rule.describe() == words
 
 
 @given(

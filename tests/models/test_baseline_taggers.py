@@ -115,7 +115,7 @@ def test_a_rule_decides_where_there_is_no_decoder_whatever_the_search(tagger: Ne
     assert all(np.array_equal(scores[0], one) for one in scores[1:])
     found = tagger.infer(TEXTS, Request())
     assert found.rule == tagger.rule
-    given = tagger.rule.given(found.scores) & found.known[:, None]
+    given = tagger.rule.decide(found.scores) & found.known[:, None]
     for row, scored, expected in zip(found.chosen, found.scores, given, strict=True):
         assert set(row) == set(np.flatnonzero(expected))
         assert scored[row].tolist() == sorted(scored[row], reverse=True)

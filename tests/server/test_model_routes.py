@@ -24,7 +24,7 @@ def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: S
     assert answer["about"]["corpus"]["name"] == "small"
     rule = served.predictor.tagger.rule
     assert answer["rule"]["kind"] == rule.kind
-    assert answer["rule"]["in_words"] == rule.in_words()
+    assert answer["rule"]["in_words"] == rule.describe()
     assert (answer["rule_decides"], answer["searches"], answer["feedback"]) == (True, [], True)
     assert answer["limits"]["max_texts"] == 64
 

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.text.tokenizer import UNKNOWN, Span, build_tokenizer, count_words, normalise, widen_spans
+from seq2set.text.tokenizer import (
+    UNKNOWN,
+    Span,
+    build_tokenizer,
+    count_words,
+    replace_surrogates,
+    widen_spans,
+)
 
 PLAIN = {"lowercase": True, "unicode_form": "NFKC", "strip_accents": False}
 OPTIONS = st.fixed_dictionaries(
@@ -22,6 +29,10 @@ def cut(text, **changes):
     tokenizer = build_tokenizer({UNKNOWN: 0}, **PLAIN | changes)
     normalised = tokenizer.normalizer.normalize_str(text)
     return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalised)]
+
+
+def normalise(text, **options):
+    return build_tokenizer({UNKNOWN: 0}, **options).normalizer.normalize_str(replace_surrogates(text))
 
 
 def test_words_are_counted_between_white_space():

@@ -124,7 +124,7 @@ def test_all_else_in_the_folder_stays(br_run: RunFolder, model: Path) -> None:
 def test_the_card_tells_of_it(model: Path) -> None:
     tuned = tune_rule(model, kind="top-k", metric="hamming_loss")
     card = (model / "README.md").read_text(encoding="utf-8")
-    assert f"| rule | {tuned.rule.in_words()} |" in card
+    assert f"| rule | {tuned.rule.describe()} |" in card
     assert (
         "The decision rule was tuned after the training for the best hamming loss on small, valid, "
         f"{tuned.documents} documents: {tuned.before['hamming_loss']:.4f} before, "
@@ -266,7 +266,7 @@ def test_a_rule_tuned_on_these_documents_is_judged_as_its_kind_is_on_others() ->
     tuned = find_best_rule("per-label", scores, actual, "micro_f1")
     assert score_rule(tuned.rule, scores, actual, "micro_f1") == tuned.held_out["per-label"] < tuned.score
     # Any other rule was not made here, and its figure is what it reaches: the best two of three labels.
-    expected = Counts.of(make_top_rule(2).given(scores), actual).metrics()["micro_f1"]
+    expected = Counts.of(make_top_rule(2).decide(scores), actual).metrics()["micro_f1"]
     assert score_rule(make_top_rule(2), scores, actual, "micro_f1") == expected
 
 

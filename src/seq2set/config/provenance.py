@@ -53,7 +53,7 @@ def read_provenance(folder: Path) -> Provenance | None:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["format"] == FORMAT:
-            return Provenance(**_known(found))
+            return Provenance(**_select_fields(found))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is damaged; name another --out") from error
     raise InputError(
@@ -81,7 +81,7 @@ def refuse_other_corpus(folder: Path, begun: str, corpus: str, now: str) -> None
         )
 
 
-def _known(found: Mapping[str, Any]) -> dict[str, Any]:
+def _select_fields(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields; earlier versions did not record those that have a default."""
     fields = Provenance.__dataclass_fields__.values()
     wanted = [one.name for one in fields if one.default is MISSING or one.name in found]

@@ -1,4 +1,4 @@
-"""How all our pictures look, and how they become the same bytes each time.
+"""The style of all plots, and how they become the same bytes each time.
 
 Colours are those of Okabe and Ito, which people with any colour vision can tell apart.
 """
@@ -31,7 +31,7 @@ _STYLE: dict[Any, Any] = {
 
 
 class Picture(NamedTuple):
-    """A picture that is being drawn."""
+    """A figure and its axes."""
 
     figure: Figure
     axes: Axes
@@ -39,7 +39,7 @@ class Picture(NamedTuple):
 
 @contextmanager
 def apply_style(font_size: float = 10) -> Iterator[None]:
-    """Draw in our style."""
+    """Draw what is drawn in the block in the style of this package."""
     with rc_context(_STYLE | {"font.size": font_size}), warnings.catch_warnings():
         # Labels in scripts that the font lacks are drawn as boxes, which is no reason to warn.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
@@ -47,7 +47,7 @@ def apply_style(font_size: float = 10) -> Iterator[None]:
 
 
 def create_picture(size: tuple[float, float], dpi: float = 100) -> Picture:
-    """Begin a picture with one pair of axes, so many inches wide and high."""
+    """Create a figure with one pair of axes; `size` is its width and height in inches."""
     figure = Figure(figsize=size, layout="constrained", dpi=dpi)
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
@@ -61,7 +61,7 @@ def format_powers(axis: Axis) -> None:
 
 
 def render_svg(figure: Figure, *, transparent: bool = False) -> str:
-    """Return a picture as SVG for a page, where an XML prologue has no place."""
+    """Return a figure as SVG for a page, without the XML prologue."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", transparent=transparent, metadata=BARE_SVG)
     text = stream.getvalue()

@@ -4,7 +4,7 @@
 
     Seq2SetError                 anything this package raises on purpose; exit code 1
     ├── WorkError                the call was right, the work failed
-    │   └── StoppedError         a signal stopped it; all is saved, and it can go on
+    │   └── StoppedError         a signal stopped it; all is saved and can be resumed
     └── InputError               the call or the input is wrong; exit code 2
         ├── ConfigError          a setting; holds every fault found, not only the first
         ├── CorpusError          a corpus or one of its files; names the file and the line

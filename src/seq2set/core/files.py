@@ -1,8 +1,8 @@
-"""Files that are never half-written: write aside, then rename; what is read back was checksummed.
+"""Files that are never half-written, checksums, and locks between processes.
 
-Locks between processes: held for as long as a block runs, and let go of when its process dies.
-
-SQLite locks its files in this way on every system; nothing is ever written to them.
+A file is written aside and then renamed; what is read back was checksummed. A lock is held for as long as a
+block runs and is released when its process dies: SQLite locks its files in this way on every system, and
+nothing is ever written to a lock file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def report_output_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def write_aside(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; rename it over `path` when the block ends well."""
+    """Yield a temporary path beside `path`; rename it over `path` when the block ends well."""
     with report_output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -62,7 +62,7 @@ def write_aside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def write_folder_aside(path: Path, *, force: bool = False) -> Iterator[Path]:
-    """Give an empty folder beside `path`; put it in the place of `path` when the block ends well.
+    """Yield an empty folder beside `path`; put it in the place of `path` when the block ends well.
 
     A `path` that holds something already is refused unless `force` is set, and is
     only removed once the new folder stands in its place.
@@ -157,7 +157,7 @@ def _umask() -> int:
 
 @contextmanager
 def hold_lock(path: Path, *, busy: str, seconds: float, shared: bool = False) -> Iterator[None]:
-    """Hold a lock, alone or together with others that share it; say `busy` where it cannot be had in time."""
+    """Hold a lock, alone or with others that share it; say `busy` if it cannot be acquired in time."""
     with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
         try:
             connection.execute("BEGIN" if shared else "BEGIN EXCLUSIVE")

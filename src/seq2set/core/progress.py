@@ -1,6 +1,6 @@
-"""How long work tells that it goes on: a small protocol, so that the library never prints.
+"""Progress of long work: a small protocol, so that the library never prints, and two ways to keep it.
 
-Progress as lines on standard error, for those who ask an estimator to be verbose.
+The command line draws bars; `Silent` shows nothing, and `StderrProgress` prints a line per stage.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Protocol
 
 
 class Advance(Protocol):
-    """Tells how many units were done since the last call and, where there is news, how things stand."""
+    """Reports how many units were done since the last call and, where there is news, a status."""
 
     def __call__(self, done: int, status: str = "", /) -> None:
-        """Move on."""
+        """Advance by `done` units."""
 
 
 class Progress(Protocol):
     """Shows stages of work; the command line draws bars, libraries and tests stay silent."""
 
     def stage(self, title: str, total: int | None = None) -> AbstractContextManager[Advance]:
-        """Open a stage of `total` units and give the function that advances it."""
+        """Open a stage of `total` units and return the function that advances it."""
 
     def note(self, sentence: str) -> None:
         """Tell the user something worth knowing about the work."""
@@ -38,19 +38,19 @@ class Silent:
         yield _ignore
 
     def note(self, sentence: str) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 def _ignore(done: int, status: str = "", /) -> None:
-    """Take no notice."""
+    """Show nothing."""
 
 
 class StderrProgress:
-    """Tells of each stage, when it has ended, what it took and how it stood at the end."""
+    """Prints how long each stage took and its last status on standard error."""
 
     @contextmanager
     def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:  # noqa: ARG002
-        """Measure a stage and tell of it."""
+        """Measure a stage and print a line about it."""
         last = ""
 
         def advance(done: int, status: str = "", /) -> None:  # noqa: ARG001

@@ -1,7 +1,4 @@
-"""Foreign text made fit to be shown: labels and ids may hold anything.
-
-Words that sentences about results have in common.
-"""
+"""Text for people: labels and ids, which may hold anything, made fit to be shown, and lists of names."""
 
 from __future__ import annotations
 
@@ -26,9 +23,9 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def join_groups(parts: Mapping[str, Sequence[str]]) -> str:
-    """Return lists of names under their headings as a sentence; of empty ones only the first is told."""
+    """Return lists of names under their headings as a sentence; of empty ones only the first is named."""
     first = next(iter(parts))
-    told = [
+    named = [
         f"{head}: {join_names(names) or 'none'}" for head, names in parts.items() if names or head == first
     ]
-    return f"{'; '.join(told)}."
+    return f"{'; '.join(named)}."

@@ -81,7 +81,7 @@ def _tuned_later(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def _found(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(facts) | {"rule": Rule.from_dict(facts["rule"]).in_words()}
+    return dict(facts) | {"rule": Rule.from_dict(facts["rule"]).describe()}
 
 
 def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:

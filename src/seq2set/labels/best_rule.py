@@ -26,7 +26,7 @@ LEAST = 5
 """A label that fewer validation documents have gets no threshold of its own: it would be made by chance."""
 
 FOLDS = 5
-"""In so many parts the documents are held out in turn to compare the kinds."""
+"""The number of parts that are held out in turn to compare the kinds."""
 
 
 class TunedRule(NamedTuple):
@@ -57,16 +57,16 @@ def find_best_rule(
     refuse_unfit(scores, indicator)
     right = indicator.toarray()
     kinds = [one for one in RULES if kind in (one, "best")]
-    reached = {one: _held_out(one, scores, right, metric, least) for one in kinds}
+    reached = {one: _score_held_out(one, scores, right, metric, least) for one in kinds}
     winner = kinds[0]
     for other in kinds[1:]:
         if is_better(reached[other], reached[winner], metric):
             winner = other
-    return _tuned(winner, scores, right, metric, least)._replace(held_out=reached)
+    return _tune(winner, scores, right, metric, least)._replace(held_out=reached)
 
 
 def refuse_unknown(kind: str, metric: str) -> None:
-    """Refuse a kind or a metric that there is not."""
+    """Refuse an unknown kind or metric."""
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
     if metric not in list_tunable():
@@ -76,19 +76,19 @@ def refuse_unknown(kind: str, metric: str) -> None:
 def score_rule(
     present: Rule, scores: NDArray[Any], actual: Indicators, metric: str, *, least: int = LEAST
 ) -> float:
-    """Return what a rule reaches, fit to be compared with what another reaches on documents held out.
+    """Return what a rule reaches, comparable with what another reaches on documents held out.
 
     A rule that tuning on these very documents gives again was tuned on them: its figure here is too good,
     and what its kind reaches on documents held out in turn stands for it.
     """
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     right = indicator.toarray()
-    if _tuned(present.kind, scores, right, metric, least).rule == present:
-        return _held_out(present.kind, scores, right, metric, least)
-    return Counts.of_known(present.given(scores), indicator).metrics()[metric]
+    if _tune(present.kind, scores, right, metric, least).rule == present:
+        return _score_held_out(present.kind, scores, right, metric, least)
+    return Counts.of_known(present.decide(scores), indicator).metrics()[metric]
 
 
-def _held_out(
+def _score_held_out(
     kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str, least: int
 ) -> float:
     given = np.zeros(scores.shape, bool)
@@ -97,23 +97,23 @@ def _held_out(
         held, rest = fold == number, fold != number
         # A single document cannot be held out from itself.
         seen = rest if rest.any() else held
-        given[held] = _tuned(kind, scores[seen], right[seen], metric, least).rule.given(scores[held])
+        given[held] = _tune(kind, scores[seen], right[seen], metric, least).rule.decide(scores[held])
     return Counts.of_known(given, right).metrics()[metric]
 
 
-def _tuned(
+def _tune(
     kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str, least: int
 ) -> TunedRule:
     if kind == "top-k":
-        return _measured(make_top_rule(find_number(scores, right, metric)), scores, right, metric)
+        return _measure(make_top_rule(find_number(scores, right, metric)), scores, right, metric)
     shared = find_threshold(scores, right, metric).value
     if kind == "global":
-        return _measured(make_global_rule(shared), scores, right, metric)
+        return _measure(make_global_rule(shared), scores, right, metric)
     reachable = right[:, : scores.shape[1]] & (scores > -np.inf)
     free = np.flatnonzero(reachable.sum(axis=0) >= max(least, 1))
     rule = make_label_rule(find_label_thresholds(scores, right, metric, shared, free))
-    return _measured(rule, scores, right, metric)._replace(rare=scores.shape[1] - len(free))
+    return _measure(rule, scores, right, metric)._replace(rare=scores.shape[1] - len(free))
 
 
-def _measured(rule: Rule, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str) -> TunedRule:
-    return TunedRule(rule, Counts.of_known(rule.given(scores), right).metrics()[metric])
+def _measure(rule: Rule, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str) -> TunedRule:
+    return TunedRule(rule, Counts.of_known(rule.decide(scores), right).metrics()[metric])

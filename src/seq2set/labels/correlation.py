@@ -1,9 +1,7 @@
-"""How labels go together: the phi coefficient of their indicator columns.
+"""How labels go together: the phi coefficient of their indicator columns, and the labels above a threshold.
 
 Phi is Pearson's correlation of two columns of noughts and ones. With n documents of which a hold the
 first label, b the second and c both, it is (n c - a b) / sqrt(a (n - a) b (n - b)).
-
-Which labels go together: those whose correlation on the training split reaches a threshold.
 """
 
 from __future__ import annotations

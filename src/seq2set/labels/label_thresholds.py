@@ -1,8 +1,4 @@
-"""Thresholds for metrics of whole documents, improved one label at a time.
-
-Shapes: N documents, L labels.
-
-One threshold for each label, together the best on a validation split.
+"""One threshold per label, together the best on a validation split.
 
 Shapes: N documents, L labels.
 """
@@ -101,39 +97,41 @@ def find_label_thresholds(
     others = np.setdiff1d(np.arange(len(thresholds)), free)
     given = scores[:, others] >= thresholds[others]
     settled = _Settled(int(given.sum()), int((given & right[:, others]).sum()), int(right.sum()))
-    places = _places(cuts, metric, settled, right[:, free].sum(axis=0))
+    places = _choose_cuts(cuts, metric, settled, right[:, free].sum(axis=0))
     thresholds[free] = [one.values[place] for one, place in zip(cuts, places, strict=True)]
     return thresholds
 
 
-def _places(cuts: Sequence[Cuts], metric: str, settled: _Settled, actual: NDArray[np.int64]) -> list[int]:
+def _choose_cuts(
+    cuts: Sequence[Cuts], metric: str, settled: _Settled, actual: NDArray[np.int64]
+) -> list[int]:
     if metric == "macro_f1":
         pairs = zip(cuts, actual, strict=True)
         return [int((2 * one.right / np.maximum(one.given + have, 1)).argmax()) for one, have in pairs]
     if metric == "hamming_loss":
-        return _worth(cuts, 1.0)
-    return _micro(cuts, settled)
+        return _choose_worthiest(cuts, 1.0)
+    return _maximise_micro_f1(cuts, settled)
 
 
-def _worth(cuts: Sequence[Cuts], price: float) -> list[int]:
+def _choose_worthiest(cuts: Sequence[Cuts], price: float) -> list[int]:
     """Choose for each label the cut that is worth most: 2 for a right one, less the price of each given."""
     return [int((2 * one.right - price * one.given).argmax()) for one in cuts]
 
 
-def _micro(cuts: Sequence[Cuts], settled: _Settled) -> list[int]:
+def _maximise_micro_f1(cuts: Sequence[Cuts], settled: _Settled) -> list[int]:
     """Maximise micro-F1, a ratio of sums, exactly, by Dinkelbach's method.
 
     2 TP / (given + actual) exceeds f where 2 TP - f given exceeds f actual. The left side is a sum over
     labels, each of which can be maximised alone; with the ratio that this reaches as the new f, and so on
     until it rises no more, no thresholds reach more.
     """
-    reached, places = -1.0, _worth(cuts, 0.0)
-    while (risen := _ratio(cuts, places, settled)) > reached:
-        reached, places = risen, _worth(cuts, risen)
+    reached, places = -1.0, _choose_worthiest(cuts, 0.0)
+    while (risen := _micro_f1(cuts, places, settled)) > reached:
+        reached, places = risen, _choose_worthiest(cuts, risen)
     return places
 
 
-def _ratio(cuts: Sequence[Cuts], places: Sequence[int], settled: _Settled) -> float:
+def _micro_f1(cuts: Sequence[Cuts], places: Sequence[int], settled: _Settled) -> float:
     chosen = list(zip(cuts, places, strict=True))
     given = settled.given + sum(int(one.given[place]) for one, place in chosen)
     right = settled.right + sum(int(one.right[place]) for one, place in chosen)

@@ -1,4 +1,4 @@
-"""The order in which the sequence decoder learns labels; numbers follow descending training frequency."""
+"""Labels as numbers in descending training frequency, and the order in which a decoder learns them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def rank_labels(kind: str, names: Sequence[str], given: Sequence[str], depths: M
             raise ConfigError(["label_order.kind is 'tree'; the corpus must have a label tree for it"])
         # A stable sort: labels of one depth stay in descending frequency.
         order = np.argsort([depths.get(name, 0) for name in names], kind="stable")
-        return _inverse(order)
+        return _invert(order)
     if kind == "given":
         if not given:
             raise ConfigError(["label_order.kind is 'given'; label_order.given must name the labels"])
@@ -99,7 +99,7 @@ def rank_labels(kind: str, names: Sequence[str], given: Sequence[str], depths: M
                 [f"label_order.given begins with '{given[0]}'; it must name labels of the training split"]
             )
         places = {name: place for place, name in enumerate(given)}
-        return _inverse(np.argsort([places.get(name, len(places)) for name in names], kind="stable"))
+        return _invert(np.argsort([places.get(name, len(places)) for name in names], kind="stable"))
     return np.arange(size)
 
 
@@ -108,7 +108,7 @@ def order_labels(labels: Ints, rank: Ints, shuffle: np.random.Generator | None =
     return labels[np.argsort(rank[labels])] if shuffle is None else shuffle.permutation(labels)
 
 
-def _inverse(order: Ints) -> Ints:
+def _invert(order: Ints) -> Ints:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank

@@ -62,7 +62,7 @@ class ByLabel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What all metrics of label sets are made of; arrays have one entry a label."""
+    """What all metrics of label sets are made of; arrays have one entry per label."""
 
     true_positives: NDArray[np.int64]
     false_positives: NDArray[np.int64]
@@ -77,12 +77,12 @@ class Counts:
         given, right = as_indicator(predicted), as_indicator(actual)
         _refuse_different(given.shape, right.shape)
         both = sparse.csr_matrix(given.multiply(right))
-        tp = _column_sums(both)
+        tp = _sum_columns(both)
         row_both, row_given, row_right = np.diff(both.indptr), np.diff(given.indptr), np.diff(right.indptr)
         return cls(
             true_positives=tp,
-            false_positives=_column_sums(given) - tp,
-            false_negatives=_column_sums(right) - tp,
+            false_positives=_sum_columns(given) - tp,
+            false_negatives=_sum_columns(right) - tp,
             documents=given.shape[0],
             subset_correct=int(((row_both == row_given) & (row_both == row_right)).sum()),
             example_f1_sum=float(f1(row_both, row_given, row_right).sum()),
@@ -97,7 +97,7 @@ class Counts:
 
     def __add__(self, other: Counts) -> Counts:
         _refuse_different(self.true_positives.shape, other.true_positives.shape)
-        return _added(self, other)
+        return _add(self, other)
 
     @property
     def correct_total(self) -> int:
@@ -130,7 +130,9 @@ class Counts:
     def by_label(self) -> ByLabel:
         """Return precision, recall and F1 of each label."""
         tp, fp, fn = self.true_positives, self.false_positives, self.false_negatives
-        return ByLabel(_ratios(tp, tp + fp), _ratios(tp, tp + fn), _ratios(2 * tp, 2 * tp + fp + fn))
+        return ByLabel(
+            _divide_each(tp, tp + fp), _divide_each(tp, tp + fn), _divide_each(2 * tp, 2 * tp + fp + fn)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +152,7 @@ class RankingCounts:
         """Count on a dense (documents, labels) matrix of scores and the labels that are right."""
         right = as_indicator(actual)
         _refuse_different(np.shape(scores), right.shape)
-        found = _hits(right, _top(np.asarray(scores), max(RANKS)))  # (documents, k)
+        found = _find_hits(right, _rank_top(np.asarray(scores), max(RANKS)))  # (documents, k)
         gained = np.cumsum(found * _GAINS[: found.shape[1]], axis=1)
         best = np.concatenate([[0.0], np.cumsum(_GAINS)])
         wanted = np.diff(right.indptr)
@@ -158,11 +160,11 @@ class RankingCounts:
         for rank in RANKS:
             last = min(rank, found.shape[1]) - 1
             hits.append(int(found[:, : last + 1].sum()))
-            ndcg.append(float(_ratios(gained[:, last], best[np.minimum(wanted, last + 1)]).sum()))
+            ndcg.append(float(_divide_each(gained[:, last], best[np.minimum(wanted, last + 1)]).sum()))
         return cls(right.shape[0], np.array(hits, dtype=np.int64), np.array(ndcg))
 
     def __add__(self, other: RankingCounts) -> RankingCounts:
-        return _added(self, other)
+        return _add(self, other)
 
     def metrics(self) -> dict[str, float]:
         """Turn the counts into metrics by name."""
@@ -176,22 +178,22 @@ class RankingCounts:
 def hamming_loss(counts: Counts) -> float:
     """Return the share of wrong decisions among all labels of all documents."""
     wrong = counts.false_positives.sum() + counts.false_negatives.sum()
-    return _ratio(int(wrong), counts.documents * len(counts.true_positives))
+    return _divide(int(wrong), counts.documents * len(counts.true_positives))
 
 
 def micro_precision(counts: Counts) -> float:
     """Return the share of given labels that are right."""
-    return _ratio(counts.correct_total, counts.predicted_total)
+    return _divide(counts.correct_total, counts.predicted_total)
 
 
 def micro_recall(counts: Counts) -> float:
     """Return the share of true labels that are given."""
-    return _ratio(counts.correct_total, counts.actual_total)
+    return _divide(counts.correct_total, counts.actual_total)
 
 
 def micro_f1(counts: Counts) -> float:
     """Return the F1 over all decisions."""
-    return _ratio(2 * counts.correct_total, counts.predicted_total + counts.actual_total)
+    return _divide(2 * counts.correct_total, counts.predicted_total + counts.actual_total)
 
 
 def macro_precision(counts: Counts) -> float:
@@ -222,12 +224,12 @@ def subset_accuracy(counts: Counts) -> float:
 Added = TypeVar("Added", Counts, RankingCounts)
 
 
-def _added(one: Added, other: Added) -> Added:
+def _add(one: Added, other: Added) -> Added:
     names = [field.name for field in dataclasses.fields(one)]
     return type(one)(**{name: getattr(one, name) + getattr(other, name) for name in names})
 
 
-def _top(scores: NDArray[Any], depth: int) -> NDArray[np.int64]:
+def _rank_top(scores: NDArray[Any], depth: int) -> NDArray[np.int64]:
     """Return the columns of the highest scores; the first of equals, which partitioning would not promise."""
     if np.isnan(scores).any():
         raise InputError("a score is nan; scores to rank must be numbers")
@@ -241,21 +243,21 @@ def _top(scores: NDArray[Any], depth: int) -> NDArray[np.int64]:
     return np.stack(picked, axis=1)
 
 
-def _hits(right: sparse.csr_matrix[np.bool_], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _find_hits(right: sparse.csr_matrix[np.bool_], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
     documents, labels = right.shape
     starts = np.arange(documents) * labels  # where each row's cells begin, were all cells in one line
     return np.isin(starts[:, None] + columns, np.repeat(starts, np.diff(right.indptr)) + right.indices)
 
 
-def _column_sums(matrix: sparse.csr_matrix[np.bool_]) -> NDArray[np.int64]:
+def _sum_columns(matrix: sparse.csr_matrix[np.bool_]) -> NDArray[np.int64]:
     return np.bincount(matrix.indices, minlength=matrix.shape[1])
 
 
-def _ratio(part: int, whole: int) -> float:
+def _divide(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _ratios(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+def _divide_each(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     ratios: NDArray[np.float64] = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
     return ratios
 

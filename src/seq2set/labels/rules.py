@@ -1,4 +1,4 @@
-"""Rules by which scores become a set of labels: one threshold for all, one for each label, or the best few.
+"""Rules by which scores become a set of labels: one threshold for all, one per label, or the k best.
 
 Shapes: N documents, L labels.
 """
@@ -27,9 +27,9 @@ class Rule:
     thresholds: tuple[float, ...] = ()
     """One threshold for all labels, or one for each; none where the best few are given"""
     k: int = 0
-    """How many labels a text is given, the best ones, where that is the rule"""
+    """How many labels per text, the highest-scoring ones, where that is the rule"""
 
-    def given(self, scores: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+    def decide(self, scores: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
         """Say which labels of scores (N, L) are given; one that scores -inf never is."""
         if self.kind == "top-k":
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
@@ -56,7 +56,7 @@ class Rule:
             return make_top_rule(found["k"])
         raise UnknownNameError("rule", found["kind"], RULES)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Say which labels are given."""
         if self.kind == "top-k":
             return "the best label of each text" if self.k == 1 else f"the {self.k} best labels of each text"
@@ -75,12 +75,12 @@ class Rule:
 
 def make_global_rule(threshold: float) -> Rule:
     """Give every label whose score reaches the threshold."""
-    return Rule("global", (_within(threshold),))
+    return Rule("global", (_check_threshold(threshold),))
 
 
 def make_label_rule(thresholds: npt.NDArray[np.floating[Any]] | list[float]) -> Rule:
     """Give each label from its own threshold on."""
-    return Rule("per-label", tuple(_within(float(one)) for one in thresholds))
+    return Rule("per-label", tuple(_check_threshold(float(one)) for one in thresholds))
 
 
 def make_top_rule(k: int) -> Rule:
@@ -90,7 +90,7 @@ def make_top_rule(k: int) -> Rule:
     return Rule("top-k", k=k)
 
 
-def _within(threshold: float) -> float:
+def _check_threshold(threshold: float) -> float:
     # Just above 1 gives nothing at all, which can be the best there is.
     if not 0 <= threshold <= np.nextafter(np.float32(1), np.float32(2)):
         raise InputError(f"threshold is {threshold}; it must lie in [0, 1]")

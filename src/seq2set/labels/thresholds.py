@@ -1,8 +1,4 @@
-"""The thresholds worth trying, each with what it gives.
-
-The one threshold for all labels that is best on a validation split.
-
-Decision rules that are best on a validation split: one threshold, one for each label, or the best few.
+"""One threshold for all labels, or one number of labels per text, that is best on a validation split.
 
 A label is given when its score is at or above its threshold. Lowering a threshold past a score that is
 not right only adds mistakes, in every metric here, so the best threshold lies right below the score of a
@@ -11,12 +7,10 @@ taken, which gives the fewest labels. The value lies midway to the next lower sc
 where there is none, and right above the highest where nothing is to be given.
 
 What is right may have more columns than there are scores: the last ones are labels that the model does not
-know. Nobody can give them, and they count as missed, as they do wherever a model is measured.
+know. They cannot be given, and count as missed, as they do wherever a model is measured.
 
 A score of -inf is below every threshold: the labels of a text without a known word have it, as they are
 withheld whatever the rule.
-
-How many of the best labels to give each text, whatever their scores.
 
 Shapes: N documents, L labels.
 """
@@ -52,7 +46,7 @@ def find_cuts(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
         return Cuts(ordered, np.zeros(1, np.int64), np.zeros(1, np.int64))
     winners, times = np.unique(right[right > -np.inf], return_counts=True)
     below = np.searchsorted(ordered, winners)
-    values = np.where(below > 0, _midway(winners, ordered[below - 1]), winners)
+    values = np.where(below > 0, _find_midway(winners, ordered[below - 1]), winners)
     nothing = np.nextafter(ordered[-1:], np.inf, dtype=ordered.dtype)
     return Cuts(
         np.concatenate([nothing, values[::-1]]),
@@ -61,7 +55,7 @@ def find_cuts(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
     )
 
 
-def _midway(upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
+def _find_midway(upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
     """Stay in the scores' own precision: a value rounded when compared could fall to the lower score."""
     middle = upper / 2 + lower / 2
     return np.where((lower < middle) & (middle <= upper), middle, upper)
@@ -101,11 +95,11 @@ def find_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Thr
     rows, columns = right[:, : scores.shape[1]].nonzero()
     cuts = find_cuts(scores, scores[rows, columns])
     if metric in ("micro_f1", "hamming_loss"):
-        return _from_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
-    return _from_grid(_thinned(cuts.values), scores, right, metric)
+        return _search_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
+    return _search_grid(_thin(cuts.values), scores, right, metric)
 
 
-def _from_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshold:
+def _search_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshold:
     if metric == "micro_f1":
         scores = 2 * cuts.right / np.maximum(cuts.given + actual, 1)
         best = int(scores.argmax())
@@ -115,13 +109,13 @@ def _from_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshold:
     return Threshold(float(cuts.values[best]), float(scores[best]))
 
 
-def _thinned(values: NDArray[Any]) -> NDArray[Any]:
+def _thin(values: NDArray[Any]) -> NDArray[Any]:
     places = np.linspace(0, len(values) - 1, min(GRID, len(values))).round().astype(np.int64)
     thinned: NDArray[Any] = values[places]
     return thinned
 
 
-def _from_grid(
+def _search_grid(
     values: NDArray[Any], scores: NDArray[Any], right: sparse.csr_matrix[Any], metric: str
 ) -> Threshold:
     """Measure each threshold from the lowest up, on ever fewer labels; of equals the higher one wins."""
@@ -140,7 +134,7 @@ def _from_grid(
 
 def find_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: str) -> int:
     """Try every number of labels (N, L); of equally good ones the smallest is taken."""
-    reached = [counts.metrics()[metric] for counts in _by_number(scores, right)]
+    reached = [counts.metrics()[metric] for counts in _count_by_number(scores, right)]
     best = 0
     for place, value in enumerate(reached):
         if is_better(value, reached[best], metric):
@@ -148,7 +142,7 @@ def find_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: str) -> 
     return best + 1
 
 
-def _by_number(scores: NDArray[Any], right: NDArray[np.bool_]) -> Iterator[Counts]:
+def _count_by_number(scores: NDArray[Any], right: NDArray[np.bool_]) -> Iterator[Counts]:
     """Count what the best label gives, then the best two, and so on, each from the one before."""
     documents, known = scores.shape
     labels = right.shape[1]

@@ -269,7 +269,7 @@ def _candidate(
     scores = withhold_scores(scored.scores, data.valid_known)
     threshold = _threshold(config, scores, scored.boundary, data.valid_actual)
     rule = make_global_rule(threshold)
-    reached = Counts.of_known(rule.given(scores), data.valid_actual).metrics()
+    reached = Counts.of_known(rule.decide(scores), data.valid_actual).metrics()
     if not any(record["c"] == c for record in run.records()):
         seconds = round(time.perf_counter() - began, 3)
         run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})

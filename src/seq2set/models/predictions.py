@@ -127,7 +127,7 @@ def decide(scores: Scores, rule: Rule, request: Request) -> list[npt.NDArray[np.
     Where the rule gives more labels than are asked for, the best of them stay; where it gives fewer, the
     best of the others join them.
     """
-    given = deciding_rule(rule, request, scores.shape[1]).given(scores)
+    given = deciding_rule(rule, request, scores.shape[1]).decide(scores)
     _fill(given, scores, request.min_labels)
     # Only what is given is put in order: it is little, and sorting all labels would take most of the time.
     rows, labels = np.nonzero(given)

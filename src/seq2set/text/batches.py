@@ -51,19 +51,12 @@ def bucket_by_length(
     if batch_size < 1 or window < 1:
         raise InputError(f"batch_size is {batch_size} and window {window}; both must be >= 1")
     generator = np.random.default_rng([seed, epoch])
-    sizes = _at_least_one(lengths)
+    sizes = np.maximum(np.asarray(lengths, dtype=np.int64), 1)
     order = generator.permutation(len(sizes))
     batches = []
     for part in _cut(order, batch_size * window):
         batches += _cut(part[np.argsort(sizes[part], kind="stable")], batch_size)
     return [batches[place] for place in generator.permutation(len(batches))]
-
-
-def padding_share(lengths: ArrayLike, batches: Sequence[NDArray[np.int64]]) -> float:
-    """Return which share of all cells of the batches is padding."""
-    sizes = _at_least_one(lengths)
-    cells = sum(len(batch) * int(sizes[batch].max()) for batch in batches)
-    return 1 - sum(int(sizes[batch].sum()) for batch in batches) / cells if cells else 0.0
 
 
 def shard(batches: Sequence[NDArray[np.int64]], rank: int, world: int) -> list[NDArray[np.int64]]:
@@ -79,7 +72,3 @@ def shard(batches: Sequence[NDArray[np.int64]], rank: int, world: int) -> list[N
 
 def _cut(places: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
     return [places[start : start + size] for start in range(0, len(places), size)]
-
-
-def _at_least_one(lengths: ArrayLike) -> NDArray[np.int64]:
-    return np.maximum(np.asarray(lengths, dtype=np.int64), 1)

@@ -60,7 +60,7 @@ class TfidfFeatures:
     ) -> TfidfFeatures:
         """Choose the terms that occur in the most of the encoded documents."""
         _refuse_overflow(len(words), ngrams)
-        terms, documents = _document_frequencies(blocks, len(words), ngrams)
+        terms, documents = _count_documents(blocks, len(words), ngrams)
         total = sum(len(block.offsets) - 1 for block in blocks)
         kept = np.flatnonzero(documents >= min_documents)
         # A stable sort: of two terms as frequent as each other, the one of more frequent words stays.
@@ -111,7 +111,7 @@ class TfidfFeatures:
         matrix.sum_duplicates()
         counts = 1 + np.log(matrix.data) if self.sublinear else matrix.data
         matrix.data = counts * self.idf[matrix.indices]
-        return _unit_rows(matrix)
+        return _normalise_rows(matrix)
 
     def _empty(self) -> csr_matrix:
         return csr_matrix(np.zeros((0, len(self)), dtype=np.float32))
@@ -144,26 +144,26 @@ class _Frequencies(NamedTuple):
     documents: npt.NDArray[np.int64]
 
 
-def _document_frequencies(blocks: Iterable[FlatIds], vocabulary: int, ngrams: int) -> _Frequencies:
-    found = [_block_frequencies(block, vocabulary, ngrams) for block in blocks]
+def _count_documents(blocks: Iterable[FlatIds], vocabulary: int, ngrams: int) -> _Frequencies:
+    found = [_count_block(block, vocabulary, ngrams) for block in blocks]
     codes = np.concatenate([np.empty(0, np.int64), *(one.terms for one in found)])
     counts = np.concatenate([np.empty(0, np.int64), *(one.documents for one in found)])
     order = np.argsort(codes)
-    starts = _starts(codes[order])
+    starts = _find_starts(codes[order])
     sums = np.add.reduceat(counts[order], starts) if len(starts) else counts
     return _Frequencies(codes[order][starts], sums)
 
 
-def _block_frequencies(block: FlatIds, vocabulary: int, ngrams: int) -> _Frequencies:
-    """Count documents a term: with term and document in one integer, one plain sort brings them together."""
+def _count_block(block: FlatIds, vocabulary: int, ngrams: int) -> _Frequencies:
+    """Count documents per term: with both in one integer, one plain sort brings them together."""
     found = find_occurrences(block, vocabulary, ngrams)
     pairs = np.sort(found.code * DOCUMENTS_PER_BLOCK + found.row)
-    codes = pairs[_starts(pairs)] // DOCUMENTS_PER_BLOCK
-    starts = _starts(codes)
+    codes = pairs[_find_starts(pairs)] // DOCUMENTS_PER_BLOCK
+    starts = _find_starts(codes)
     return _Frequencies(codes[starts], np.diff(np.append(starts, len(codes))))
 
 
-def _starts(ordered: Codes) -> npt.NDArray[np.intp]:
+def _find_starts(ordered: Codes) -> npt.NDArray[np.intp]:
     """Return where each run of equal values begins."""
     return (
         np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, np.intp)
@@ -178,7 +178,7 @@ def _refuse_overflow(vocabulary: int, ngrams: int) -> None:
         )
 
 
-def _unit_rows(matrix: csr_matrix) -> csr_matrix:
+def _normalise_rows(matrix: csr_matrix) -> csr_matrix:
     squares = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
     norms = np.sqrt(squares, out=np.ones_like(squares), where=squares > 0)
     matrix.data = (matrix.data / np.repeat(norms, np.diff(matrix.indptr))).astype(np.float32)

@@ -58,18 +58,12 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
-def normalise(text: str, *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool) -> str:
-    """Return the text as the tokeniser of the same options sees it."""
-    sequence = _normaliser(lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents)
-    return str(sequence.normalize_str(replace_surrogates(text)))
-
-
 def build_tokenizer(
     words: Mapping[str, int], *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool
 ) -> Tokenizer:
     """Build a tokeniser that gives each of `words` its number, and all others that of `UNKNOWN`."""
     tokenizer = Tokenizer(models.WordLevel(dict(words), unk_token=UNKNOWN))
-    tokenizer.normalizer = _normaliser(
+    tokenizer.normalizer = _build_normaliser(
         lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_TOKEN), behavior="removed", invert=True)
@@ -89,17 +83,19 @@ def widen_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[Span]:
     """
     limits = [*(start for start, _ in offsets), len(text)][1:]
     return [
-        Span(start, _swallowed(text, end, limit)) for (start, end), limit in zip(offsets, limits, strict=True)
+        Span(start, _find_end(text, end, limit)) for (start, end), limit in zip(offsets, limits, strict=True)
     ]
 
 
-def _swallowed(text: str, end: int, limit: int) -> int:
+def _find_end(text: str, end: int, limit: int) -> int:
     while end < limit and not text[end].isspace() and unicodedata.category(text[end]) not in ("Cc", "Cf"):
         end += 1
     return end
 
 
-def _normaliser(*, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool) -> normalizers.Normalizer:
+def _build_normaliser(
+    *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool
+) -> normalizers.Normalizer:
     steps: list[normalizers.Normalizer] = [normalizers.Replace(Regex(_INVISIBLE), "")]
     if strip_accents:
         # Accents come off decomposed letters only; composing again keeps Hangul syllables whole.

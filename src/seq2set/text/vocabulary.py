@@ -1,7 +1,7 @@
-"""Words and labels as numbers, both in descending training frequency, ties by name.
+"""Words as numbers in descending training frequency, ties by name.
 
-Words: number 0 is `pad`, 1 is `unk`, the words follow. The size of a vocabulary counts words only, so that a
-size of 50,000 makes 50,002 numbers.
+Number 0 is `pad`, 1 is `unk`, the words follow. The size of a vocabulary counts words only, so that a size of
+50,000 makes 50,002 numbers.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Words:
 
     def __init__(self, tokenizer: Tokenizer):
         self._tokenizer = tokenizer
-        self._words = _by_number(tokenizer)
+        self._words = _list_words(tokenizer)
         if self._words[: len(_SPECIALS)] != _SPECIALS:
             raise ModelFolderError(
                 f"the tokeniser's vocabulary begins with {self._words[:2]}; it must begin with {_SPECIALS}"
             )
-        self._fold = _ascii_folding(tokenizer)
-        self._bare = _without_normaliser(tokenizer)
+        self._fold = _find_ascii_folding(tokenizer)
+        self._bare = _drop_normaliser(tokenizer)
 
     @classmethod
     def build(
@@ -77,7 +77,7 @@ class Words:
         tokenizer = build_tokenizer(
             {}, lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
         )
-        words = _SPECIALS + _frequent_words(tokenizer, texts, vocabulary_size, min_frequency)
+        words = _SPECIALS + _count_words(tokenizer, texts, vocabulary_size, min_frequency)
         numbers = {word: number for number, word in enumerate(words)}
         tokenizer.model = models.WordLevel(numbers, unk_token=UNKNOWN)
         return cls(tokenizer)
@@ -104,12 +104,12 @@ class Words:
 
     def encode(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
         """Return the numbers of each text's words; a text without words gives an empty array."""
-        return [np.array(e.ids, dtype=np.int32) for chunk in self._encoded(texts) for e in chunk]
+        return [np.array(e.ids, dtype=np.int32) for chunk in self._encode_chunks(texts) for e in chunk]
 
     def flat_encode(self, texts: Iterable[str]) -> FlatIds:
-        """Encode many texts into one array, without an object a text."""
+        """Encode many texts into one array, without an object per text."""
         ids, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
-        for chunk in self._encoded(texts):
+        for chunk in self._encode_chunks(texts):
             lengths.append(np.fromiter(map(len, chunk), np.int64, len(chunk)))
             numbers = chain.from_iterable(encoding.ids for encoding in chunk)
             ids.append(np.fromiter(numbers, np.int32, int(lengths[-1].sum())))
@@ -133,7 +133,7 @@ class Words:
             raise ModelFolderError(f"the tokeniser cannot be read from its JSON: {error}") from None
         return cls(tokenizer)
 
-    def _encoded(self, texts: Iterable[str]) -> Iterator[list[Encoding]]:
+    def _encode_chunks(self, texts: Iterable[str]) -> Iterator[list[Encoding]]:
         """Encode chunk by chunk; ASCII, which normalising only lower-cases, is twice as fast without it."""
         remaining = iter(texts)
         while chunk := list(islice(remaining, _CHUNK)):
@@ -144,18 +144,18 @@ class Words:
             yield [next(fast if text.isascii() else full) for text in chunk]
 
 
-def _by_number(tokenizer: Tokenizer) -> list[str]:
+def _list_words(tokenizer: Tokenizer) -> list[str]:
     numbers: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
     return sorted(numbers, key=numbers.__getitem__)
 
 
-def _without_normaliser(tokenizer: Tokenizer) -> Tokenizer:
+def _drop_normaliser(tokenizer: Tokenizer) -> Tokenizer:
     bare = Tokenizer(tokenizer.model)
     bare.pre_tokenizer = tokenizer.pre_tokenizer
     return bare
 
 
-def _ascii_folding(tokenizer: Tokenizer) -> Callable[[str], str]:
+def _find_ascii_folding(tokenizer: Tokenizer) -> Callable[[str], str]:
     """Return what the normaliser does to ASCII texts: it lower-cases them, or leaves them as they are."""
     foldings: dict[str, Callable[[str], str]] = {_ASCII: str, _ASCII.lower(): str.lower}
     folded = tokenizer.normalizer.normalize_str(_ASCII) if tokenizer.normalizer else _ASCII
@@ -164,15 +164,15 @@ def _ascii_folding(tokenizer: Tokenizer) -> Callable[[str], str]:
     return foldings[folded]
 
 
-def _frequent_words(tokenizer: Tokenizer, texts: Iterable[str], size: int, min_frequency: int) -> list[str]:
+def _count_words(tokenizer: Tokenizer, texts: Iterable[str], size: int, min_frequency: int) -> list[str]:
     """Count in Rust; the trainer sorts by count, then by the word's bytes, the order of its code points."""
     trainer = trainers.WordLevelTrainer(
         vocab_size=size, min_frequency=min_frequency, special_tokens=[], show_progress=False
     )
-    fold, normaliser = _ascii_folding(tokenizer), tokenizer.normalizer
+    fold, normaliser = _find_ascii_folding(tokenizer), tokenizer.normalizer
     normalised = (
         fold(text) if text.isascii() else normaliser.normalize_str(replace_surrogates(text)) for text in texts
     )
-    counter = _without_normaliser(tokenizer)
+    counter = _drop_normaliser(tokenizer)
     counter.train_from_iterator(normalised, trainer)
-    return _by_number(counter)
+    return _list_words(counter)

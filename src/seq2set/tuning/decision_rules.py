@@ -62,7 +62,7 @@ class Scored(NamedTuple):
 
     def counts(self, rule: Rule) -> Counts:
         """Count what a rule gives; labels that the model does not know are misses, as for `evaluate`."""
-        return Counts.of_known(rule.given(self.scores), self.right)
+        return Counts.of_known(rule.decide(self.scores), self.right)
 
 
 def material(
@@ -211,7 +211,7 @@ def _reason_to_keep(found: TunedRule, present: Rule, judged: Scored, metric: str
     if is_better(held_out, fair, metric) and not is_better(now, then, metric):
         return None
     return (
-        f"a rule that gives {found.rule.in_words()} is not better: {metric} {held_out:.4f} on documents held "
+        f"a rule that gives {found.rule.describe()} is not better: {metric} {held_out:.4f} on documents held "
         f"out in turn and {then:.4f} on all, where the present rule has {fair:.4f} and {now:.4f}"
     )
 

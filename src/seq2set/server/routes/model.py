@@ -44,7 +44,7 @@ def described(service: Service) -> ModelAnswer:
         metrics=metadata.get("validation", {}),
         about={name: value for name, value in metadata.items() if name != "per_label"},
         manifest=service.model.manifest,
-        rule=RuleAnswer(**rule.to_dict(), in_words=rule.in_words()),
+        rule=RuleAnswer(**rule.to_dict(), in_words=rule.describe()),
         rule_decides=tagger.rule_decides(predictions.Request()),
         searches=list(SEARCHES) if tagger.decodes else [],
         labels=len(tagger.labels),

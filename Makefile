@@ -63,7 +63,7 @@ docs: setup ## write the pages that are made from the code
 	$(BIN)/python tools/settings_page.py > docs/settings.md
 
 results: setup ## put finished experiments (RUNS="runs/a runs/b") into results/ and write its page
-	$(BIN)/python -m seq2set.experiments.publishing $(RUNS) --into results
+	$(BIN)/python tools/publish_results.py $(RUNS) --into results
 
 simulate: setup ## how often equal methods are called different, by simulation
 	$(BIN)/python tools/simulate_statistics.py --replicates 800

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from results_page import write_page
 from seq2set.config import validate
 from seq2set.config.catalog import MODELS
 from seq2set.core.files import read_json, write_json, write_text
@@ -40,7 +41,6 @@ from seq2set.experiments.analysis.margins import (
 from seq2set.experiments.analysis.statistics import FEWEST_SEEDS, Estimate, Floats, Measured, Variance, spread
 from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.model_names import baselines, is_deterministic
-from seq2set.experiments.publishing import write_readme
 from seq2set.experiments.render.comparison_tables import f1_plot, paper_table, verdicts
 from seq2set.experiments.render.tables import Range, Table, markdown
 from seq2set.experiments.studies import label_order, reward, shuffled, uncorrelated
@@ -129,7 +129,7 @@ def main(arguments: Sequence[str]) -> int:
             values["before"] = [claim for section in values["sections"] for claim in section["claims"]]
             rejudge(path, values)
             write_json(path, values)
-    write_readme(folder)
+    write_page(folder)
     return 0
 
 

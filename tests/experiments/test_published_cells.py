@@ -15,6 +15,7 @@ from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
 from small_experiments import SETTINGS, Noting, small_options
 
 from changing_corpora import all_documents, with_one_label_rare, write_prepared
+from publish_results import publish
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
 from seq2set.core.progress import Silent
@@ -25,7 +26,6 @@ from seq2set.experiments.cells.cell import ANSWERS
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.cells.published import read_cell
 from seq2set.experiments.options import Options
-from seq2set.experiments.publishing import publish
 from seq2set.experiments.run import cells as all_cells
 from seq2set.experiments.run import plan_all, plan_experiment, run_all, run_experiment
 from seq2set.experiments.studies.compare import cells
@@ -125,7 +125,7 @@ def test_only_what_is_not_published_is_trained(
     shelf = tmp_path / "results" / "small-compact" / "cells"
     options = replace(compared, out=tmp_path / "out", published=shelf, seeds=(1, 2, 3))
     schedule = plan_experiment("compare", options)
-    assert [step.state for step in schedule.steps()] == ["published"] * 3 + ["to do"]
+    assert [step.state for step in schedule.list_steps()] == ["published"] * 3 + ["to do"]
     assert not options.out.exists()
     progress = Noting()
     found = run_experiment("compare", options, progress)
@@ -156,8 +156,8 @@ def test_nothing_can_be_taken_over_from_a_published_cell(grouped: PreparedCorpus
     shelf = tmp_path / "results" / "small-compact" / "cells"
     (shelf / "br.json").unlink()
     again = replace(options, out=tmp_path / "second", published=shelf)
-    steps = {step.cell.name: step for step in plan_experiment("table-results", again).steps()}
-    assert [(step.state, step.estimate.shares) for step in steps.values()] == [
+    steps = {step.cell.name: step for step in plan_experiment("table-results", again).list_steps()}
+    assert [(step.state, step.time.shares) for step in steps.values()] == [
         ("published", False),
         ("to do", False),
     ]
@@ -289,7 +289,9 @@ def test_answers_other_than_those_of_the_results_are_not_published(published: Op
     run_experiment("compare", published)
     answers = published.cells / "br" / ANSWERS
     answers.write_bytes(answers.read_bytes() + b" ")
-    with pytest.raises(InputError, match=r"answers\.npz is not what the results were made of; run the"):
+    with pytest.raises(
+        InputError, match=r"answers\.npz is not the file that the results were made of; run the"
+    ):
         publish(published.out, published.out / "results")
 
 

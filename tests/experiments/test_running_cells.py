@@ -34,7 +34,7 @@ def test_progress_is_told(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
     options = small_options(small_corpus, tmp_path, ("br",))
     progress = Noting()
     run_cells(Schedule(cells(options)), progress)
-    assert progress.notes[0] == "br: cell 1 of 1, 0 done, 1 left, about 0 s to go"
+    assert progress.notes[0] == "br: cell 1 of 1, 0 done, 1 left, time to go unknown"
     assert progress.notes[-1].startswith("br: micro-F1 ")
     again = Noting()
     run_cells(Schedule(cells(options)), again)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_cells import fake_cell
 from safetensors.numpy import load_file
 from small_experiments import SETTINGS, Interrupting, Noting, small_options
 
@@ -105,14 +106,19 @@ def test_nothing_is_taken_over_where_the_warm_start_differs(
 
 
 def test_the_plan_knows_what_is_shared(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
-    schedule = Schedule(two_rewards(small_corpus, tmp_path))
-    first, second = (schedule.estimate(cell) for cell in schedule.cells)
-    assert (first.shares, second.shares) == (False, True)
-    assert second.seconds == pytest.approx(first.seconds * 2 / 5)  # three epochs of five are the first one's
-    schedule.give_up(schedule.cells[0])
-    assert schedule.estimate(schedule.cells[1]) == first
+    cells = two_rewards(small_corpus, tmp_path)
+    schedule = Schedule(cells)
+    assert [schedule.estimate_time(cell).shares for cell in cells] == [False, True]
+    schedule.give_up(cells[0])
+    assert not schedule.estimate_time(cells[1]).shares
+    fake_cell(cells[0], 0.5)  # in a minute
+    RunFolder(cells[0].folder).beginning.touch()
+    schedule = Schedule(cells)
+    # Three of the five epochs are those of the first.
+    assert schedule.estimate_time(cells[1]).seconds == pytest.approx(60 * 2 / 5)
+    # The second threshold of BR takes the classifiers of the first, however long these take.
     schedule = Schedule(both_thresholds(small_corpus, tmp_path))
-    assert [step.estimate.seconds > 0 for step in schedule.steps()] == [True, False]
+    assert [step.time.seconds for step in schedule.list_steps()] == [None, 0.0]
 
 
 def test_the_plan_takes_a_cell_that_has_begun_for_one_by_itself(
@@ -120,7 +126,7 @@ def test_the_plan_takes_a_cell_that_has_begun_for_one_by_itself(
 ) -> None:
     begun = two_rewards(small_corpus, tmp_path)
     RunFolder.start(begun[1].folder, begun[1].config)
-    assert not any(step.estimate.shares for step in Schedule(begun).steps())
+    assert not any(step.time.shares for step in Schedule(begun).list_steps())
 
 
 class Stages(Noting):

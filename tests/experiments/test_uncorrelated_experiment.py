@@ -8,11 +8,11 @@ import pytest
 from fake_cells import fake_cells
 from small_experiments import small_options
 
+from publish_results import publish
+from results_page import describe_measurement
 from seq2set.core.errors import InputError
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.options import Options
-from seq2set.experiments.published_facts import published_facts
-from seq2set.experiments.publishing import publish
 from seq2set.experiments.render.tables import text_of
 from seq2set.experiments.run import plan_experiment, run_experiment
 from seq2set.experiments.studies.uncorrelated import cells
@@ -35,7 +35,7 @@ def test_cells_are_trained_on_the_reduced_corpus(small_corpus: PreparedCorpus, t
     folder = tmp_path / "corpora" / "uncorrelated-0.05"
     assert {cell.config.data.corpus for cell in found} == {str(folder)}
     PreparedCorpus.open(folder).verify()
-    assert {step.state for step in plan_experiment("uncorrelated", options).steps()} == {"to do"}
+    assert {step.state for step in plan_experiment("uncorrelated", options).list_steps()} == {"to do"}
 
 
 def test_labels_are_out_of_order_unless_asked_otherwise(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_page_says_in_which_order(
     (published,) = publish(tmp_path, tmp_path / "results")
     values = json.loads(published.read_text(encoding="utf-8"))
     del values["sections"][0]["found"][:]  # as pages were before they said it
-    assert published_facts(values).endswith(sentence)
+    assert describe_measurement(values).endswith(sentence)
 
 
 @pytest.mark.parametrize("text", ["low", "-0.1", "1.01"])

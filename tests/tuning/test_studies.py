@@ -117,12 +117,12 @@ def test_what_does_not_fit_a_study_that_is_there_is_refused(
 ) -> None:
     config, out = br_config(small_corpus), tmp_path / "study"
     tune(config, out, space=space_file(tmp_path, BR_SPACE), trials=1)
-    with pytest.raises(InputError, match="study holds a study already; pass --resume to go on with it"):
+    with pytest.raises(InputError, match="study holds a study already; pass --resume to continue it"):
         tune(config, out, trials=1)
     with pytest.raises(ConfigError, match="study was begun with other settings: seed: 1 -> 2; resume with"):
         tune(config.model_copy(update={"seed": 2}), out, trials=1, resume=True)
     other = space_file(tmp_path, NETWORK_SPACE)
-    with pytest.raises(ConfigError, match=r"another search space than \S+wanted.toml; resume with the same"):
+    with pytest.raises(ConfigError, match="was created with a different search space; pass the same --space"):
         tune(config, out, space=other, trials=1, resume=True)
     busy = hold_lock(StudyFolder(out).lock("study"), busy="", seconds=0)
     with busy, pytest.raises(WorkError, match="another process works on the study .*; wait until it ends"):
@@ -201,7 +201,7 @@ def test_a_study_stops_cleanly_and_goes_on(small_corpus: PreparedCorpus, tmp_pat
     with pytest.raises(StoppedError) as stopped:
         tune(config, out, space=space, trials=2)
     assert str(stopped.value) == (
-        f"stopped with 1 of 2 trials done; all is saved in {out}, and the same command with --resume goes on"
+        f"stopped with 1 of 2 trials done; all is saved in {out}; rerun with --resume to continue"
     )
     begun = (out / "trials" / "0001" / "config.toml").read_text()
     tune(config, out, space=space, trials=2, resume=True)

@@ -71,7 +71,7 @@ def test_a_carved_study_keeps_to_its_corpus_and_share(documents: list[Document],
     corpus = write_prepared(tmp_path / "corpus", unvalidated(documents))
     config, out, space = br_config(corpus, "linear.c=[1]"), tmp_path / "study", space_file(tmp_path, BR_SPACE)
     tune(config, out, space=space, trials=1, carve=0.25)
-    with pytest.raises(ConfigError, match="study was begun with --carve 0.25; resume with the same"):
+    with pytest.raises(ConfigError, match="study was created with --carve 0.25; pass the same"):
         tune(config, out, trials=2, carve=0.2, resume=True)
     write_prepared(corpus.folder, with_one_label_rare(unvalidated(documents)))
     with pytest.raises(InputError, match=REFUSED):

@@ -11,7 +11,7 @@ import typer
 from seq2set.cli import options
 
 if TYPE_CHECKING:
-    from seq2set.experiments.cells.plan import Estimate, Schedule
+    from seq2set.experiments.cells.plan import CellTime, Schedule
     from seq2set.experiments.options import Options
     from seq2set.experiments.render.tables import Table
 
@@ -134,26 +134,36 @@ def _run_all(request: Options, *, dry_run: bool) -> None:
 
 
 def _print_plan(schedule: Schedule) -> None:
-    from seq2set.cli.console import print_table
-    from seq2set.experiments.cells.plan import span
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    from seq2set.experiments.cells.plan import format_duration
 
     rows = [
         (cell.name, state, span(estimate.seconds), _source(state, estimate))
         for cell, state, estimate in schedule.steps()
     ]
     title = f"cells: {len(schedule.cells)}, to be done: {len(schedule.left)}"
-    print_table(("Cells", "state", "time", "from"), rows, numbers=("time",), title=title)
+    table = RichTable(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("Cells", overflow="fold")
+    table.add_column("state")
+    table.add_column("time", justify="right")
+    table.add_column("from")
+    for cell, state, time in schedule.list_steps():
+        table.add_row(cell.name, state, format_duration(time.seconds), _source(state, time))
+    Console().print(table)
     for sentence in schedule.shelf.notes() if schedule.shelf else ():
         typer.echo(sentence)
-    typer.echo(f"about {span(schedule.seconds_left)} to go with --jobs {schedule.jobs}")
+    typer.echo(f"{schedule.describe_time_left()} with --jobs {schedule.jobs}")
 
 
-def _source(state: str, estimate: Estimate) -> str:
-    """Return where the time of a cell is known from."""
+def _source(state: str, time: CellTime) -> str:
+    """Say where the time of a cell is known from."""
     if state in ("done", "published"):
         return "its training"
-    source = "the model's others" if estimate.measured else "a rule of thumb"
-    return f"{source}, shared" if estimate.shares else source
+    source = "" if time.seconds is None else "the model's others"
+    return ", ".join(filter(None, [source, "shared" if time.shares else ""]))
 
 
 def _print_table(shown: Table) -> None:

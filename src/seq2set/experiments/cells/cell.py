@@ -25,7 +25,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import Overlap
 from seq2set.evaluation.measure import Evaluation
 from seq2set.experiments.cells.predictions import Answers, measure
-from seq2set.experiments.cells.warm_start_reuse import begin_as_another
+from seq2set.experiments.cells.warm_start_reuse import reuse_neighbour
 from seq2set.inference.model_folder import read_metadata, read_seen
 from seq2set.inference.predictor import Predictor
 from seq2set.models.predictions import Request
@@ -157,11 +157,10 @@ def working_on(cell: Cell) -> Iterator[None]:
 
 
 def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
-    corpus = open_training_corpus(cell.config.data)
-    if taken := begin_as_another(RunFolder(cell.folder), cell.config, corpus):
-        sentence, seconds = taken
-        progress.note(sentence)
-        write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
+    corpus = corpus_of(cell.config.data)
+    if reused := reuse_neighbour(RunFolder(cell.folder), cell.config, corpus):
+        progress.note(reused.sentence)
+        write_json(cell.folder / SPENT, {"seconds": round(reused.seconds, 1)})
     with _time_is_kept(cell.folder):
         train(cell.config, cell.folder, resume=True, progress=progress)
     predictor = Predictor.open(cell.folder)

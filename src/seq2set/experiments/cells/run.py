@@ -16,7 +16,7 @@ from seq2set.core.hardware import keep_to_cores, share_cores
 from seq2set.core.processes import EndedWorker, WorkerPool, stop_with_pipe
 from seq2set.core.progress import Progress, Silent
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
-from seq2set.experiments.cells.plan import Schedule, span
+from seq2set.experiments.cells.plan import Schedule, format_duration
 from seq2set.experiments.cells.published import Shelf
 from seq2set.models.prior import priors_shared
 
@@ -79,7 +79,7 @@ def _run_here(schedule: Schedule, progress: Progress) -> list[Failure]:
     failures: list[Failure] = []
     for cell in schedule.left:
         number = schedule.cells.index(cell) + 1
-        progress.note(f"{cell.name}: cell {number} of {len(schedule.cells)}, {_time_left(schedule)}")
+        progress.note(f"{cell.name}: cell {number} of {len(schedule.cells)}, {_describe_state(schedule)}")
         try:
             result = run_cell(cell, progress)
         except StoppedError:
@@ -101,7 +101,7 @@ def _run_in_workers(schedule: Schedule, progress: Progress) -> list[Failure]:
             while waiting and pool.free_slot is not None:
                 start_worker(pool, waiting.pop(0))
             busy = ", ".join(cell.name for cell in pool.jobs)
-            advance(0, f"{busy}; {len(waiting)} wait; {_time_left(schedule)}")
+            advance(0, f"{busy}; {len(waiting)} wait; {_describe_state(schedule)}")
             for ended in pool.wait():
                 if (message := read_failure(ended)) is None:
                     _finish(schedule, ended.job, run_cell(ended.job, progress), progress)
@@ -133,7 +133,7 @@ def read_failure(ended: EndedWorker[Cell]) -> str | None:
 
 def _finish(schedule: Schedule, cell: Cell, result: CellResult, progress: Progress) -> None:
     schedule.add(cell, result)
-    score, took = result.metrics["micro_f1"], span(result.seconds)
+    score, took = result.metrics["micro_f1"], format_duration(result.seconds)
     progress.note(f"{cell.name}: micro-F1 {score:.4f} on {cell.split}, trained in {took}")
 
 
@@ -143,9 +143,9 @@ def _record_failure(schedule: Schedule, cell: Cell, sentence: str, progress: Pro
     return Failure(cell, sentence)
 
 
-def _time_left(schedule: Schedule) -> str:
-    left = span(schedule.seconds_left)
-    return f"{len(schedule.results)} done, {len(schedule.left)} left, about {left} to go"
+def _describe_state(schedule: Schedule) -> str:
+    done, left = len(schedule.results), len(schedule.left)
+    return f"{done} done, {left} left, {schedule.describe_time_left()}"
 
 
 def work(line: str) -> dict[str, str | int]:

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from ranked_corpora import by_knowledge, give, ranked_options
 
+import publish_results
 import seq2set
+from publish_results import find_commit, main, publish
+from results_page import build_page, describe_measurement
 from seq2set.core.errors import InputError
-from seq2set.experiments import publishing
-from seq2set.experiments.published_facts import published_facts
-from seq2set.experiments.publishing import commit_of, main, publish
-from seq2set.experiments.results_readme import results_readme
 from seq2set.experiments.run import run_experiment
 from seq2set.experiments.studies.low_frequency import cells
 
@@ -33,7 +32,7 @@ def out(tmp_path: Path) -> Path:
 def test_the_numbers_are_copied_without_what_lies_on_this_machine(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "commit_of", lambda folder: "c0ffee")
+    monkeypatch.setattr(publish_results, "find_commit", lambda folder: "c0ffee")
     (path,) = publish(out, tmp_path / "results")
     assert path == tmp_path / "results" / "ranked-compact" / "low-frequency.json"
     text = path.read_text(encoding="utf-8")
@@ -49,10 +48,10 @@ def test_the_numbers_are_copied_without_what_lies_on_this_machine(
 
 
 def test_the_page_tells_the_numbers(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publishing, "commit_of", lambda folder: None)
+    monkeypatch.setattr(publish_results, "find_commit", lambda folder: None)
     publish(out, tmp_path / "results")
     page = (tmp_path / "results" / "README.md").read_text(encoding="utf-8")
-    assert page == results_readme(tmp_path / "results")
+    assert page == build_page(tmp_path / "results")
     assert "## ranked-compact\n\n### Rare labels and frequent ones\n" in page
     # Two cells of a minute each are 0.03 hours.
     assert (
@@ -99,7 +98,7 @@ def test_settings_of_some_models_are_told(tmp_path: Path) -> None:
 def test_results_stand_in_the_order_of_the_experiments(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "commit_of", lambda folder: None)
+    monkeypatch.setattr(publish_results, "find_commit", lambda folder: None)
     (path,) = publish(out, tmp_path / "results")
     for name in ("compare", "alone"):
         values = json.loads(path.read_text(encoding="utf-8")) | {"title": name}
@@ -108,7 +107,7 @@ def test_results_stand_in_the_order_of_the_experiments(
     other.parent.mkdir()
     shutil.copy(path, other)
     heads = [
-        line for line in results_readme(tmp_path / "results").splitlines() if line.startswith(("## ", "### "))
+        line for line in build_page(tmp_path / "results").splitlines() if line.startswith(("## ", "### "))
     ]
     assert heads == [
         "## The paper's claims",
@@ -122,7 +121,7 @@ def test_nothing_to_publish(out: Path, tmp_path: Path) -> None:
         publish(out / "cells", tmp_path / "results")
     old = out / "low-frequency" / "results.json"
     old.write_text(json.dumps(json.loads(old.read_text(encoding="utf-8")) | {"asked": {}}), encoding="utf-8")
-    with pytest.raises(InputError, match="results.json does not say what was asked for; run the experiment"):
+    with pytest.raises(InputError, match="results.json does not record its request; run the experiment"):
         publish(out, tmp_path / "results")
 
 
@@ -140,7 +139,7 @@ def test_the_command(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert commit_of(tmp_path) is None
+    assert find_commit(tmp_path) is None
     git = shutil.which("git")
     assert git is not None
     subprocess.run([git, "init", "-q", tmp_path], check=True)
@@ -148,21 +147,21 @@ def test_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     me = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"]
     subprocess.run([git, "-C", tmp_path, "add", "file"], check=True)
     subprocess.run([git, "-C", tmp_path, *me, "commit", "-q", "-m", "one"], check=True)
-    clean = commit_of(tmp_path)
+    clean = find_commit(tmp_path)
     assert clean is not None
     assert len(clean) == 12
     (tmp_path / "file").write_text("two", encoding="utf-8")
-    assert commit_of(tmp_path) == f"{clean} with changes"
+    assert find_commit(tmp_path) == f"{clean} with changes"
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert commit_of(tmp_path) is None
+    assert find_commit(tmp_path) is None
 
 
 def test_nothing_published_yet(tmp_path: Path) -> None:
-    assert results_readme(tmp_path).endswith("\nNothing has been published yet.\n")
+    assert build_page(tmp_path).endswith("\nNothing has been published yet.\n")
 
 
 def test_the_results_page_of_this_repository_is_made_from_its_numbers() -> None:
-    assert (RESULTS / "README.md").read_text(encoding="utf-8") == results_readme(RESULTS)
+    assert (RESULTS / "README.md").read_text(encoding="utf-8") == build_page(RESULTS)
 
 
 def test_what_is_published_here_holds_no_paths_and_no_texts() -> None:
@@ -186,7 +185,7 @@ def published(name: str) -> dict[str, Any]:
 
 
 def test_what_all_models_share_beside_todays_preset_is_told_once() -> None:
-    facts = published_facts(published("reuters-compact/table-results.json"))
+    facts = describe_measurement(published("reuters-compact/table-results.json"))
     assert " Unlike today's preset with `linear.tolerance=0.1`. CNN-RNN with `cnn.filters=127`, " in facts
     assert facts.count("linear.tolerance") == 1
 

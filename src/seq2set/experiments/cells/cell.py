@@ -157,7 +157,7 @@ def working_on(cell: Cell) -> Iterator[None]:
 
 
 def _trained_and_measured(cell: Cell, progress: Progress) -> CellResult:
-    corpus = corpus_of(cell.config.data)
+    corpus = open_training_corpus(cell.config.data)
     if reused := reuse_neighbour(RunFolder(cell.folder), cell.config, corpus):
         progress.note(reused.sentence)
         write_json(cell.folder / SPENT, {"seconds": round(reused.seconds, 1)})

@@ -44,7 +44,7 @@ class Schedule:
 
     def __init__(self, cells: Sequence[Cell], jobs: int = 1, shelf: Shelf | None = None):
         self.cells, self.jobs, self.shelf = tuple(cells), jobs, shelf
-        corpora = {data: corpus_of(data) for data in {cell.config.data for cell in cells}}
+        corpora = {data: open_training_corpus(data) for data in {cell.config.data for cell in cells}}
         found = {cell.name: finished(cell, corpora[cell.config.data]) for cell in cells}
         self.results = {name: result for name, result in found.items() if result is not None}
         self.failed: set[str] = set()

@@ -134,32 +134,22 @@ def _run_all(request: Options, *, dry_run: bool) -> None:
 
 
 def _print_plan(schedule: Schedule) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
+    from seq2set.cli.console import print_table
     from seq2set.experiments.cells.plan import format_duration
 
     rows = [
-        (cell.name, state, span(estimate.seconds), _source(state, estimate))
-        for cell, state, estimate in schedule.steps()
+        (cell.name, state, format_duration(time.seconds), _source(state, time))
+        for cell, state, time in schedule.list_steps()
     ]
     title = f"cells: {len(schedule.cells)}, to be done: {len(schedule.left)}"
-    table = RichTable(title=title, box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("Cells", overflow="fold")
-    table.add_column("state")
-    table.add_column("time", justify="right")
-    table.add_column("from")
-    for cell, state, time in schedule.list_steps():
-        table.add_row(cell.name, state, format_duration(time.seconds), _source(state, time))
-    Console().print(table)
+    print_table(("Cells", "state", "time", "from"), rows, numbers=("time",), title=title)
     for sentence in schedule.shelf.notes() if schedule.shelf else ():
         typer.echo(sentence)
     typer.echo(f"{schedule.describe_time_left()} with --jobs {schedule.jobs}")
 
 
 def _source(state: str, time: CellTime) -> str:
-    """Say where the time of a cell is known from."""
+    """Return where the time of a cell is known from."""
     if state in ("done", "published"):
         return "its training"
     source = "" if time.seconds is None else "the model's others"

@@ -1,11 +1,4 @@
-"""The linear model behind the prior, in use: TF-IDF features and one classifier a label.
-
-Trainings that follow one another in a process, as those of an experiment do, share their linear prior.
-
-It depends on the training documents and on a few settings, and takes a minute or more to fit. Nothing is kept
-outside of a block that asks for it, and in it the last prior only: it is large.
-
-Fitting the linear model behind the prior.
+"""The linear model behind the prior: TF-IDF features and one classifier per label, in use and in fitting.
 
 Training documents are scored out of fold: a margin from a model that had seen the document would be too
 good, and the decoder would learn to trust it more than it deserves. So would a margin from a model that had
@@ -21,10 +14,9 @@ Shapes: N documents, F terms, L labels, K of them with a classifier.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -79,40 +71,30 @@ class PriorModel:
         return linear_shares(text, self.features, weights)
 
 
-_Prior = TypeVar("_Prior")
-
-_blocks: list[dict[str, Any]] = []
-"""What is kept, by a key that says what it was fitted on; one for each block that is open."""
-
-
-@contextmanager
-def priors_shared() -> Iterator[None]:
-    """Let trainings in the block that would fit the same prior fit it once."""
-    _blocks.append({})
-    try:
-        yield
-    finally:
-        _blocks.pop()
-
-
-def fitted_once(key: str, fit: Callable[[], _Prior]) -> _Prior:
-    """Fit a prior, or return the one that was fitted last where it has the same key."""
-    if not _blocks:
-        return fit()
-    kept = _blocks[-1]
-    if key not in kept:
-        kept.clear()
-        kept[key] = fit()
-    found: _Prior = kept[key]
-    return found
-
-
 class FittedPrior(NamedTuple):
     """A prior, the margins (N, L) of its own training documents, out of fold, and what they mean."""
 
     model: PriorModel
     margins: Reals
     sigmoid: Sigmoid
+
+
+class PriorCache:
+    """Keeps the last prior for trainings that would fit the same one, as those of an experiment do.
+
+    It depends on the training documents and on a few settings, and takes a minute or more to fit. It is
+    large, so only one is kept.
+    """
+
+    def __init__(self) -> None:
+        self._key, self._prior = "", None  # type: str, FittedPrior | None
+
+    def fit_once(self, key: str, fit: Callable[[], FittedPrior]) -> FittedPrior:
+        """Return the prior of this key, which says what it depends on; fit it unless it is kept."""
+        if self._prior is None or key != self._key:
+            self._prior = None  # before the next one takes its memory
+            self._key, self._prior = key, fit()
+        return self._prior
 
 
 class _Scored(NamedTuple):
@@ -129,14 +111,15 @@ def fit_prior(
     targets: csr_matrix,
     progress: Progress,
     groups: Sequence[str] | None = None,
+    cache: PriorCache | None = None,
 ) -> FittedPrior:
     """Fit the prior on all documents, and once more for each fold without its documents.
 
     The columns of `targets` (N, L) are in descending frequency, as labels always are.
     """
     fold = fold_documents(config.prior.folds, len(texts), config.seed, groups)
-    key = _key(config, texts, targets, fold)
-    return fitted_once(key, lambda: _fit(config, words, texts, targets, fold, progress))
+    key = _digest_inputs(config, texts, targets, fold)
+    return (cache or PriorCache()).fit_once(key, lambda: _fit(config, words, texts, targets, fold, progress))
 
 
 def fold_documents(
@@ -157,8 +140,10 @@ def fold_documents(
     return fold[of_document]
 
 
-def _key(config: Config, texts: Sequence[str], targets: csr_matrix, fold: npt.NDArray[np.int64]) -> str:
-    """Say in a few letters what a prior depends on."""
+def _digest_inputs(
+    config: Config, texts: Sequence[str], targets: csr_matrix, fold: npt.NDArray[np.int64]
+) -> str:
+    """Return a text that differs where anything that a prior depends on differs."""
     settings = config.model_dump_json(include={"text", "features", "linear", "prior", "seed"})
     seen = hashlib.sha256(settings.encode())
     for part in (targets.indptr, targets.indices, fold):

@@ -20,7 +20,7 @@ from seq2set.labels.thresholds import find_threshold
 from seq2set.models.network import build_network
 from seq2set.models.neural import NeuralTagger, cut_sentence
 from seq2set.models.predictions import Request, withhold_scores
-from seq2set.models.prior import FittedPrior, fit_prior, has_prior
+from seq2set.models.prior import FittedPrior, PriorCache, fit_prior, has_prior
 from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words
@@ -34,14 +34,22 @@ ROOM = 2
 
 
 def train_network(
-    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
+    config: Config,
+    train: Examples,
+    valid: Examples,
+    run: RunFolder,
+    progress: Progress,
+    priors: PriorCache | None = None,
 ) -> NeuralTagger:
-    """Train on `train`, choose the best weights and the decision rule on `valid`."""
+    """Train on `train`, choose the best weights and the decision rule on `valid`.
+
+    Trainings that share `priors` fit an equal linear prior once.
+    """
     fabric, plan, objective = new_fabric(config), phases(config), Objective.of(config)
     torch.set_num_threads(count_threads(config.threads))
     labels = Labels.build(train.label_sets)
     words = Words.build(train.texts, **config.text.model_dump())
-    prior = _prior(config, words, labels, train, progress)
+    prior = _fit_prior(config, words, labels, train, progress, priors)
     torch.manual_seed(config.seed)
     most = ROOM * max(len(set(one)) for one in train.label_sets)
     step = Step(build_network(config, len(words), len(labels), most), objective)
@@ -119,13 +127,18 @@ def new_fabric(config: Config) -> Fabric:
     return fabric
 
 
-def _prior(
-    config: Config, words: Words, labels: Labels, train: Examples, progress: Progress
+def _fit_prior(
+    config: Config,
+    words: Words,
+    labels: Labels,
+    train: Examples,
+    progress: Progress,
+    priors: PriorCache | None,
 ) -> FittedPrior | None:
     if not has_prior(config):
         return None
     targets = labels.indicator(train.label_sets)
-    return fit_prior(config, words, train.texts, targets, progress, train.groups)
+    return fit_prior(config, words, train.texts, targets, progress, train.groups, priors)
 
 
 def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seq2set.config import Config
+from seq2set.config.catalog import find_model
 from seq2set.config.provenance import Provenance, read_provenance
 from seq2set.config.run_folder import RunFolder, Watch, find_kept_weights
 from seq2set.core.errors import InputError, WorkError
@@ -23,6 +25,9 @@ from seq2set.models.tagger import Tagger, fingerprint_of, fit_function
 from seq2set.training.history import add_tensorboard
 from seq2set.workflows.training_corpus import open_training_corpus
 from seq2set.workflows.training_data import TrainingData, load_training_data
+
+if TYPE_CHECKING:
+    from seq2set.models.prior import PriorCache  # loads scikit-learn
 
 JOIN_TIMEOUT = 60
 """Seconds that the other processes of a distributed run wait for the first to start it."""
@@ -60,10 +65,12 @@ def train(
     resume: bool = False,
     progress: Progress | None = None,
     watch: Watch | None = None,
+    priors: PriorCache | None = None,
 ) -> RunFolder:
     """Train a model as the settings say and leave it in the run folder `out`.
 
-    `watch` is told of every look at validation, and may end the training by raising.
+    `watch` is told of every look at validation, and may end the training by raising. Trainings that share
+    `priors` fit an equal linear prior once.
     """
     progress = progress or Silent()
     corpus = open_training_corpus(config.data)
@@ -79,7 +86,7 @@ def train(
             "is still the same is checked by the number of its words and labels only"
         )
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
-    trained = fit_model(config, data, origin, run, progress)
+    trained = fit_model(config, data, origin, run, progress, priors)
     if get_rank() == 0:
         trained.save(run.model)
     return run
@@ -94,11 +101,19 @@ def train_in_memory(config: Config, data: TrainingData, progress: Progress | Non
 
 
 def fit_model(
-    config: Config, data: TrainingData, origin: Origin, run: RunFolder, progress: Progress
+    config: Config,
+    data: TrainingData,
+    origin: Origin,
+    run: RunFolder,
+    progress: Progress,
+    priors: PriorCache | None = None,
 ) -> TrainedModel:
     """Train a model in a run folder, and measure it on the examples that it was tuned on."""
     began = time.perf_counter()
-    tagger = fit_function(config.model)(config, *data, run, progress)
+    fit = fit_function(config.model)
+    if priors is not None and find_model(config.model).family == "set":
+        fit = partial(fit, priors=priors)
+    tagger = fit(config, *data, run, progress)
     seconds = time.perf_counter() - began
     if get_rank() > 0:  # the first process of a distributed run records for all
         return TrainedModel(tagger, {}, [], NOTHING_KNOWN)

@@ -18,7 +18,7 @@ def kept_feedback(path: Path, number: int) -> list[tuple[str, str]]:
 
 def number_of(page: Page) -> int:
     said = page.locator("#feedback-says")
-    expect(said).to_contain_text("Thank you. The server keeps it as number ")
+    expect(said).to_contain_text("Thank you. Saved as number ")
     return int(said.inner_text().rstrip(".").split()[-1])
 
 

@@ -217,7 +217,7 @@ def test_a_key_is_asked_for_and_feedback_that_is_off_is_explained(open_page, loc
     page.wait_for_selector("#main[data-ready]")
     expect(dialog).to_be_hidden()
     suggest(page)
-    expect(page.locator("#feedback-off")).to_contain_text("This server keeps no feedback.")
+    expect(page.locator("#feedback-off")).to_contain_text("This server keeps no feedback; start it with")
     expect(page.locator("#send")).to_be_hidden()
     page.reload()
     page.wait_for_selector("#main[data-ready]")

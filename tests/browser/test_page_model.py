@@ -13,9 +13,12 @@ def test_the_model_says_what_it_is(page: Page, site) -> None:
     expect(page.locator("#which")).to_have_text("br on small · 4 labels")
     page.click("#tab-model")
     tiles = page.locator("#metrics .tile").all_inner_texts()
-    assert tiles[0].split()[:2] == ["micro-F1", f"{model['metrics']['micro_f1']:.3f}"]
-    assert len(tiles) == 6
-    expect(page.locator("#rule")).to_have_text(f"It gives {model['rule']['in_words']}.")
+    shown = [
+        [metric["title"], f"{model['metrics'][metric['name']]:.{metric['digits']}f}", metric["summary"]]
+        for metric in model["shown_metrics"]
+    ]
+    assert [tile.splitlines() for tile in tiles] == shown
+    expect(page.locator("#rule")).to_have_text(f"Rule: {model['rule']['in_words']}.")
     card = page.locator("#card")
     expect(card.locator("h3")).to_have_text("br on small")
     assert card.locator("h4").all_inner_texts() == [
@@ -27,6 +30,16 @@ def test_the_model_says_what_it_is(page: Page, site) -> None:
     page.click("summary:has-text('Files and limits')")
     tensors = page.locator("#facts tr", has_text="model.safetensors")
     expect(tensors).to_contain_text(model["manifest"]["files"]["model.safetensors"]["sha256"])
+
+
+def test_a_decoders_searches_are_listed(open_page, page: Page, site) -> None:
+    page.click("#tab-model")
+    expect(page.locator("#searches-part")).to_be_hidden()  # a linear model has none
+    model = httpx.get(f"{site.url}/v1/model").json() | {"search_summaries": {"toy": "a search of the test"}}
+    other = open_page("about:blank", ready=False)
+    other.route("**/v1/model", lambda route: route.fulfill(json=model))
+    other.goto(f"{site.url}/#model")
+    expect(other.locator("#searches li")).to_have_text(["toy: a search of the test"])
 
 
 def test_labels_are_searched_and_sorted(page: Page, site) -> None:

@@ -82,7 +82,7 @@ def test_pointing_at_a_word_shows_its_labels(page: Page, site) -> None:
     assert resting[0] == "oil"
     page.locator("#label-title").focus()
     page.locator("#words .word", has_text="barrels").hover()
-    expect(page.locator("#caption")).to_have_text(f"“barrels” speaks for {', '.join(resting)}.")
+    expect(page.locator("#caption")).to_have_text(f"“barrels” is evidence for {', '.join(resting)}.")
     assert page.locator(".chip.rests .name span:first-child").all_inner_texts() == resting
     page.locator("#text-title").hover()
     expect(page.locator(".chip.rests")).to_have_count(0)

@@ -91,7 +91,7 @@ def test_tune_thresholds_prints_what_it_gains(seq2set, br_run: RunFolder, tmp_pa
     outcome = seq2set("tune", "--thresholds", run, "--kind", "top-k", "--metric", "micro_f1")
     assert outcome.code == 0, outcome.err
     rule, figures = outcome.out.splitlines()
-    assert rule == "it gives the best label of each text (top-k)"
+    assert rule == "rule: the best label of each text (top-k)"
     assert figures.startswith("micro_f1 on 32 documents: 0.0000 -> 0.8")
 
 
@@ -103,7 +103,7 @@ def test_tune_thresholds_keeps_a_rule_that_is_better(seq2set, br_run: RunFolder,
     assert outcome.code == 0, outcome.err
     # Every tenth document has no label, and a third of the others has two: one label per text is worse.
     rule, figures = outcome.out.splitlines()
-    assert rule.startswith("the present rule is kept: it gives every label that scores at least ")
+    assert rule.startswith("the present rule is kept: every label that scores at least ")
     assert figures == "micro_f1 on 32 documents: 1.0000"
     assert "a rule that gives the best label of each text is not better: micro_f1 0.8" in outcome.err
     assert (run / "model" / "config.json").read_bytes() == before

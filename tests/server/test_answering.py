@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from seq2set.labels.rules import make_label_rule
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
-from seq2set.server.answers import Answerer, Ask
+from seq2set.server.answers import Answerer, LabelRequest
 from seq2set.server.service import ServedModel
 from tiny_networks import tiny_config, tiny_examples, trained
 
@@ -36,15 +36,15 @@ def plain(tagger, request: Request) -> list:  # type: ignore[no-untyped-def]
 )
 def test_labels_are_the_same_with_and_without_candidates(served: ServedModel, request_: Request) -> None:
     tagger = served.predictor.tagger
-    answers = Answerer(tagger)(TEXTS, Ask(request_, candidates=3))
+    answers = Answerer(tagger)(TEXTS, LabelRequest(**asdict(request_), candidates=3))
     assert [answer.labels for answer in answers] == plain(tagger, request_)
 
 
 def test_candidates_are_the_best_labels_whatever_the_rule_says(served: ServedModel) -> None:
     tagger = served.predictor.tagger
     best = [*plain(tagger, Request(top_k=3, explain=True))[:2], ()]  # the last text has no word
-    answers = Answerer(tagger)(TEXTS, Ask(Request(threshold=1.0, explain=True), candidates=3))
-    assert [tuple(one.suggestion for one in answer.candidates or ()) for answer in answers] == best
+    answers = Answerer(tagger)(TEXTS, LabelRequest(threshold=1.0, explain=True, candidates=3))
+    assert [answer.candidates for answer in answers] == best
 
 
 def test_a_label_that_is_given_but_not_among_the_best_is_explained_and_follows_them(
@@ -56,11 +56,10 @@ def test_a_label_that_is_given_but_not_among_the_best_is_explained_and_follows_t
     thresholds = [1.0] * len(tagger.labels)
     thresholds[worst] = 0.0
     strict = replace(tagger, rule=make_label_rule(thresholds))  # type: ignore[type-var]
-    (answer,) = Answerer(strict)(TEXTS[:1], Ask(Request(explain=True), candidates=2))
+    (answer,) = Answerer(strict)(TEXTS[:1], LabelRequest(explain=True, candidates=2))
     (given,) = answer.labels
     assert given == strict.infer(TEXTS[:1], Request(explain=True)).suggestions(tagger.labels.names)[0][0]
-    assert [one.given for one in answer.candidates or ()] == [False, False, True]
-    assert (answer.candidates or ())[2].suggestion == given
+    assert (answer.candidates or ())[2:] == (given,)
 
 
 def test_a_linear_model_is_decided_by_its_rule_whatever_the_search(served: ServedModel) -> None:
@@ -77,11 +76,11 @@ def test_a_decoder_is_decided_by_its_search_and_candidates_come_from_marginals(n
     searches = (None, "greedy", "marginal")
     assert [network.rule_decides(Request(search=search)) for search in searches] == [False, False, True]
     texts, names = tiny_examples(6).texts, network.labels.names
-    answers = answerer(texts, Ask(Request(explain=True), candidates=4))
+    answers = answerer(texts, LabelRequest(explain=True, candidates=4))
     own = network.infer(texts, Request(explain=True)).suggestions(names)
     wide = network.infer(texts, Request(0.0, 4, search="marginal", explain=True)).suggestions(names)
     assert [answer.labels for answer in answers] == own
     for answer, best in zip(answers, wide, strict=True):
-        assert tuple(one.suggestion for one in answer.candidates or ()) == best
-        given = {one.suggestion.label for one in answer.candidates or () if one.given}
-        assert given == {one.label for one in answer.labels}
+        known = {one.label for one in best}
+        others = tuple(one for one in answer.labels if one.label not in known)
+        assert answer.candidates == (*best, *others)

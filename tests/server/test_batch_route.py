@@ -134,7 +134,7 @@ def test_results_that_break_off_say_so(start: Start) -> None:
         {
             "error": {
                 "code": "internal",
-                "message": "something went wrong inside the server; its log says more",
+                "message": "internal error; see the server log",
             }
         }
     ]
@@ -155,7 +155,7 @@ def test_results_that_break_off_say_so(start: Start) -> None:
         ),
         ("id,text\n1,a\n2\n", {}, "the file, line 3: the row has 1 cells; the header has 2"),
         (CSV, {"explain": True}, "explain is true, but a CSV file has no place for words; send JSON lines"),
-        (CSV, {"separator": "ai"}, "separator is 'ai', which stands in the label 'grain'; name another"),
+        (CSV, {"separator": "ai"}, "separator is 'ai', which is part of the label 'grain'; pass another"),
         (CSV, {"top_k": 9}, "top_k is 9, but there are 4 labels; it must be <= 4"),
         (
             CSV,
@@ -167,7 +167,7 @@ def test_results_that_break_off_say_so(start: Start) -> None:
             {"encoding": "klingon"},
             "encoding 'klingon' is not known; name one such as ",
         ),
-        (CSV, {"format": "xlsx"}, "format: input should be 'csv', 'tsv' or 'jsonl'"),
+        (CSV, {"format": "xlsx"}, "format must be 'csv', 'tsv' or 'jsonl'"),
         (CSV, {"threshold": 2}, "threshold: input should be less than or equal to 1"),
     ],
 )

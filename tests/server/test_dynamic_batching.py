@@ -8,26 +8,26 @@ from typing import Any
 import pytest
 
 from seq2set.core.errors import InputError
-from seq2set.models.predictions import Request, Suggestion
-from seq2set.server.answers import Answer, Ask
+from seq2set.models.predictions import Suggestion
+from seq2set.server.answers import Answer, LabelRequest
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.settings import ServeSettings
 
-PLAIN, FEW = Ask(), Ask(Request(max_labels=1))
+PLAIN, FEW = LabelRequest(), LabelRequest(max_labels=1)
 
 
 class Model:
     """Answers each text by itself, remembers the passes, and can be held up."""
 
     def __init__(self) -> None:
-        self.passes: list[tuple[list[str], Ask]] = []
+        self.passes: list[tuple[list[str], LabelRequest]] = []
         self.free = threading.Event()
         self.free.set()
 
-    def __call__(self, texts: Sequence[str], ask: Ask) -> list[Answer]:
-        self.passes.append((list(texts), ask))
+    def __call__(self, texts: Sequence[str], request: LabelRequest) -> list[Answer]:
+        self.passes.append((list(texts), request))
         assert self.free.wait(120)
         if "wrong" in texts:
             raise InputError("the text is wrong")
@@ -186,7 +186,7 @@ def test_one_that_is_given_up_in_the_very_moment_is_dropped_too() -> None:
         gone = asyncio.create_task(batcher.submit(["gone"], PLAIN))
         await asyncio.sleep(0)
         batcher._jobs[0].promise.cancel()  # what cancelling does before the task itself runs on
-        assert batcher._taken() == []
+        assert batcher._take() == []
         await asyncio.gather(gone, return_exceptions=True)
 
     model, metrics = batched(test)

@@ -61,7 +61,7 @@ def test_a_second_server_goes_on_with_the_same_database(start: Start, tmp_path: 
         ),
         (
             {"text": "a", "accepted": ["oil"], "rejected": ["oil"]},
-            "label 'oil' stands there twice; each may stand in one list, once",
+            "label 'oil' appears more than once",
         ),
         ({"text": "a", "added": ["  "]}, "a label is empty; it must hold a character that is not a space"),
         ({"text": "a", "added": [""]}, "added.0: string should have at least 1 character"),

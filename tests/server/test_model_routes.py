@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from running_servers import Running, Start, refused
 
 import seq2set
+from seq2set.config import catalog
 from seq2set.config.run_folder import RunFolder
 from seq2set.inference.model_folder import model_folder
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.rules import make_label_rule, make_top_rule
-from seq2set.server.schemas import LabelRow
-from seq2set.server.service import ServedModel, label_rows, matching
+from seq2set.server.service import LabelRow, ServedModel, find_labels, make_label_rows, open_served
 
 
 def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: ServedModel) -> None:
@@ -27,6 +28,22 @@ def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: S
     assert answer["rule"]["in_words"] == rule.describe()
     assert (answer["rule_decides"], answer["searches"], answer["feedback"]) == (True, [], True)
     assert answer["limits"]["max_texts"] == 64
+
+
+def test_the_model_says_how_its_metrics_are_shown(shared: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = catalog.Metric("toy score", "a metric of the test", "nowhere:toy", digits=2)
+    monkeypatch.setitem(catalog.METRICS, "toy", toy)
+    shown = shared.client.get("/v1/model").json()["shown_metrics"]
+    assert [one["name"] for one in shown] == list(catalog.shown_metrics())
+    expected = {"title": "toy score", "summary": "a metric of the test", "digits": 2, "better": "higher"}
+    assert shown[-1] == {"name": "toy"} | expected
+
+
+def test_a_decoder_says_what_its_searches_do(start: Start) -> None:
+    folder = Path(__file__).parents[1] / "fixtures" / "formats" / "models" / "seq2set"
+    answer = start(open_served(folder)).client.get("/v1/model").json()
+    assert answer["searches"] == list(catalog.SEARCHES)
+    assert answer["search_summaries"] == {name: row.summary for name, row in catalog.SEARCHES.items()}
 
 
 def test_labels_come_with_their_frequencies(shared: Running, served: ServedModel) -> None:
@@ -50,7 +67,7 @@ def test_labels_are_searched_page_by_page(shared: Running) -> None:
 
 def test_labels_that_begin_like_the_query_come_first() -> None:
     rows = [LabelRow(label=name, frequency=1, threshold=None) for name in ("Stress", "Rest", "Rats", "Trest")]
-    assert [row.label for row in matching(rows, "re")] == ["Rest", "Stress", "Trest"]
+    assert [row.label for row in find_labels(rows, "re")] == ["Rest", "Stress", "Trest"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +88,7 @@ def test_thresholds_stand_beside_their_labels(served: ServedModel) -> None:
 
     def thresholds(rule) -> list[float | None]:  # type: ignore[no-untyped-def]
         predictor = Predictor(Ruled(rule), {})  # type: ignore[arg-type]
-        return [row.threshold for row in label_rows(served._replace(predictor=predictor))]
+        return [row.threshold for row in make_label_rows(served._replace(predictor=predictor))]
 
     assert thresholds(make_label_rule([0.1, 0.2, 0.3, 0.4])) == [0.1, 0.2, 0.3, 0.4]
     assert thresholds(make_top_rule(2)) == [None] * 4

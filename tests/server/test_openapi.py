@@ -15,7 +15,7 @@ LEFT_OUT = {
 
 MAY_REFUSE = {
     "/v1/predict": r"one of the two can decide|not below min_labels|there are 4 labels",
-    "/v1/feedback": r"is not known to the model|stands there twice|a label is empty",
+    "/v1/feedback": r"is not known to the model|appears more than once|a label is empty",
     "/v1/batch": r".",
 }
 """Why a request that fits the description may be refused: fields that contradict each other, labels that this

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from running_servers import Running, Start, refused
 
-from seq2set.models.predictions import Request
+from seq2set.server.answers import LabelRequest
 from seq2set.server.service import ServedModel
 
 TEXT = "wheat harvest bushels of crude barrels the market"
@@ -62,11 +62,11 @@ def test_candidates_hold_labels_below_the_threshold_and_say_which_are_given(shar
 def test_the_options_reach_the_model(start: Start) -> None:
     server = start()
     server.predict(text="a", threshold=0.25, max_labels=3, min_labels=2, search="greedy", explain=True)
-    assert server.watched.requests[-1] == Request(0.25, 3, 2, "greedy", True)
+    assert server.watched.requests[-1] == LabelRequest(0.25, 3, 2, "greedy", True)
     server.predict(text="a", top_k=2, words_per_label=5)
-    assert server.watched.requests[-1] == Request(words_per_label=5, top_k=2)
+    assert server.watched.requests[-1] == LabelRequest(words_per_label=5, top_k=2)
     server.predict(text="a", words_a_label=3)  # as version 0.1.0 called it
-    assert server.watched.requests[-1] == Request(words_per_label=3)
+    assert server.watched.requests[-1] == LabelRequest(words_per_label=3)
 
 
 def test_top_k_and_the_least_number_of_labels_are_kept(shared: Running) -> None:
@@ -130,7 +130,7 @@ def test_an_answer_that_takes_too_long_is_given_up(start: Start) -> None:
     server = start(answer_seconds=0.3)
     server.watched.free.clear()
     answer = server.predict(text="slow")
-    refused(answer, 503, "timeout", "there was no answer within 0.3 s; try again later")
+    refused(answer, 503, "timeout", "timed out after 0.3 s; try again later")
     assert answer.headers["retry-after"] == "1"
 
 
@@ -152,7 +152,7 @@ def test_an_answer_that_takes_too_long_is_given_up(start: Start) -> None:
         ),
         (
             {"text": "a", "search": "deep"},
-            "search: input should be 'beam', 'greedy', 'marginal' or 'set-beam'",
+            "search must be 'greedy', 'beam', 'set-beam' or 'marginal'",
         ),
         ({"texts": ["a", None]}, "texts.1: input should be a valid string"),
     ],
@@ -216,6 +216,6 @@ def test_limits_of_texts_can_be_named(start: Start) -> None:
 def test_what_breaks_inside_stays_inside(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     server = start()
     answer = server.predict(text="poison")
-    refused(answer, 500, "internal", "something went wrong inside the server; its log says more")
+    refused(answer, 500, "internal", "internal error; see the server log")
     assert "secret of the inside" in caplog.text
     assert server.predict(text="wheat").status_code == 200

@@ -41,7 +41,7 @@ def test_a_body_of_unknown_length_is_counted_while_it_arrives(start: Start) -> N
     message = "the body has more than 1,000 bytes, which is the most allowed here"
     refused(answer, 413, "too_large", message)
     assert answer.headers["connection"] == "close"
-    assert server.watched.passes == [[""], [""]]  # those of the start
+    assert server.watched.passes == [[""]]  # that of the start
 
 
 def test_a_refusal_reaches_a_client_that_is_still_sending(start: Start) -> None:
@@ -124,7 +124,7 @@ def test_whoever_hangs_up_is_dropped_before_the_work(start: Start) -> None:
     server.watched.free.set()
     first.join(60)
     assert server.predict(text="last").status_code == 200
-    assert server.watched.passes[2:] == [["first"], ["last"]]
+    assert server.watched.passes[1:] == [["first"], ["last"]]
     metrics = server.client.get("/metrics").text
     assert "seq2set_dropped_total 1.0" in metrics
     assert 'seq2set_requests_total{method="POST",route="/v1/predict",status="499"} 1.0' in metrics
@@ -173,12 +173,12 @@ def test_every_answer_tells_browsers_to_be_careful(shared: Running, path: str) -
 @pytest.mark.parametrize(
     ("method", "path", "status", "code", "message"),
     [
-        ("GET", "/nothing", 404, "not_found", "there is nothing at this address"),
-        ("POST", "/nothing", 404, "not_found", "there is nothing at this address"),
-        ("GET", "/docs", 404, "not_found", "there is nothing at this address"),
-        ("GET", "/v1/predict", 405, "method_not_allowed", "this address does not take that method"),
-        ("DELETE", "/v1/model", 405, "method_not_allowed", "this address does not take that method"),
-        ("OPTIONS", "/v1/predict", 405, "method_not_allowed", "this address does not take that method"),
+        ("GET", "/nothing", 404, "not_found", "not found"),
+        ("POST", "/nothing", 404, "not_found", "not found"),
+        ("GET", "/docs", 404, "not_found", "not found"),
+        ("GET", "/v1/predict", 405, "method_not_allowed", "method not allowed"),
+        ("DELETE", "/v1/model", 405, "method_not_allowed", "method not allowed"),
+        ("OPTIONS", "/v1/predict", 405, "method_not_allowed", "method not allowed"),
     ],
 )
 def test_wrong_addresses_are_refused_in_the_one_form(
@@ -234,6 +234,6 @@ def test_a_server_that_takes_no_texts_is_not_ready(start: Start) -> None:
     server = start()
     assert server.client.get("/readyz").json() == {"status": "ok"}
     server.app.state.service.batcher._closing = True
-    refused(server.client.get("/readyz"), 503, "unavailable", "the server takes no texts at present")
+    refused(server.client.get("/readyz"), 503, "unavailable", "not ready")
     refused(server.predict(text="a"), 503, "unavailable", "the server is stopping; try again in a moment")
     assert server.client.get("/healthz").json() == {"status": "ok"}

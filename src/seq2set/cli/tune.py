@@ -117,9 +117,9 @@ def _tune_rule(model: Path, kind: str, metric: str, data: str | None) -> None:
 
 def _print_rule(tuned: TunedModel, metric: str) -> None:
     if tuned.kept:
-        typer.echo(f"the present rule is kept: it gives {tuned.rule.describe()} ({tuned.kind})")
+        typer.echo(f"the present rule is kept: {tuned.rule.describe()} ({tuned.kind})")
         typer.echo(f"{metric} on {tuned.documents:,} documents: {tuned.before[metric]:.4f}")
         return
-    typer.echo(f"it gives {tuned.rule.describe()} ({tuned.kind})")
+    typer.echo(f"rule: {tuned.rule.describe()} ({tuned.kind})")
     before, after = tuned.before[metric], tuned.after[metric]
     typer.echo(f"{metric} on {tuned.documents:,} documents: {before:.4f} -> {after:.4f}")

@@ -1,4 +1,4 @@
-"""What a request asks of a model, and the model's answer, from one forward pass where that is possible.
+"""The model's answer to a request, from one forward pass where that is possible.
 
 Candidates are the best labels whether they are given or not, so that a reader can move the threshold without
 asking again. Their scores are marginals: the probability that a label is in the set.
@@ -7,7 +7,7 @@ asking again. Their scores are marginals: the probability that a label is in the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from seq2set.models.predictions import Inference, Request, Suggestion, decide, withhold
@@ -15,70 +15,65 @@ from seq2set.models.tagger import Tagger
 
 
 @dataclass(frozen=True)
-class Ask:
-    """How an answer is wanted; texts that ask the same can share a forward pass."""
+class LabelRequest(Request):
+    """What a client asks of the model; texts of equal requests can share a forward pass."""
 
-    request: Request = field(default_factory=Request)
     candidates: int | None = None
-    """So many of the best labels, given or not."""
-
-
-class Candidate(NamedTuple):
-    """A label with its score, and whether it is given."""
-
-    suggestion: Suggestion
-    given: bool
+    """How many of the best labels to return, given or not."""
 
 
 class Answer(NamedTuple):
-    """What a model says of one text."""
+    """The model's answer for one text."""
 
     labels: tuple[Suggestion, ...]
-    candidates: tuple[Candidate, ...] | None = None
+    candidates: tuple[Suggestion, ...] | None = None
+    """The best labels first, then those that are given and not among the best."""
     note: str | None = None
     """What there is to say beside the labels."""
 
 
 class Answerer:
-    """Answers texts that ask the same; opening it runs the model once, so that the first request is quick."""
+    """Answers the texts of equal requests; opening it runs the model once, to make the first one quick."""
 
     def __init__(self, tagger: Tagger):
         self.tagger = tagger
         tagger.infer([""], Request())
 
-    def __call__(self, texts: Sequence[str], ask: Ask) -> list[Answer]:
+    def __call__(self, texts: Sequence[str], request: LabelRequest) -> list[Answer]:
         """Answer each text."""
         names = self.tagger.labels.names
-        if ask.candidates is None:
-            found = self.tagger.infer(texts, ask.request)
+        if request.candidates is None:
+            found = self.tagger.infer(texts, request)
             return [
                 Answer(one, note=note)
                 for one, note in zip(found.suggestions(names), found.notes(), strict=True)
             ]
-        wide = self.tagger.infer(texts, _wide(ask.request, ask.candidates))
-        given = self._given(texts, ask.request, wide)
+        wide = self.tagger.infer(texts, _widen(request, request.candidates))
+        given = self._decide(texts, request, wide)
         return [
-            Answer(labels, _candidates(labels, best), note)
+            Answer(labels, _join(best, labels), note)
             for labels, best, note in zip(given, wide.suggestions(names), wide.notes(), strict=True)
         ]
 
-    def _given(self, texts: Sequence[str], request: Request, wide: Inference) -> list[tuple[Suggestion, ...]]:
+    def _decide(
+        self, texts: Sequence[str], request: Request, wide: Inference
+    ) -> list[tuple[Suggestion, ...]]:
         """Return the labels that are given; what the wide pass cannot tell is asked of the model again."""
         names = self.tagger.labels.names
         if not self.tagger.rule_decides(request):
             return self.tagger.infer(texts, request).suggestions(names)
         chosen = withhold(decide(wide.scores, self.tagger.rule, request), wide.known, request)
         given = Inference(wide.scores, chosen).suggestions(names)
-        return self._explained(texts, request, given, wide) if request.explain else given
+        return self._explain(texts, request, given, wide) if request.explain else given
 
-    def _explained(
+    def _explain(
         self,
         texts: Sequence[str],
         request: Request,
         given: Sequence[Sequence[Suggestion]],
         wide: Inference,
     ) -> list[tuple[Suggestion, ...]]:
-        """Take the evidence from the wide pass; a rule with a threshold a label may give others, too."""
+        """Take the evidence from the wide pass; a rule with a threshold per label may give others, too."""
         names = self.tagger.labels.names
         known = [{one.label: one for one in best} for best in wide.suggestions(names)]
         lacking = [
@@ -90,14 +85,12 @@ class Answerer:
         return [tuple(known[row][one.label] for one in labels) for row, labels in enumerate(given)]
 
 
-def _wide(request: Request, candidates: int) -> Request:
+def _widen(request: Request, candidates: int) -> Request:
     """Ask for the best labels, whatever their scores."""
     most = max(candidates, request.min_labels)
     return replace(request, threshold=0.0, top_k=None, max_labels=most, search="marginal")
 
 
-def _candidates(given: Sequence[Suggestion], best: Sequence[Suggestion]) -> tuple[Candidate, ...]:
-    """Mark what is given; what is given but not among the best follows them."""
-    chosen, among = {one.label for one in given}, {one.label for one in best}
-    others = [one for one in given if one.label not in among]
-    return tuple(Candidate(one, one.label in chosen) for one in (*best, *others))
+def _join(best: Sequence[Suggestion], given: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
+    among = {one.label for one in best}
+    return (*best, *(one for one in given if one.label not in among))

@@ -1,7 +1,4 @@
-"""The page: the files in `page/`, each at an address of its own, so that nothing else can be read.
-
-The app: routes, guards and a batcher around one model.
-"""
+"""The app: routes, guards and a batcher around one model, and the files of the page."""
 
 from __future__ import annotations
 
@@ -18,51 +15,27 @@ from seq2set.server.errors import handle_errors
 from seq2set.server.feedback_store import FeedbackStore
 from seq2set.server.limits import AccessGuard, BodyGuard, KeyGuard
 from seq2set.server.metrics import ServerMetrics
-from seq2set.server.routes import batch as routes_batch
-from seq2set.server.routes import feedback as routes_feedback
-from seq2set.server.routes import health as routes_health
-from seq2set.server.routes import model as routes_model
-from seq2set.server.routes import predict as routes_predict
-from seq2set.server.service import ServedModel, Service, label_rows
+from seq2set.server.routes import batch, feedback, health, model, predict
+from seq2set.server.service import ServedModel, Service, make_label_rows
 from seq2set.server.settings import ServeSettings
-
-PAGE = Path(__file__).parent / "page"
-INDEX = "index.html"
-
-
-def add_page(app: FastAPI, folder: Path = PAGE) -> None:
-    """Serve the files of a folder, if it is there, and its index at `/`."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            _add_file(app, f"/{path.relative_to(folder).as_posix()}", path)
-    if (folder / INDEX).is_file():
-        _add_file(app, "/", folder / INDEX)
-
-
-def _add_file(app: FastAPI, address: str, path: Path) -> None:
-    async def file() -> FileResponse:
-        return FileResponse(path)
-
-    app.api_route(address, methods=["GET", "HEAD"], include_in_schema=False)(file)
-
 
 API_VERSION = "1.0.0"
 """The version of the API; the first number stands in its addresses."""
 
 DESCRIPTION = """Assign sets of labels to texts, with the words that each label rests on.
 
-Errors have one form: `{"error": {"code": ..., "message": ...}}`. Places in texts count Unicode
+Errors have one form: `{"error": {"code": ..., "message": ...}}`. Offsets in texts count Unicode
 code points."""
 
 
-def create_app(model: ServedModel, settings: ServeSettings | None = None) -> FastAPI:
+def create_app(served: ServedModel, settings: ServeSettings | None = None) -> FastAPI:
     """Put a server for a model together; it answers, and is closed, with the app's lifespan."""
     settings = settings or ServeSettings()
     metrics = ServerMetrics()
-    answerer = Answerer(model.predictor.tagger)
+    answerer = Answerer(served.predictor.tagger)
     batcher = DynamicBatcher(answerer, settings, metrics)
-    store = FeedbackStore(settings.feedback, model.fingerprint) if settings.feedback else None
-    service = Service(model, settings, label_rows(model), answerer, batcher, metrics, store)
+    store = FeedbackStore(settings.feedback, served.fingerprint) if settings.feedback else None
+    service = Service(served, settings, make_label_rows(served), answerer, batcher, metrics, store)
     app = FastAPI(
         title="seq2set",
         version=API_VERSION,
@@ -73,13 +46,13 @@ def create_app(model: ServedModel, settings: ServeSettings | None = None) -> Fas
         lifespan=_lifespan,
     )
     app.state.service = service
-    for routes in (routes_predict, routes_model, routes_feedback, routes_batch, routes_health):
+    for routes in (predict, model, feedback, batch, health):
         app.include_router(routes.router)
     add_page(app)
     handle_errors(app)
     # The last one stands outside of the others.
     app.add_middleware(KeyGuard, key=settings.key)
-    app.add_middleware(BodyGuard, settings=settings, upload_path=routes_batch.PATH)
+    app.add_middleware(BodyGuard, settings=settings, upload_path=batch.PATH)
     app.add_middleware(AccessGuard, metrics=metrics)
     return app
 
@@ -94,3 +67,23 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.batcher.close()
         if service.store is not None:
             service.store.close()
+
+
+PAGE = Path(__file__).parent / "page"
+INDEX = "index.html"
+
+
+def add_page(app: FastAPI, folder: Path = PAGE) -> None:
+    """Serve the files of a folder, each at its own address, and the index at `/`; nothing else is read."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            _add_file(app, f"/{path.relative_to(folder).as_posix()}", path)
+    if (folder / INDEX).is_file():
+        _add_file(app, "/", folder / INDEX)
+
+
+def _add_file(app: FastAPI, address: str, path: Path) -> None:
+    async def file() -> FileResponse:
+        return FileResponse(path)
+
+    app.api_route(address, methods=["GET", "HEAD"], include_in_schema=False)(file)

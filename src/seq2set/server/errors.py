@@ -13,10 +13,10 @@ from starlette.requests import ClientDisconnect
 
 from seq2set.core.errors import InputError
 
-LEFT = 499
-"""The status, seen in the log only, of a request whose client left before the answer."""
+CLIENT_CLOSED = 499
+"""The status, seen in the log only, of a request whose client disconnected before the answer."""
 
-INTERNAL = "something went wrong inside the server; its log says more"
+INTERNAL = "internal error; see the server log"
 
 _CODES = {
     400: "bad_request",
@@ -33,8 +33,8 @@ _CODES = {
 }
 _SENTENCES = {
     400: "the body cannot be read; it must be JSON in UTF-8, not too deeply nested",
-    404: "there is nothing at this address",
-    405: "this address does not take that method",
+    404: "not found",
+    405: "method not allowed",
 }
 
 
@@ -53,7 +53,7 @@ class ApiError(HTTPException):
 
 
 def busy(message: str, seconds: int = 1) -> ApiError:
-    """Refuse for now, and say when to come again."""
+    """Refuse for now, and say when to try again."""
     return ApiError(429, message, headers={"Retry-After": str(seconds)})
 
 
@@ -79,7 +79,7 @@ def handle_errors(app: FastAPI) -> None:
     app.exception_handler(PlainHTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(InputError)(_wrong_input)
-    app.exception_handler(ClientDisconnect)(_left)
+    app.exception_handler(ClientDisconnect)(_disconnected)
 
 
 async def _refused(request: Request, error: PlainHTTPException) -> JSONResponse:  # noqa: ARG001
@@ -99,13 +99,13 @@ async def _wrong_input(request: Request, error: InputError) -> JSONResponse:  # 
     return error_response(422, _CODES[422], str(error))
 
 
-async def _left(request: Request, error: ClientDisconnect) -> JSONResponse:  # noqa: ARG001
-    return left().response()
+async def _disconnected(request: Request, error: ClientDisconnect) -> JSONResponse:  # noqa: ARG001
+    return client_disconnected().response()
 
 
-def left() -> ApiError:
-    """Say, to the log only, that the client left before the answer."""
-    return ApiError(LEFT, "the client left before the answer", code="left")
+def client_disconnected() -> ApiError:
+    """Return what ends a request whose client is gone; only the log sees it."""
+    return ApiError(CLIENT_CLOSED, "the client disconnected before the answer", code="client_closed")
 
 
 def _sentence(fault: Mapping[str, Any]) -> str:
@@ -117,6 +117,8 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return f"{place} is not an option here"
     if fault["type"] == "missing":
         return f"{place} is missing"
+    if fault["type"] == "literal_error":
+        return f"{place} must be {fault['ctx']['expected']}"
     seen = f"{place} is {value}; " if isinstance(value, int | float) else f"{place}: "
     message = str(fault["msg"]).removeprefix("Value error, ")
     return seen + message[:1].lower() + message[1:]

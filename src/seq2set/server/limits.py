@@ -1,12 +1,8 @@
-"""Request bodies under guard: counted and timed while they arrive, however they are sent.
+"""Guards around the app: limits for bodies, the key, headers for browsers, and a log without texts.
 
 An answer may be ready before the body has arrived: a refusal, for instance. The connection is then closed
 after it, but only once the rest of the body has been read and thrown away, up to a limit, because closing at
 once would take the answer away from a client that is still sending.
-
-Guards around the app: the key, what every answer says to browsers, and a log that holds no texts.
-
-Work for a client that may leave, or wait too long.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ import anyio
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seq2set.server.errors import INTERNAL, ApiError, error_response, left, unavailable
+from seq2set.server.errors import INTERNAL, ApiError, client_disconnected, error_response, unavailable
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.settings import ServeSettings
 
@@ -115,7 +111,7 @@ class _Body:
 
 
 ACCESS_LOG = "seq2set.access"
-"""The logger that has a line a request: who, what, the status and the time; never a text or a query."""
+"""The logger that has one line per request: who, what, the status and the time; never a text or a query."""
 
 PAGE_POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
@@ -140,7 +136,7 @@ class KeyGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass that has the key or needs none."""
-        if scope["type"] == "http" and self._key and _guarded(scope["path"]):
+        if scope["type"] == "http" and self._key and _needs_key(scope["path"]):
             sent = _sent_key(dict(scope["headers"]))
             if not hmac.compare_digest(sent, self._key):  # in constant time
                 await _no_key().response()(scope, receive, send)
@@ -148,7 +144,7 @@ class KeyGuard:
         await self._app(scope, receive, send)
 
 
-def _guarded(path: str) -> bool:
+def _needs_key(path: str) -> bool:
     return path.startswith("/v1/") or path == "/metrics"
 
 
@@ -214,21 +210,21 @@ def _with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
 Result = TypeVar("Result")
 
 
-async def unless_gone(request: Request, work: Coroutine[Any, Any, Result], seconds: float) -> Result:
-    """Do the work, but cancel it as soon as the client hangs up or the time is over."""
-    task, gone = asyncio.create_task(work), asyncio.create_task(_gone(request.receive))
+async def run_until_disconnect(request: Request, work: Coroutine[Any, Any, Result], seconds: float) -> Result:
+    """Do the work, but cancel it when the client disconnects or the time is over."""
+    task, gone = asyncio.create_task(work), asyncio.create_task(_wait_for_disconnect(request.receive))
     try:
         await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
         if gone.done():
-            raise left()
-        raise unavailable(f"there was no answer within {seconds:g} s; try again later", code="timeout")
+            raise client_disconnected()
+        raise unavailable(f"timed out after {seconds:g} s; try again later", code="timeout")
     finally:
         task.cancel()
         gone.cancel()
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

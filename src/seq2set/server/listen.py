@@ -1,6 +1,8 @@
-"""HTTP connections under guard: their number is bounded, and a request's head must arrive in time.
+"""A server that listens: the socket, uvicorn, and limits for connections and for the heads of requests.
 
-A server that listens: the socket, uvicorn, and the address once it is there.
+uvicorn has no setting for the last two, nor for a clean end after a signal. What is used of it beyond its
+documented interface is `H11Protocol` (`conn`, `connections`, `loop`, `transport`, `send_400_response`) and
+`Server` (`startup`, `capture_signals`, `handle_exit`); pyproject.toml bounds its version from above.
 """
 
 from __future__ import annotations
@@ -8,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
-from collections.abc import Callable
-from types import FrameType
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import h11
 import uvicorn
@@ -83,18 +87,17 @@ class GuardedProtocol(H11Protocol):
             head = h11.Response(status_code=status, headers=[*headers, ("connection", "close")])
             for event in (head, h11.Data(data=body), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
-        if self.cycle is not None and not self.cycle.response_complete:
-            # The app may be in the middle of this request; for it the client is gone.
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        # The app may be in the middle of this request; for it the client is gone.
+        self.connection_lost(None)
         self.transport.close()
 
 
 Announce = Callable[[str], object]
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def open_socket(settings: ServeSettings) -> socket.socket:
-    """Take the port, or say why it cannot be had."""
+    """Take the port, or say why it is not available."""
     host, port = settings.host, settings.port
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -111,22 +114,28 @@ def address_of(listening: socket.socket) -> str:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which tells its address once it listens and ends well when it is told to stop."""
+    """uvicorn's server, which announces its address and ends with exit code 0 after a signal."""
 
     def __init__(self, config: uvicorn.Config, announce: Announce):
         super().__init__(config)
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then tell the address."""
+        """Listen, then announce the address."""
         await super().startup(sockets)
         for listening in sockets or ():
             self._announce(address_of(listening))
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Finish what was accepted and stop; a second signal stops at once."""
-        super().handle_exit(sig, frame)
-        self._captured_signals.clear()  # or the process would die of the signal after all
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Finish what was accepted and stop at a signal; uvicorn's own would raise it again afterwards."""
+        here = threading.current_thread() is threading.main_thread()  # only there may signals be handled
+        before = {one: signal.signal(one, self.handle_exit) for one in _SIGNALS} if here else {}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
 
 
 def make_server(app: FastAPI, settings: ServeSettings, announce: Announce) -> Server:
@@ -146,7 +155,7 @@ def make_server(app: FastAPI, settings: ServeSettings, announce: Announce) -> Se
 
 
 def serve(make_app: Callable[[], FastAPI], settings: ServeSettings, announce: Announce) -> None:
-    """Serve until a signal says stop; `announce` is told the address once the server listens.
+    """Serve until a signal; `announce` gets the address once the server listens.
 
     The port is taken first, for it is the quickest to fail.
     """

@@ -1,4 +1,4 @@
-"""What a server counts, in the form that Prometheus reads; each app has counters of its own."""
+"""The counters of a server in the format of Prometheus; each app has its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ServerMetrics:
             "seq2set_request_seconds", "Time to answer", ["route"], registry=registry, buckets=_SECONDS
         )
         self.batch_texts = Histogram(
-            "seq2set_batch_texts", "Texts a forward pass", registry=registry, buckets=_TEXTS
+            "seq2set_batch_texts", "Texts per forward pass", registry=registry, buckets=_TEXTS
         )
         self.queue_texts = Gauge("seq2set_queue_texts", "Texts that wait", registry=registry)
         self.refused = Counter("seq2set_refused", "Requests refused for a full queue", registry=registry)
@@ -30,5 +30,5 @@ class ServerMetrics:
         self.feedback = Counter("seq2set_feedback", "Feedback kept", registry=registry)
 
     def text(self) -> bytes:
-        """Return everything as Prometheus reads it."""
+        """Return all counters in the format of Prometheus."""
         return generate_latest(self.registry)

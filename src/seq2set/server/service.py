@@ -1,9 +1,4 @@
-"""The model that a server serves, with what it says about itself.
-
-What the routes share: the model, its batcher, and where feedback goes.
-
-What is known of each label of a model, and the search for labels.
-"""
+"""What the routes share: the opened model, what is known of its labels, its batcher and the feedback."""
 
 from __future__ import annotations
 
@@ -15,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastapi import Request
+from pydantic import BaseModel, Field
 
 from seq2set.inference.model_folder import CARD, MANIFEST, TENSORS, model_folder
 from seq2set.inference.predictor import Predictor
@@ -24,7 +20,6 @@ from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError, busy
 from seq2set.server.feedback_store import FeedbackStore
 from seq2set.server.metrics import ServerMetrics
-from seq2set.server.schemas import LabelRow
 from seq2set.server.settings import ServeSettings
 
 
@@ -50,6 +45,51 @@ def open_served(path: Path) -> ServedModel:
     kind = predictor.tagger.config.model
     card = (folder / CARD).read_text(encoding="utf-8")
     return ServedModel(predictor, kind, card, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+
+
+class LabelRow(BaseModel):
+    """What is known of one label of the model; figures are of the validation split, where they were kept."""
+
+    label: str
+    frequency: int = Field(description="How many training documents have it.")
+    threshold: float | None = Field(description="The score from which it is given, if that is the rule.")
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    support: int | None = None
+
+
+_FIGURES = ("precision", "recall", "f1", "support")
+
+
+def make_label_rows(model: ServedModel) -> list[LabelRow]:
+    """Return a row per label, the most frequent first."""
+    tagger = model.predictor.tagger
+    known = read_figures(model.predictor.metadata)
+    thresholds = _list_thresholds(tagger.rule, len(tagger.labels))
+    rows = zip(tagger.labels.names, tagger.labels.frequencies, thresholds, strict=True)
+    return [
+        LabelRow(label=label, frequency=frequency, threshold=threshold, **known.get(label, {}))
+        for label, frequency, threshold in rows
+    ]
+
+
+def read_figures(metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return each label's figures on the validation split; nothing where training did not keep them."""
+    return {row["label"]: {name: row.get(name) for name in _FIGURES} for row in metadata.get("per_label", ())}
+
+
+def find_labels(rows: Sequence[LabelRow], query: str) -> list[LabelRow]:
+    """Find the labels that hold the query, whatever its case; those that begin with it come first."""
+    wanted = query.strip().casefold()
+    found = [row for row in rows if wanted in row.label.casefold()]
+    return sorted(found, key=lambda row: not row.label.casefold().startswith(wanted))
+
+
+def _list_thresholds(rule: Rule, labels: int) -> Sequence[float | None]:
+    if rule.kind == "top-k":
+        return [None] * labels
+    return rule.thresholds if rule.kind == "per-label" else rule.thresholds * labels
 
 
 @dataclass
@@ -88,36 +128,3 @@ def service_of(request: Request) -> Service:
     service = request.app.state.service
     assert isinstance(service, Service)
     return service
-
-
-_FIGURES = ("precision", "recall", "f1", "support")
-
-
-def label_rows(model: ServedModel) -> list[LabelRow]:
-    """Return a row a label, the most frequent first."""
-    tagger = model.predictor.tagger
-    known = known_figures(model.predictor.metadata)
-    thresholds = _thresholds(tagger.rule, len(tagger.labels))
-    rows = zip(tagger.labels.names, tagger.labels.frequencies, thresholds, strict=True)
-    return [
-        LabelRow(label=label, frequency=frequency, threshold=threshold, **known.get(label, {}))
-        for label, frequency, threshold in rows
-    ]
-
-
-def known_figures(metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return each label's figures on the validation split; nothing where training did not keep them."""
-    return {row["label"]: {name: row.get(name) for name in _FIGURES} for row in metadata.get("per_label", ())}
-
-
-def matching(rows: Sequence[LabelRow], query: str) -> list[LabelRow]:
-    """Find the labels that hold the query, whatever its case; those that begin with it come first."""
-    wanted = query.strip().casefold()
-    found = [row for row in rows if wanted in row.label.casefold()]
-    return sorted(found, key=lambda row: not row.label.casefold().startswith(wanted))
-
-
-def _thresholds(rule: Rule, labels: int) -> Sequence[float | None]:
-    if rule.kind == "top-k":
-        return [None] * labels
-    return rule.thresholds if rule.kind == "per-label" else rule.thresholds * labels

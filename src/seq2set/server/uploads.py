@@ -1,9 +1,7 @@
-"""A file that a client sends: kept on disk, not in memory, and read through before anything is answered.
+"""A file that a client sends: kept on disk, checked before anything is answered, and labelled in its format.
 
 It is received whole before the first result is sent, because a client that sends and one that reads at the
 same time is rare, and waiting for each other would stop both.
-
-Results in the format in which the texts came.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ class Upload:
         """Give its documents one by one."""
         return read_documents(self.path, self.options)
 
-    def checked(self, service: Service) -> int:
+    def check(self, service: Service) -> int:
         """Read it through once and count its documents; refuse it whole where a line is wrong."""
         count = 0
         try:
@@ -75,13 +73,13 @@ async def receive(request: Request, folder: Path, named: str | None, options: Re
         if kind == "multipart/form-data":
             found = await _from_form(request, target) or named
         else:
-            found = _known(named or _TYPES.get(kind))
+            found = _require(named or _TYPES.get(kind))
             await _from_body(request, target)
-    form = _known(named or found)
+    form = _require(named or found)
     return Upload(path.rename(path.with_suffix(f".{form}")), form, options)
 
 
-def _known(form: str | None) -> str:
+def _require(form: str | None) -> str:
     if form is None:
         raise ApiError(415, f"the file's format is not known; send {', '.join(_TYPES)}, or name a format")
     return form
@@ -111,7 +109,7 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 class JsonRows:
-    """One object a line, as `seq2set predict --json` prints them."""
+    """One object per line, as `seq2set predict --json` prints them."""
 
     head = b""
     failure = json.dumps(error_body("internal", INTERNAL)).encode() + b"\n"
@@ -135,19 +133,19 @@ class DelimitedRows:
 
     def __init__(self, delimiter: str, separator: str):
         self._delimiter, self._separator = delimiter, separator
-        self.head = self._written([("id", "labels", "scores", "note")])
+        self.head = self._format([("id", "labels", "scores", "note")])
 
     def rows(self, documents: Sequence[Document], answers: Sequence[Answer]) -> bytes:
         """Write results."""
         pairs = zip(documents, answers, strict=True)
-        return self._written([self._row(document, answer) for document, answer in pairs])
+        return self._format([self._row(document, answer) for document, answer in pairs])
 
     def _row(self, document: Document, answer: Answer) -> tuple[str, str, str, str]:
         labels = self._separator.join(one.label for one in answer.labels)
         scores = self._separator.join(f"{one.score:.6g}" for one in answer.labels)
         return document.id, labels, scores, answer.note or ""
 
-    def _written(self, rows: Sequence[Sequence[str]]) -> bytes:
+    def _format(self, rows: Sequence[Sequence[str]]) -> bytes:
         stream = io.StringIO()
         csv.writer(stream, delimiter=self._delimiter).writerows(rows)
         return stream.getvalue().encode("utf-8", "replace")
@@ -165,5 +163,5 @@ def row_writer(
         )
     unclear = next((label for label in labels if separator in label), None)
     if unclear is not None:
-        raise InputError(f"separator is '{separator}', which stands in the label '{unclear}'; name another")
+        raise InputError(f"separator is '{separator}', which is part of the label '{unclear}'; pass another")
     return DelimitedRows(_DELIMITERS[name], separator)

@@ -1,12 +1,12 @@
 // The page: opens the model, then starts the three tabs.
 
 import * as api from "./api.js";
-import { startBatch } from "./batch.js";
+import { startBatch } from "./batch/batch.js";
 import { find } from "./dom.js";
-import { guardWindow } from "./dropping.js";
-import { nameModel, startModel } from "./model.js";
+import { guardWindow } from "./file_drop.js";
+import { nameModel, startModel } from "./model/model.js";
 import { clearProblem, showProblem } from "./problem.js";
-import { startSuggest } from "./suggest.js";
+import { startSuggest } from "./suggest/suggest.js";
 import { showTab, startTabs } from "./tabs.js";
 import { startTheme } from "./theme.js";
 

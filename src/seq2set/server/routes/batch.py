@@ -16,8 +16,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from seq2set.corpora.readers import ReadOptions
-from seq2set.models.predictions import Request as Wanted
-from seq2set.server.answers import Ask
+from seq2set.server.answers import LabelRequest
 from seq2set.server.schemas import Search, refusals
 from seq2set.server.service import Service, service_of
 from seq2set.server.uploads import FORMATS, DelimitedRows, JsonRows, Upload, receive, row_writer
@@ -64,7 +63,7 @@ async def batch(
     id_column: Annotated[str, Query(alias="id", description="The column that holds the identifiers.")] = "id",
     encoding: Annotated[str, Query(description="The character encoding of the file.")] = "utf-8",
     separator: Annotated[
-        str, Query(min_length=1, max_length=10, description="What stands between labels in a table.")
+        str, Query(min_length=1, max_length=10, description="The separator of labels in a table.")
     ] = ";",
     search: Search | None = None,
     threshold: Annotated[float | None, Query(ge=0, le=1)] = None,
@@ -74,20 +73,20 @@ async def batch(
     explain: bool = False,
 ) -> StreamingResponse:
     """Label every text of a CSV, TSV or JSON lines file; a file with a fault is refused whole."""
-    wanted = Wanted(threshold, max_labels, min_labels, search, explain, top_k=top_k)
+    wanted = LabelRequest(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     options = ReadOptions(text=text, id=id_column, labels=None, encoding=encoding)
     held = ExitStack()
     try:
-        return await _answered(request, held, Ask(wanted), file_format, options, separator)
+        return await _answer(request, held, wanted, file_format, options, separator)
     except BaseException:
         held.close()
         raise
 
 
-async def _answered(
+async def _answer(
     request: Request,
     held: ExitStack,
-    ask: Ask,
+    wanted: LabelRequest,
     file_format: str | None,
     options: ReadOptions,
     separator: str,
@@ -98,10 +97,10 @@ async def _answered(
     folder = held.enter_context(tempfile.TemporaryDirectory(prefix="seq2set-"))
     upload = await receive(request, Path(folder), file_format, options)
     names = service.model.predictor.tagger.labels.names
-    writer = row_writer(upload.format, separator, names, explain=ask.request.explain)
-    total = await run_sync(upload.checked, service)
-    await service.batcher.submit([""], ask)  # what the model cannot do is refused before the answer begins
-    results = _results(service, upload, ask, writer)
+    writer = row_writer(upload.format, separator, names, explain=wanted.explain)
+    total = await run_sync(upload.check, service)
+    await service.batcher.submit([""], wanted)  # what the model cannot do is refused before the answer begins
+    results = _label(service, upload, wanted, writer)
     headers = {TOTAL: str(total)}
     return StreamedResults(results, held, service.settings.answer_seconds, FORMATS[upload.format], headers)
 
@@ -132,8 +131,8 @@ class StreamedResults(StreamingResponse):
                 await super().__call__(scope, receive, timed)
 
 
-async def _results(
-    service: Service, upload: Upload, ask: Ask, writer: JsonRows | DelimitedRows
+async def _label(
+    service: Service, upload: Upload, wanted: LabelRequest, writer: JsonRows | DelimitedRows
 ) -> AsyncGenerator[bytes, None]:
     """Answer one full batch after the other, so that memory holds no more than one."""
     size = service.settings.max_batch
@@ -141,7 +140,7 @@ async def _results(
     try:
         with closing(upload.documents()) as documents:  # type: ignore[type-var]
             while block := await run_sync(lambda: list(islice(documents, size))):
-                answers = await service.batcher.submit_patiently([one.text for one in block], ask)
+                answers = await service.batcher.submit_patiently([one.text for one in block], wanted)
                 yield writer.rows(block, answers)
     except Exception:
         yield writer.failure

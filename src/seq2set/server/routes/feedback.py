@@ -1,4 +1,4 @@
-"""`POST /v1/feedback`: what people say of a text's labels."""
+"""`POST /v1/feedback`: which labels of a text are right, wrong and missing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,42 @@ import sqlite3
 from collections import Counter
 
 from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
 
 from seq2set.server.errors import ApiError, unavailable
 from seq2set.server.feedback_store import Feedback
-from seq2set.server.schemas import FeedbackAnswer, FeedbackBody, refusals
+from seq2set.server.schemas import EXAMPLE_TEXT, Body, Label, Text, refusals
 from seq2set.server.service import Service, service_of
+
+
+class FeedbackBody(Body):
+    """Which labels of a text are right, wrong and missing; each label is in one list only."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"text": EXAMPLE_TEXT, "accepted": ["grain"], "rejected": ["oil"], "added": ["trade"]}
+            ]
+        }
+    )
+
+    text: Text
+    accepted: list[Label] = Field(
+        default=[], max_length=1000, description="Labels of the model that are right."
+    )
+    rejected: list[Label] = Field(
+        default=[], max_length=1000, description="Labels of the model that are wrong."
+    )
+    added: list[Label] = Field(
+        default=[], max_length=100, description="Labels that were missing; the model need not know them."
+    )
+
+
+class FeedbackAnswer(BaseModel):
+    """The number under which the feedback is kept; it is on the disk when this is sent."""
+
+    id: int
+
 
 router = APIRouter(tags=["feedback"])
 
@@ -22,7 +53,7 @@ async def feedback(body: FeedbackBody, request: Request) -> FeedbackAnswer:
     if service.store is None:
         raise ApiError(404, "no feedback is kept here; start the server with --feedback", code="feedback_off")
     service.check_text(body.text)
-    said = _checked(body, service)
+    said = _check(body, service)
     try:
         number = await service.store.add(said)
     except sqlite3.Error as error:
@@ -31,7 +62,7 @@ async def feedback(body: FeedbackBody, request: Request) -> FeedbackAnswer:
     return FeedbackAnswer(id=number)
 
 
-def _checked(body: FeedbackBody, service: Service) -> Feedback:
+def _check(body: FeedbackBody, service: Service) -> Feedback:
     lists = [[label.strip() for label in one] for one in (body.accepted, body.rejected, body.added)]
     said = Feedback(body.text, *lists)
     counts = Counter(label for label, _ in said.verdicts())
@@ -39,7 +70,7 @@ def _checked(body: FeedbackBody, service: Service) -> Feedback:
         raise ApiError(422, "a label is empty; it must hold a character that is not a space")
     twice = next((label for label, count in counts.items() if count > 1), None)
     if twice is not None:
-        raise ApiError(422, f"label '{twice}' stands there twice; each may stand in one list, once")
+        raise ApiError(422, f"label '{twice}' appears more than once")
     known = service.model.predictor.tagger.labels
     strange = next((one for one in (*said.accepted, *said.rejected) if known.index(one) is None), None)
     if strange is not None:

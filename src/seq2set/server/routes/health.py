@@ -1,32 +1,40 @@
-"""`/healthz`, `/readyz` and `/metrics`: what a platform asks a server."""
+"""`/healthz`, `/readyz` and `/metrics`, for platforms that run and watch servers."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel
 
 from seq2set.server.errors import unavailable
-from seq2set.server.schemas import HealthAnswer, refusals
+from seq2set.server.schemas import refusals
 from seq2set.server.service import service_of
 
 _TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+
+
+class HealthAnswer(BaseModel):
+    """The state of the server."""
+
+    status: Literal["ok"]
+
 
 router = APIRouter(tags=["health"], responses=refusals(408, 413, 500))
 
 
 @router.get("/healthz")
 async def healthz() -> HealthAnswer:
-    """Say that the process is alive."""
+    """Report that the process is alive."""
     return HealthAnswer(status="ok")
 
 
 @router.get("/readyz", responses=refusals(503))
 async def readyz(request: Request) -> HealthAnswer:
-    """Say whether texts are taken."""
+    """Report whether the server accepts texts."""
     if not service_of(request).batcher.accepting:
-        raise unavailable("the server takes no texts at present")
+        raise unavailable("not ready")
     return HealthAnswer(status="ok")
 
 
@@ -36,5 +44,5 @@ async def readyz(request: Request) -> HealthAnswer:
     responses=_TEXT | refusals(401),
 )
 async def metrics(request: Request) -> Response:
-    """Give the counters as Prometheus reads them."""
+    """Return the counters in the format of Prometheus."""
     return Response(service_of(request).metrics.text(), media_type=CONTENT_TYPE_LATEST)

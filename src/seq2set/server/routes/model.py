@@ -2,15 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
 
 import seq2set
-from seq2set.config.catalog import SEARCHES
-from seq2set.models import predictions
-from seq2set.server.schemas import LabelsAnswer, LimitsAnswer, ModelAnswer, RuleAnswer, refusals
-from seq2set.server.service import Service, known_figures, matching, service_of
+from seq2set.config.catalog import SEARCHES, shown_metrics
+from seq2set.server.answers import LabelRequest
+from seq2set.server.schemas import refusals
+from seq2set.server.service import LabelRow, Service, find_labels, read_figures, service_of
+
+
+class LabelsAnswer(BaseModel):
+    """Labels that match: those that begin with the query first, then the more frequent first."""
+
+    total: int = Field(description="How many labels match.")
+    labels: list[LabelRow]
+
+
+class RuleAnswer(BaseModel):
+    """How scores become a set of labels."""
+
+    kind: Literal["global", "top-k", "per-label"]
+    thresholds: list[float] | None = None
+    k: int | None = None
+    in_words: str
+
+
+class MetricAnswer(BaseModel):
+    """How to show a metric."""
+
+    name: str = Field(description="Its key in `metrics`.")
+    title: str
+    summary: str
+    digits: int = Field(description="How many digits to show after the point.")
+    better: Literal["higher", "lower"]
+
+
+class LimitsAnswer(BaseModel):
+    """What the server accepts."""
+
+    max_texts: int
+    max_text_chars: int
+    max_body_bytes: int
+    max_upload_bytes: int
+
+
+class ModelAnswer(BaseModel):
+    """The model and what is known of it."""
+
+    model: str = Field(description="The kind of model.")
+    version: str = Field(description="The version of seq2set that serves it.")
+    card: str = Field(description="The model card, in Markdown.")
+    metrics: dict[str, float] = Field(description="On the validation split.")
+    shown_metrics: list[MetricAnswer] = Field(description="The metrics that a page shows, in its order.")
+    about: dict[str, Any] = Field(description="What training recorded: data, settings, times.")
+    manifest: dict[str, Any] = Field(description="The files of the model with their SHA-256.")
+    rule: RuleAnswer
+    rule_decides: bool = Field(description="Whether the rule chooses the labels, or a search by itself.")
+    searches: list[str] = Field(description="The searches to choose from; none where there is no decoder.")
+    search_summaries: dict[str, str] = Field(description="What each of them does.")
+    labels: int = Field(description="How many labels it knows.")
+    per_label: list[LabelRow] | None = Field(
+        default=None, description="Each label with its figures, where training kept them."
+    )
+    feedback: bool = Field(description="Whether feedback is kept.")
+    limits: LimitsAnswer
+
 
 router = APIRouter(tags=["model"], responses=refusals(401, 408, 413, 500))
 
@@ -18,7 +77,7 @@ router = APIRouter(tags=["model"], responses=refusals(401, 408, 413, 500))
 @router.get("/v1/model")
 async def model(request: Request) -> ModelAnswer:
     """Describe the model: its card, metrics, files, decision rule and labels."""
-    return described(service_of(request))
+    return _describe(service_of(request))
 
 
 @router.get("/v1/labels", responses=refusals(422))
@@ -29,26 +88,34 @@ async def labels(
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> LabelsAnswer:
     """Search the labels that the model can give."""
-    found = matching(service_of(request).rows, query)
+    found = find_labels(service_of(request).rows, query)
     return LabelsAnswer(total=len(found), labels=found[offset : offset + limit])
 
 
-def described(service: Service) -> ModelAnswer:
-    """Put together what is known of the model."""
-    tagger, metadata = service.model.predictor.tagger, service.model.predictor.metadata
-    rule, settings = tagger.rule, service.settings
+_METRIC_FIELDS = ("title", "summary", "digits", "better")
+
+
+def _describe(service: Service) -> ModelAnswer:
+    served, settings = service.model, service.settings
+    tagger, metadata = served.predictor.tagger, served.predictor.metadata
+    searches = {name: row.summary for name, row in SEARCHES.items()} if tagger.decodes else {}
     return ModelAnswer(
-        model=service.model.kind,
+        model=served.kind,
         version=seq2set.__version__,
-        card=service.model.card,
+        card=served.card,
         metrics=metadata.get("validation", {}),
+        shown_metrics=[
+            MetricAnswer(name=name, **{field: getattr(row, field) for field in _METRIC_FIELDS})
+            for name, row in shown_metrics().items()
+        ],
         about={name: value for name, value in metadata.items() if name != "per_label"},
-        manifest=service.model.manifest,
-        rule=RuleAnswer(**rule.to_dict(), in_words=rule.describe()),
-        rule_decides=tagger.rule_decides(predictions.Request()),
-        searches=list(SEARCHES) if tagger.decodes else [],
+        manifest=served.manifest,
+        rule=RuleAnswer(**tagger.rule.to_dict(), in_words=tagger.rule.describe()),
+        rule_decides=tagger.rule_decides(LabelRequest()),
+        searches=list(searches),
+        search_summaries=searches,
         labels=len(tagger.labels),
-        per_label=service.rows if known_figures(metadata) else None,
+        per_label=service.rows if read_figures(metadata) else None,
         feedback=service.store is not None,
         limits=LimitsAnswer(
             max_texts=settings.max_texts,

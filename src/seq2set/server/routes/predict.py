@@ -2,12 +2,120 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated, Any
 
+from fastapi import APIRouter, Request
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
+
+from seq2set.models.predictions import Suggestion
+from seq2set.server.answers import Answer, LabelRequest
 from seq2set.server.errors import ApiError
-from seq2set.server.limits import unless_gone
-from seq2set.server.schemas import PredictAnswer, PredictBody, refusals, text_answer
+from seq2set.server.limits import run_until_disconnect
+from seq2set.server.schemas import EXAMPLE_TEXT, WHOLE_NUMBER, Body, Count, Search, Text, refusals
 from seq2set.server.service import Service, service_of
+
+_TEXT_OR_TEXTS: list[JsonValue] = [
+    {"required": ["text"], "properties": {"text": {"type": "string"}, "texts": {"type": "null"}}},
+    {"required": ["texts"], "properties": {"texts": {"type": "array"}, "text": {"type": "null"}}},
+]
+"""Which of the two must be given, as JSON Schema says it; the route itself refuses the rest in words."""
+
+
+class PredictBody(Body):
+    """Texts, and which labels to return; what is left open is as the model was trained."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": _TEXT_OR_TEXTS,
+            "examples": [
+                {"text": EXAMPLE_TEXT, "explain": True},
+                {"texts": [EXAMPLE_TEXT, "Crude fell below 60 dollars a barrel."], "max_labels": 3},
+                {"text": EXAMPLE_TEXT, "candidates": 20, "explain": True},
+            ],
+        }
+    )
+
+    text: Text | None = Field(default=None, description="One text; give this or `texts`.")
+    texts: list[Text] | None = Field(
+        default=None, min_length=1, description="Several texts; give this or `text`."
+    )
+    search: Search | None = Field(
+        default=None, description="How to search a decoder; ignored by models without a decoder."
+    )
+    threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Return labels scoring at least this, instead of by the model's rule.",
+    )
+    top_k: Count | None = Field(
+        default=None, description="Return the k highest-scoring labels, instead of by the model's rule."
+    )
+    max_labels: Count | None = Field(
+        default=None, description="Maximum labels per text, the highest-scoring ones."
+    )
+    min_labels: Annotated[int, Field(ge=0, le=10**6), WHOLE_NUMBER] = Field(
+        default=0, description="Minimum labels per text."
+    )
+    explain: bool = Field(default=False, description="Whether to name the words that each label rests on.")
+    words_per_label: Annotated[int, Field(ge=1, le=100), WHOLE_NUMBER] = Field(
+        default=8,
+        validation_alias=AliasChoices("words_per_label", "words_a_label"),  # the second: version 0.1.0
+        description="Maximum words per label.",
+    )
+    candidates: Annotated[int, Field(ge=1, le=1000), WHOLE_NUMBER] | None = Field(
+        default=None,
+        description="Return this many of the best labels too, given or not, so that a threshold can be moved "
+        "without a new request.",
+    )
+
+    def request(self) -> LabelRequest:
+        """Return what is asked of the model."""
+        return LabelRequest(**self.model_dump(exclude={"text", "texts"}))
+
+
+class EvidenceAnswer(BaseModel):
+    """A word that a label rests on; `start` and `end` count the text's Unicode code points."""
+
+    word: str
+    start: int
+    end: int
+    weight: float = Field(description="The word's share of the reasons.")
+
+
+class LabelAnswer(BaseModel):
+    """A label that is given."""
+
+    label: str
+    score: float
+    evidence: list[EvidenceAnswer] | None = Field(default=None, description="With `explain` only.")
+
+
+class CandidateAnswer(LabelAnswer):
+    """A label that may or may not be given; its score is the probability that it is in the set."""
+
+    given: bool = Field(description="Whether it is among `labels`.")
+
+
+class TextAnswer(BaseModel):
+    """The answer for one text."""
+
+    labels: list[LabelAnswer] = Field(description="In the order in which the model gives them.")
+    candidates: list[CandidateAnswer] | None = Field(
+        default=None, description="Where asked for, the best first."
+    )
+    note: str | None = Field(
+        default=None,
+        description="`no known words` where the model knows no word of the text: it gets no label and has no "
+        "candidates, unless `top_k` or `min_labels` asks for some.",
+    )
+
+
+class PredictAnswer(BaseModel):
+    """One answer per text, in the order of the texts."""
+
+    predictions: list[TextAnswer]
+
 
 router = APIRouter()
 
@@ -19,15 +127,15 @@ router = APIRouter()
     tags=["predict"],
 )
 async def predict(body: PredictBody, request: Request) -> PredictAnswer:
-    """Give each text its labels, with scores and, where asked for, the words that they rest on."""
+    """Return each text's labels with their scores and, with `explain`, the words that they rest on."""
     service = service_of(request)
-    texts = _texts(body, service)
-    work = service.batcher.submit(texts, body.ask())
-    answers = await unless_gone(request, work, service.settings.answer_seconds)
-    return PredictAnswer(predictions=[text_answer(one, explain=body.explain) for one in answers])
+    texts = _check_texts(body, service)
+    work = service.batcher.submit(texts, body.request())
+    answers = await run_until_disconnect(request, work, service.settings.answer_seconds)
+    return PredictAnswer(predictions=[_to_json(one, explain=body.explain) for one in answers])
 
 
-def _texts(body: PredictBody, service: Service) -> list[str]:
+def _check_texts(body: PredictBody, service: Service) -> list[str]:
     if (body.text is None) == (body.texts is None):
         raise ApiError(422, "one of text and texts must be given, and not both")
     if body.text is not None:
@@ -39,3 +147,22 @@ def _texts(body: PredictBody, service: Service) -> list[str]:
     for number, text in enumerate(texts):
         service.check_text(text, f"texts.{number}")
     return texts
+
+
+_DIGITS = 6
+
+
+def _to_json(answer: Answer, *, explain: bool) -> TextAnswer:
+    given = {one.label for one in answer.labels}
+    candidates = [
+        CandidateAnswer(**_label_fields(one, explain), given=one.label in given)
+        for one in answer.candidates or ()
+    ]
+    labels = [LabelAnswer(**_label_fields(one, explain)) for one in answer.labels]
+    found = None if answer.candidates is None else candidates
+    return TextAnswer(labels=labels, candidates=found, note=answer.note)
+
+
+def _label_fields(one: Suggestion, explain: bool) -> dict[str, Any]:
+    words = [word._asdict() | {"weight": round(word.weight, _DIGITS)} for word in one.evidence]
+    return {"label": one.label, "score": round(one.score, _DIGITS), "evidence": words if explain else None}

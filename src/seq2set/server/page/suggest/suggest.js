@@ -1,18 +1,18 @@
 // The first tab: a text goes to the server, its labels come back, and everything else follows from them.
 
-import { startAdding } from "./adding.js";
-import * as api from "./api.js";
-import { announce, find } from "./dom.js";
+import * as api from "../api.js";
+import { announce, find } from "../dom.js";
+import { counted } from "../numbers.js";
+import { clearProblem, showProblem } from "../problem.js";
+import { startAddLabel } from "./add_label.js";
+import { startExport } from "./export.js";
 import { startFeedback } from "./feedback.js";
 import { focusFirst, startLabels } from "./labels.js";
 import { startMatrix } from "./matrix.js";
-import { counted } from "./numbers.js";
-import { clearProblem, showProblem } from "./problem.js";
-import { startReading } from "./reading.js";
 import { isStrange, suggested, UNREAD } from "./session.js";
 import { makeStore } from "./store.js";
-import { startTaking } from "./taking.js";
 import { checkedText, showEditing, startText } from "./text.js";
+import { startTextView } from "./text_view.js";
 import { startThreshold } from "./threshold.js";
 
 const CANDIDATES = 40; // so far down the slider can go without a new request
@@ -25,12 +25,12 @@ export function startSuggest(model, table) {
   const ask = () => suggest(store, model);
   const fail = (error) => showProblem(PROBLEM, error);
   startText(model, { ask, fail, table });
-  startReading(store);
+  startTextView(store);
   startLabels(store);
   startThreshold(store, model);
   startMatrix(store);
-  startAdding(store);
-  startTaking(store, model);
+  startAddLabel(store);
+  startExport(store, model);
   startFeedback(store, model);
   find("edit").addEventListener("click", () => {
     store.set({ answer: null, pointed: null, focused: null, pinned: null });

@@ -1,8 +1,8 @@
 // Labels as chips: a name with its score, and what a person says of it.
 
-import { arrange, find, icon, make } from "./dom.js";
+import { arrange, find, icon, make } from "../dom.js";
+import { count, counted, percent } from "../numbers.js";
 import { inWords } from "./evidence.js";
-import { count, counted, percent } from "./numbers.js";
 import { added, considered, isStrange, judged, litLabel, suggested } from "./session.js";
 
 let chips = new Map(); // "list label" -> element

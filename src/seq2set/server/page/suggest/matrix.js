@@ -1,8 +1,8 @@
 // Words by labels: how much each word counts for each label that is shown.
 
-import { find, make } from "./dom.js";
+import { find, make } from "../dom.js";
+import { percent } from "../numbers.js";
 import { level } from "./evidence.js";
-import { percent } from "./numbers.js";
 import { added, litLabel, suggested } from "./session.js";
 
 const MOST_WORDS = 24;

@@ -1,10 +1,10 @@
 // The text: typed, pasted, dropped, opened from a file, or the example.
 
-import { find } from "./dom.js";
-import { takeDrops } from "./dropping.js";
+import { find } from "../dom.js";
+import { takeDrops } from "../file_drop.js";
+import { bytes, count, counted } from "../numbers.js";
+import { Problem } from "../problem.js";
 import { exampleFor } from "./examples.js";
-import { bytes, count, counted } from "./numbers.js";
-import { Problem } from "./problem.js";
 
 const TABLES = /\.(csv|tsv|jsonl|ndjson)$/i;
 

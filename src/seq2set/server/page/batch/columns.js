@@ -1,7 +1,7 @@
 // What a file of texts is: its format, and its columns as its beginning shows them.
 
-import { readCsv } from "./csv.js";
-import { Problem } from "./problem.js";
+import { readCsv } from "../csv.js";
+import { Problem } from "../problem.js";
 
 const FORMATS = {
   csv: { type: "text/csv", delimiter: "," },

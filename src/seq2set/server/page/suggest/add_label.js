@@ -1,9 +1,9 @@
 // Adding a label: a box that completes names as the ARIA practices have it.
 
-import * as api from "./api.js";
-import { announce, find, make } from "./dom.js";
-import { count, counted } from "./numbers.js";
-import { Problem } from "./problem.js";
+import * as api from "../api.js";
+import { announce, find, make } from "../dom.js";
+import { count, counted } from "../numbers.js";
+import { Problem } from "../problem.js";
 
 const WAIT = 120; // milliseconds after the last key
 let asked = new AbortController();
@@ -11,7 +11,7 @@ let timer = 0;
 let active = -1;
 
 /** Make the box complete names; a chosen label becomes one that is right. */
-export function startAdding(store) {
+export function startAddLabel(store) {
   const box = find("add");
   const choose = (label) => {
     add(store, label);

@@ -1,20 +1,12 @@
 // The third tab: what the model is and how good it is.
 
-import * as api from "./api.js";
-import { find, make } from "./dom.js";
+import * as api from "../api.js";
+import { find, make } from "../dom.js";
+import { bytes, count } from "../numbers.js";
+import { sentence, showProblem } from "../problem.js";
 import { startLabelTable } from "./label_table.js";
 import { elements } from "./markdown.js";
-import { bytes, count } from "./numbers.js";
-import { sentence, showProblem } from "./problem.js";
 
-const METRICS = [
-  ["micro_f1", "micro-F1", "precision and recall in one, over all decisions"],
-  ["micro_precision", "precision", "of the labels it gives, so many are right"],
-  ["micro_recall", "recall", "of the right labels, it gives so many"],
-  ["macro_f1", "macro-F1", "each label counts the same, rare ones too"],
-  ["subset_accuracy", "whole sets", "texts whose labels are all right"],
-  ["hamming_loss", "hamming loss", "wrong decisions; less is better"],
-];
 const PAGE = 1000;
 
 /** Say in the page's head which model this is. */
@@ -25,10 +17,14 @@ export function nameModel(model) {
 
 /** Fill the tab. */
 export async function startModel(model) {
-  find("metrics").append(...METRICS.filter(([name]) => name in model.metrics).map((one) => tile(model.metrics, one)));
+  const measured = model.shown_metrics.filter(({ name }) => name in model.metrics);
+  find("metrics").append(...measured.map((metric) => tile(metric, model.metrics[metric.name])));
   find("rule").textContent = model.rule_decides
-    ? sentence(`it gives ${model.rule.in_words}`)
-    : "It finds the labels by a search of its own.";
+    ? sentence(`rule: ${model.rule.in_words}`)
+    : "A search of the decoder decides; no threshold.";
+  const searches = Object.entries(model.search_summaries);
+  find("searches").append(...searches.map(([name, summary]) => make("li", {}, make("strong", {}, name), `: ${summary}`)));
+  find("searches-part").hidden = searches.length === 0;
   find("card").append(...elements(model.card));
   find("facts").append(facts(model));
   find("model-waiting").hidden = true;
@@ -40,9 +36,9 @@ export async function startModel(model) {
   }
 }
 
-function tile(metrics, [name, title, meaning]) {
-  const value = make("dd", {}, metrics[name].toFixed(3));
-  return make("div", { className: "tile" }, make("dt", {}, title), value, make("dd", { className: "soft" }, meaning));
+function tile({ title, summary, digits }, value) {
+  const figure = make("dd", {}, value.toFixed(digits));
+  return make("div", { className: "tile" }, make("dt", {}, title), figure, make("dd", { className: "soft" }, summary));
 }
 
 /** Models whose training kept no figures still know their labels. */
@@ -62,10 +58,10 @@ function facts(model) {
   const files = Object.entries(model.manifest.files ?? {});
   const rows = [
     ["seq2set", model.version],
-    ["a text at most", `${count(limits.max_text_chars)} characters`],
-    ["a request at most", `${count(limits.max_texts)} texts, ${bytes(limits.max_body_bytes)}`],
-    ["a file at most", bytes(limits.max_upload_bytes)],
-    ["feedback", model.feedback ? "is kept" : "is not kept"],
+    ["Maximum per text", `${count(limits.max_text_chars)} characters`],
+    ["Maximum per request", `${count(limits.max_texts)} texts, ${bytes(limits.max_body_bytes)}`],
+    ["Maximum per file", bytes(limits.max_upload_bytes)],
+    ["Feedback", model.feedback ? "kept" : "not kept"],
     ...files.map(([name, file]) => [name, `${bytes(file.bytes)}, SHA-256 ${file.sha256}`]),
   ];
   const line = ([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value));

@@ -1,13 +1,13 @@
 // The second tab: a file goes to the server, and its results come back row by row.
 
-import * as api from "./api.js";
+import * as api from "../api.js";
+import { find, make } from "../dom.js";
+import { takeDrops } from "../file_drop.js";
+import { bytes, count, counted } from "../numbers.js";
+import { clearProblem, Problem, sentence, showProblem } from "../problem.js";
+import { download } from "../save.js";
 import { columnsOf, formatOf, likelyText } from "./columns.js";
-import { find, make } from "./dom.js";
-import { takeDrops } from "./dropping.js";
-import { bytes, count, counted } from "./numbers.js";
-import { clearProblem, Problem, sentence, showProblem } from "./problem.js";
 import { brokenOff, preview, rowCounter } from "./results.js";
-import { download } from "./saving.js";
 
 const PROBLEM = "batch-problem";
 const job = { file: null, format: null, stop: null, results: null };
@@ -109,7 +109,7 @@ async function receive(progress) {
     advance(progress);
   }
   const broken = await brokenOff(new Blob(progress.pieces));
-  if (broken) throw new Problem(sentence(broken), "Try again; if it stays so, tell whoever runs the server.");
+  if (broken) throw new Problem(sentence(broken), "Try again; if it fails again, tell whoever runs the server.");
 }
 
 function advance({ done, total }) {

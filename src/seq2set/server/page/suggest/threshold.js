@@ -1,7 +1,7 @@
 // The threshold: a slider that chooses among the labels that have come already.
 
-import { find } from "./dom.js";
-import { percent } from "./numbers.js";
+import { find } from "../dom.js";
+import { percent } from "../numbers.js";
 
 /** Make the slider act; `model` says what the model's own choice is. */
 export function startThreshold(store, model) {
@@ -22,7 +22,7 @@ function show(threshold, model) {
   const value = shown === null ? "own rule" : percent(shown);
   find("threshold-value").textContent = value;
   slider.setAttribute("aria-valuetext", own ? `${value}, the model’s own choice` : value);
-  find("threshold-says").textContent = own ? inWords(model) : "Labels that score at least so much are suggested.";
+  find("threshold-says").textContent = own ? inWords(model) : "Labels scoring at least this are suggested.";
   find("threshold-own").hidden = own;
 }
 
@@ -32,7 +32,7 @@ function ownThreshold(model) {
 }
 
 function inWords(model) {
-  if (model.rule_decides && model.rule.kind === "global") return "The model’s own choice, tuned on its validation texts.";
-  const own = model.rule_decides ? `gives ${model.rule.in_words}` : "found these labels by its own search";
+  if (model.rule_decides && model.rule.kind === "global") return "The model’s own threshold, tuned on its validation texts.";
+  const own = model.rule_decides ? `suggests ${model.rule.in_words}` : "found these labels by its own search";
   return `The model ${own}; move the slider to choose by score.`;
 }

@@ -1,9 +1,9 @@
-// Taking one text's labels away: plain, JSON or CSV; on the clipboard or as a file.
+// Exporting one text's labels: plain, JSON or CSV; to the clipboard or to a file.
 
-import { writeCsv } from "./csv.js";
-import { find } from "./dom.js";
-import { counted } from "./numbers.js";
-import { copy, download } from "./saving.js";
+import { writeCsv } from "../csv.js";
+import { find } from "../dom.js";
+import { counted } from "../numbers.js";
+import { copy, download } from "../save.js";
 import { kept } from "./session.js";
 
 const TYPES = { plain: "text/plain", json: "application/json", csv: "text/csv" };
@@ -25,7 +25,7 @@ function asObject(state, model) {
 }
 
 /** Make the buttons work. */
-export function startTaking(store, model) {
+export function startExport(store, model) {
   const format = () => document.querySelector("input[name=format]:checked").value;
   const written = () => WRITERS[format()](store.state, model);
   const says = (sentence) => {
@@ -41,7 +41,7 @@ export function startTaking(store, model) {
   });
   find("download").addEventListener("click", () => {
     download(new Blob([written()], { type: TYPES[format()] }), `labels.${ENDINGS[format()]}`);
-    says(`labels.${ENDINGS[format()]} is on its way to your downloads.`);
+    says(`labels.${ENDINGS[format()]} was downloaded.`);
   });
   let last = null;
   store.watch((state) => {

@@ -1,9 +1,9 @@
 // Feedback: what was accepted, rejected and added is sent, and the server says that it is kept.
 
-import * as api from "./api.js";
-import { find } from "./dom.js";
-import { count } from "./numbers.js";
-import { clearProblem, showProblem } from "./problem.js";
+import * as api from "../api.js";
+import { find } from "../dom.js";
+import { count } from "../numbers.js";
+import { clearProblem, showProblem } from "../problem.js";
 import { sorted } from "./session.js";
 
 let sent = null; // what was sent last, so that nothing is sent twice by mistake
@@ -53,7 +53,7 @@ async function send(store) {
     const { id } = await api.feedback(said);
     sent = JSON.stringify(said);
     show(store.state);
-    find("feedback-says").textContent = `Thank you. The server keeps it as number ${count(id)}.`;
+    find("feedback-says").textContent = `Thank you. Saved as number ${count(id)}.`;
   } catch (error) {
     show(store.state);
     showProblem("feedback-problem", error, () => send(store));

@@ -1,4 +1,4 @@
-// Getting things out of the page: into a file, or onto the clipboard.
+// Saving to a file, or copying to the clipboard.
 
 import { make } from "./dom.js";
 

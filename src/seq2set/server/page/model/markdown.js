@@ -1,6 +1,6 @@
 // The little Markdown that model cards are written in, as elements; nothing in it can become code.
 
-import { make } from "./dom.js";
+import { make } from "../dom.js";
 
 /** Turn Markdown into elements: headings, paragraphs, lists, tables and code. */
 export function elements(markdown) {

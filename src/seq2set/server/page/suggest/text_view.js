@@ -1,9 +1,8 @@
 // The text as it is read: words that are evidence can be lit, and can be asked for their labels.
 
-import { find, make } from "./dom.js";
+import { find, make } from "../dom.js";
+import { percent } from "../numbers.js";
 import { inWords, levels } from "./evidence.js";
-import { percent } from "./numbers.js";
-import { unitOffsets } from "./offsets.js";
 import { added, known, litLabel, suggested } from "./session.js";
 
 const INVITATION = "Point at a label, or move to it, to see the words that it rests on.";
@@ -11,7 +10,7 @@ let spans = new Map(); // where a word begins (in code points) -> its element
 let drawn = null;
 
 /** Keep the text and the lit words as the state says. */
-export function startReading(store) {
+export function startTextView(store) {
   store.watch((state) => {
     if (state.answer && state.answer !== drawn) draw(state);
     if (state.answer) light(state);
@@ -19,6 +18,20 @@ export function startReading(store) {
   const words = find("words");
   words.addEventListener("pointerover", (event) => ask(store.state, event.target.closest(".word")));
   words.addEventListener("pointerleave", () => ask(store.state, null));
+}
+
+// The server counts Unicode code points, JavaScript counts UTF-16 units.
+
+/** Return, for each code point's number and for the end, its place in the string. */
+function unitOffsets(text) {
+  const places = [];
+  let unit = 0;
+  for (const character of text) {
+    places.push(unit);
+    unit += character.length;
+  }
+  places.push(unit);
+  return places;
 }
 
 function draw(state) {
@@ -85,6 +98,6 @@ function ask(state, word) {
     chip.classList.toggle("rests", resting.includes(chip.dataset.label));
   }
   if (litLabel(state)) return;
-  if (resting.length) find("caption").textContent = `“${word.textContent}” speaks for ${resting.join(", ")}.`;
+  if (resting.length) find("caption").textContent = `“${word.textContent}” is evidence for ${resting.join(", ")}.`;
   else find("caption").textContent = INVITATION;
 }

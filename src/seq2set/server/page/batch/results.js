@@ -1,8 +1,8 @@
 // Results that come in pieces: counted, kept, and shown in part.
 
-import { readCsv } from "./csv.js";
-import { make } from "./dom.js";
-import { percent } from "./numbers.js";
+import { readCsv } from "../csv.js";
+import { make } from "../dom.js";
+import { percent } from "../numbers.js";
 
 const [NEWLINE, QUOTE] = [10, 34];
 const SHOWN = 8;
@@ -35,7 +35,7 @@ export async function preview(table, blob, format) {
     const cell = make("td", {}, ...labels.map(tag), make("span", { className: "soft" }, soft));
     return make("tr", {}, make("th", { scope: "row" }, id), cell);
   });
-  const head = make("tr", {}, make("th", { scope: "col" }, "text"), make("th", { scope: "col" }, "labels"));
+  const head = make("tr", {}, make("th", { scope: "col" }, "id"), make("th", { scope: "col" }, "labels"));
   table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
 }
 

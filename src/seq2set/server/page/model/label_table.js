@@ -1,7 +1,7 @@
 // The labels of a model in a table that can be searched and sorted; long ones are shown in parts.
 
-import { find, make } from "./dom.js";
-import { count, counted } from "./numbers.js";
+import { find, make } from "../dom.js";
+import { count, counted } from "../numbers.js";
 
 const STEP = 200;
 const figure = (value) => (value === null || value === undefined ? "–" : value.toFixed(2));

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from seq2set.config import load_config
+from seq2set.config.run_folder import RunFolder
 
 COLUMNS = ("--text", "abstract", "--labels", "tags", "--separator", "|", "--id", "key")
 QUICK = ("--model", "br", "--set", "linear.c=[1]", "--set", "threads=1", "--set", "text.min_frequency=1")
@@ -54,6 +56,20 @@ def test_tune_and_experiment_take_the_columns(seq2set, table: Path, tmp_path: Pa
     assert compared.code == 0, compared.err
 
 
+def test_a_model_is_measured_and_tuned_on_a_file_with_other_columns(
+    seq2set, br_run: RunFolder, table: Path, tmp_path: Path
+) -> None:
+    outcome = seq2set("evaluate", br_run.path, "--data", table, "--json", *COLUMNS)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["documents"] == 60
+    shown = seq2set("evaluate", br_run.path, "--data", table, "--show", "1", *COLUMNS).out
+    assert any(words in shown for words in TOPICS.values())
+    shutil.copytree(br_run.path / "model", tmp_path / "model")
+    tuned = seq2set("tune", "--thresholds", tmp_path / "model", "--data", table, "--kind", "global", *COLUMNS)
+    assert tuned.code == 0, tuned.err
+    assert "on 60 documents" in tuned.out
+
+
 def test_data_verbs_take_the_columns(seq2set, table: Path) -> None:
     columns = COLUMNS[:6]
     assert json.loads(seq2set("data", "stats", table, *columns, "--json").out)["labels"] == 3
@@ -80,10 +96,11 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(
     assert sentence in outcome.err
 
 
-def test_predict_names_the_columns_that_there_are(seq2set, br_run, table: Path) -> None:
-    outcome = seq2set("predict", br_run.path, "--input", table, "--text", "abstrct")
-    assert outcome.code == 2
-    assert "there is no column 'abstrct', did you mean 'abstract'?; the columns are: key, " in outcome.err
+def test_predict_and_evaluate_name_the_columns_that_there_are(seq2set, br_run, table: Path) -> None:
+    for verb in (("predict", br_run.path, "--input"), ("evaluate", br_run.path, "--data")):
+        outcome = seq2set(*verb, table, "--text", "abstrct")
+        assert outcome.code == 2
+        assert "there is no column 'abstrct', did you mean 'abstract'?; the columns are: key, " in outcome.err
 
 
 @pytest.mark.parametrize(

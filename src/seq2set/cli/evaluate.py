@@ -21,6 +21,10 @@ def evaluate(
     data: Annotated[
         str | None, typer.Option(help="The corpus; by default the one it was trained on.")
     ] = None,
+    text: options.TextColumn = None,
+    labels: options.LabelsColumn = None,
+    separator: options.Separator = None,
+    id_column: options.IdColumn = None,
     split: Annotated[
         str | None,
         typer.Option(
@@ -46,17 +50,27 @@ def evaluate(
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the report folder.")] = False,
 ) -> None:
     """Measure models on a split of a corpus."""
-    from seq2set.cli.console import RichProgress, print_evaluation, remarks
+    from seq2set.cli.console import RichProgress, print_evaluation, print_prediction, remarks
     from seq2set.core.files import refuse_occupied
     from seq2set.models.predictions import Request
     from seq2set.workflows.evaluate import evaluate as measure
+    from seq2set.workflows.evaluate import sample_predictions
 
     if report is not None:
         refuse_occupied(report, force=force)
     request = Request(threshold=threshold, top_k=top_k, search=search)
+    columns = options.name_columns(text, labels, separator, id_column)
     progress = RichProgress()
     found = [
-        measure(model, data=data, split=split, include_seen=include_seen, request=request, progress=progress)
+        measure(
+            model,
+            data=data,
+            columns=columns,
+            split=split,
+            include_seen=include_seen,
+            request=request,
+            progress=progress,
+        )
         for model in models
     ]
     if report is not None:
@@ -71,15 +85,9 @@ def evaluate(
     else:
         print_evaluation(*found)
     if show:
-        _show(models[-1], data, split, include_seen, show)
+        for prediction, actual in sample_predictions(
+            models[-1], data=data, columns=columns, split=split, include_seen=include_seen, count=show
+        ):
+            print_prediction(prediction, actual)
     if report is not None:
         typer.echo(f"the report is in {report / 'index.html'}", err=True)
-
-
-def _show(model: Path, data: str | None, split: str | None, include_seen: bool | None, count: int) -> None:
-    from seq2set.cli.console import print_prediction
-    from seq2set.workflows.evaluate import sample_predictions
-
-    shown = sample_predictions(model, data=data, split=split, include_seen=include_seen, count=count)
-    for prediction, actual in shown:
-        print_prediction(prediction, actual)

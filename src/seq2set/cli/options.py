@@ -61,16 +61,20 @@ Settings = Mapping[str, str | int | None]
 
 def name_columns(
     text: str | None, labels: str | None, separator: str | None, id_column: str | None
-) -> dict[str, str | None]:
-    """Return the settings that the options for columns stand for."""
-    return {"data.text": text, "data.labels": labels, "data.separator": separator, "data.id": id_column}
+) -> dict[str, str]:
+    """Return the settings of the section `data` that the options for columns give."""
+    named = {"text": text, "labels": labels, "separator": separator, "id": id_column}
+    return {name: value for name, value in named.items() if value is not None}
 
 
-def merge_assignments(assignments: Sequence[str] | None, options: Settings) -> list[str]:
+def merge_assignments(
+    assignments: Sequence[str] | None, columns: Mapping[str, str], options: Settings | None = None
+) -> list[str]:
     """Return what `--set` and other options assign; refuse a setting that both give."""
     from seq2set.core.errors import InputError
 
-    given = {setting: value for setting, value in options.items() if value is not None}
+    named = {f"data.{name}": value for name, value in columns.items()} | dict(options or {})
+    given = {setting: value for setting, value in named.items() if value is not None}
     for assignment in assignments or ():
         setting = assignment.partition("=")[0].strip()
         if setting in given:

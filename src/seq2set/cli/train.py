@@ -28,8 +28,8 @@ def train(
     from seq2set.config import build_config
     from seq2set.workflows.train import train as run_training
 
-    settings = {"data.corpus": data} | options.name_columns(text, labels, separator, id_column)
-    merged = options.merge_assignments(assignments, settings)
+    columns = options.name_columns(text, labels, separator, id_column)
+    merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
     chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
     progress = RichProgress()
     run = run_training(chosen, out, resume=resume, progress=progress)

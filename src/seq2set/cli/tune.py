@@ -66,8 +66,9 @@ def tune(
     ] = "best",
 ) -> None:
     """Search for the settings of a model, or the decision rule of a trained one, on validation."""
+    columns = options.name_columns(text, labels, separator, id_column)
     if thresholds is not None:
-        _tune_rule(thresholds, kind, metric or "micro_f1", data)
+        _tune_rule(thresholds, kind, metric or "micro_f1", data, columns)
         return
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
@@ -75,9 +76,8 @@ def tune(
 
     if out is None:
         raise InputError("no folder is named; pass --out with the folder of the study")
-    settings: dict[str, str | int | None] = {"data.corpus": data, "seed": seed, "decision.metric": metric}
-    settings |= options.name_columns(text, labels, separator, id_column)
-    merged = options.merge_assignments(assignments, settings)
+    settings: options.Settings = {"data.corpus": data, "seed": seed, "decision.metric": metric}
+    merged = options.merge_assignments(assignments, columns, settings)
     chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
     import_extra("optuna", "tune")
     from seq2set.tuning.search import tune as search
@@ -107,12 +107,13 @@ def _print_study(found: StudyResult) -> None:
     typer.echo(f"to train with these settings: seq2set train --config {found.folder.best} --out RUN")
 
 
-def _tune_rule(model: Path, kind: str, metric: str, data: str | None) -> None:
+def _tune_rule(model: Path, kind: str, metric: str, data: str | None, columns: dict[str, str]) -> None:
     from seq2set.cli.console import RichProgress
     from seq2set.tuning.decision_rules import tune_rule
 
     progress = RichProgress()
-    _print_rule(tune_rule(model, kind=kind, metric=metric, data=data, progress=progress), metric)
+    tuned = tune_rule(model, kind=kind, metric=metric, data=data, columns=columns, progress=progress)
+    _print_rule(tuned, metric)
 
 
 def _print_rule(tuned: TunedModel, metric: str) -> None:

@@ -7,7 +7,7 @@ The decision rule of a trained model, tuned anew and put into its folder.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,6 +165,7 @@ def tune_rule(
     kind: str = "best",
     metric: str = "micro_f1",
     data: str | None = None,
+    columns: Mapping[str, str] | None = None,
     split: str | None = None,
     search: str | None = None,
     progress: Progress | None = None,
@@ -184,7 +185,9 @@ def tune_rule(
     predictor = Predictor.open(model)
     tagger = predictor.tagger
     seen = read_seen(model)
-    documents = material(predictor, find_training_corpus(model, predictor), seen, data, split, progress)
+    documents = material(
+        predictor, find_training_corpus(model, predictor, columns), seen, data, split, progress
+    )
     for sentence in documents.remarks:
         progress.note(sentence)
     _refuse_unknown_labels(tagger, documents)

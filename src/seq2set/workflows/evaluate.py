@@ -39,6 +39,7 @@ def evaluate(
     model: Path,
     *,
     data: str | None = None,
+    columns: Mapping[str, str] | None = None,
     split: str | None = None,
     include_seen: bool | None = None,
     request: Request | None = None,
@@ -46,12 +47,13 @@ def evaluate(
 ) -> Report:
     """Open a model and measure it on a split of a corpus; by default the test split of its own.
 
-    Another plain file is taken whole where no split of it is named. Documents that the model was trained or
+    Another plain file is taken whole where no split of it is named; `columns` are settings of `data`, such as
+    `text`, that differ from the training's. Documents that the model was trained or
     tuned on are counted. By default a split of the model's own corpus keeps them, so that figures on a
     published split can be compared, and other documents do not; `include_seen` says otherwise.
     """
     predictor = Predictor.open(model)
-    measured = open_measured(find_training_corpus(model, predictor), data, split)
+    measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
     chosen = select_unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen)
     for remark in (*measured.remarks, *_cut_texts(predictor.tagger, chosen.part)):
         (progress or Silent()).note(remark)
@@ -92,6 +94,7 @@ def sample_predictions(
     model: Path,
     *,
     data: str | None = None,
+    columns: Mapping[str, str] | None = None,
     split: str | None = None,
     include_seen: bool | None = None,
     count: int = 3,
@@ -99,7 +102,7 @@ def sample_predictions(
 ) -> list[Shown]:
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor = Predictor.open(model)
-    measured = open_measured(find_training_corpus(model, predictor), data, split)
+    measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
     part = select_unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen).part
     places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
     everything = (document for batch in part.iter_batches(1024) for document in batch)

@@ -7,6 +7,7 @@ file of the same name is not taken for the run's own, and a copy of the own file
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,9 +35,14 @@ class TrainingCorpus(NamedTuple):
     """Of the corpus that was made of them"""
 
 
-def find_training_corpus(model: Path, predictor: Predictor) -> TrainingCorpus:
-    """Say what a model was trained on; earlier versions, and models outside of a run, know its name only."""
-    data = predictor.tagger.config.data
+def find_training_corpus(
+    model: Path, predictor: Predictor, columns: Mapping[str, str] | None = None
+) -> TrainingCorpus:
+    """Say what a model was trained on; earlier versions, and models outside of a run, know its name only.
+
+    `columns` are settings of `data`, such as `text`, for a file whose columns have other names.
+    """
+    data = predictor.tagger.config.data.model_copy(update=dict(columns or {}))
     fingerprint = str(predictor.metadata.get("corpus", {}).get("fingerprint", ""))
     begun = _record_of(model)
     if begun is None or begun.fingerprint != fingerprint:

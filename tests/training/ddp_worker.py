@@ -10,7 +10,7 @@ import torch
 from loops import CRITICAL, WARM, drawn_alike, gradients_of, new_loop
 from safetensors.torch import save_file
 
-from seq2set.training.train_network import new_fabric
+from seq2set.training.train_network import start_fabric
 from tiny_networks import tiny_config, trained
 
 BOTH_PHASES = (
@@ -25,7 +25,7 @@ REWARDED = ("objective.reward=micro_f1", "objective.samples=3", "objective.basel
 
 def gradients(folder: Path) -> torch.Tensor:
     """Train on 13 documents in batches of 4: in a batch of one the second process has nothing of its own."""
-    fabric, plan = new_fabric(tiny_config()), [WARM._replace(epochs=2)]
+    fabric, plan = start_fabric(tiny_config()), [WARM._replace(epochs=2)]
     return gradients_of(new_loop(folder, lambda: 0.5, plan, fabric=fabric, count=13))
 
 
@@ -38,7 +38,7 @@ def rewarded_gradients(folder: Path) -> torch.Tensor:
             lambda: 0.5,
             [CRITICAL._replace(epochs=2)],
             config=config,
-            fabric=new_fabric(config),
+            fabric=start_fabric(config),
             count=13,
         )
         return gradients_of(loop)
@@ -47,7 +47,7 @@ def rewarded_gradients(folder: Path) -> torch.Tensor:
 def main(folder: Path) -> None:
     torch.set_num_threads(1)
     found = {"gradients": gradients(folder / "loop"), "rewarded": rewarded_gradients(folder / "rewarded")}
-    if new_fabric(tiny_config()).is_global_zero:
+    if start_fabric(tiny_config()).is_global_zero:
         save_file(found, folder / "gradients.safetensors")
     trained(folder / "both", tiny_config(*BOTH_PHASES))
 

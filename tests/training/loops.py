@@ -14,6 +14,7 @@ from torch import Tensor
 
 from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder
+from seq2set.config.schema import TrainingSettings
 from seq2set.core.progress import Progress, Silent
 from seq2set.labels.labels import Labels
 from seq2set.models.tagger import Examples
@@ -22,8 +23,8 @@ from seq2set.nn.decoding.rollout import Rollout
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
-from seq2set.training.step import Objective, Step
-from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
+from seq2set.training.step import Objective, TrainingStep
+from seq2set.training.trainer import PhasePlan, Trainer
 from seq2set.training.validation import Validation
 from tiny_networks import tiny_config, tiny_examples, tiny_network
 
@@ -55,24 +56,19 @@ def new_loop(
 ) -> Trainer:
     """A loop over 20 documents in batches of 4, unless changed: 5 updates an epoch."""
     config = config or tiny_config()
-    settings: dict[str, Any] = {
-        "batch_size": 4,
-        "accumulate": 1,
-        "clip_norm": 10.0,
-        "validate_every": 2,
-        "patience": 0,
-        "averaging": 0.0,
-        "seed": 1,
-    }
+    search = str(changes.pop("search", "greedy"))
+    settings: dict[str, Any] = {"batch_size": 4, "validate_every": 2} | changes
     return Trainer(
-        Step(tiny_network(config), Objective.of(config)),
+        TrainingStep(tiny_network(config), Objective.of(config)),
         encoded(config, tiny_examples(count)),
         validate,
         phases,
-        LoopSettings(**(settings | changes)),
+        TrainingSettings(**settings),
         RunFolder.start(folder, config, resume=True),
         progress or Silent(),
         fabric or Fabric(accelerator="cpu", devices=1),
+        seed=1,
+        search=search,
     )
 
 

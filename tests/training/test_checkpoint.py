@@ -17,7 +17,7 @@ from seq2set.training import checkpoint
 from seq2set.training.checkpoint import (
     LAST,
     AveragedWeights,
-    Place,
+    Position,
     load_checkpoint,
     load_weights,
     remove_leftovers,
@@ -25,7 +25,7 @@ from seq2set.training.checkpoint import (
     save_weights,
 )
 
-PLACE = Place(
+PLACE = Position(
     phase=1,
     epoch=2,
     batch=3,
@@ -93,20 +93,20 @@ def test_the_averaged_weights_come_back(tmp_path: Path) -> None:
 
 def test_an_optimiser_without_memory_comes_back_without(tmp_path: Path) -> None:
     first, second = network(1), network(2)
-    save_checkpoint(tmp_path, Place(), first, adam(first), averaged(first))
+    save_checkpoint(tmp_path, Position(), first, adam(first), averaged(first))
     optimizer = adam(second)
-    assert load_checkpoint(tmp_path, second, optimizer, averaged(second)) == Place()
+    assert load_checkpoint(tmp_path, second, optimizer, averaged(second)) == Position()
     assert not optimizer.state
 
 
 def test_a_checkpoint_from_before_there_was_a_running_f1_is_read(tmp_path: Path) -> None:
     model = network(1)
-    save_checkpoint(tmp_path, Place(update=3), model, adam(model), averaged(model))
+    save_checkpoint(tmp_path, Position(update=3), model, adam(model), averaged(model))
     tensors = load_file(tmp_path / LAST)
     old = {"phase": 0, "epoch": 0, "batch": 0, "update": 3, "best": 0.5, "best_update": 2, "waited": 0}
     save_file(tensors, tmp_path / LAST, metadata={"place": json.dumps(old)})
     place = load_checkpoint(tmp_path, model, adam(model), averaged(model))
-    assert place == Place(update=3, best=0.5, best_update=2)
+    assert place == Position(update=3, best=0.5, best_update=2)
     assert place.so_far == RunningF1()
 
 
@@ -134,7 +134,7 @@ def test_a_full_disk_leaves_the_checkpoint_as_it_was(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(checkpoint, "save_file", full)
     with pytest.raises(OutputError, match="cannot write to .*last.safetensors: the disk is full"):
-        save_checkpoint(tmp_path, Place(), model, adam(model), averaged(model))
+        save_checkpoint(tmp_path, Position(), model, adam(model), averaged(model))
     assert (tmp_path / LAST).read_bytes() == whole
     assert [path.name for path in tmp_path.iterdir()] == [LAST]
 

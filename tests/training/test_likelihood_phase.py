@@ -17,10 +17,10 @@ from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import find_threshold
 from seq2set.nn.decoding.rollout import greedy
 from seq2set.training import trainer
-from seq2set.training.step import Objective, Step
-from seq2set.training.train_network import phases
+from seq2set.training.step import Objective, TrainingStep
+from seq2set.training.train_network import plan_phases
 from seq2set.training.trainer import PhasePlan
-from seq2set.training.validation import validation_micro_f1
+from seq2set.training.validation import measure_micro_f1
 from tiny_networks import tiny_config, tiny_examples, tiny_network, trained
 
 MODELS = ("cnn", "cnn-rnn", "seq2seq")
@@ -38,7 +38,7 @@ def test_there_is_one_phase_with_a_decay_of_its_own(tmp_path: Path, model: str) 
 
 def test_the_set_models_keep_their_phases_and_their_decay() -> None:
     config = tiny_config("likelihood.decay=0.9", "self_critical.epochs=2", "training.decay=0.4")
-    assert phases(config) == [
+    assert plan_phases(config) == [
         PhasePlan("warm-start", 1, 0.01, 0.4),
         PhasePlan("self-critical", 2, 0.001, 0.4),
     ]
@@ -47,7 +47,7 @@ def test_the_set_models_keep_their_phases_and_their_decay() -> None:
 def test_the_presets_give_likelihood_the_papers_schedule_and_the_set_models_budget() -> None:
     for preset in ("paper-aapd", "paper-rcv1", "paper-small"):
         config = build_config(preset=preset, model="seq2seq")
-        (plan,) = phases(config)
+        (plan,) = plan_phases(config)
         warm, critical = config.warm_start, config.self_critical
         budget = (warm.epochs + critical.epochs, warm.learning_rate, config.training.decay)
         assert (plan.epochs, plan.learning_rate, plan.decay) == budget
@@ -56,7 +56,7 @@ def test_the_presets_give_likelihood_the_papers_schedule_and_the_set_models_budg
 @pytest.mark.parametrize("model", MODELS)
 def test_the_loss_is_the_networks_own(model: str) -> None:
     config = tiny_config(model=model)
-    step = Step(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), Objective.of(config))
     batch = encoded(config, tiny_examples(6)).batch(np.arange(6))
     losses = step(batch, "likelihood", torch.Generator())
     wanted = step.network(batch.ids, batch.lengths).likelihood(batch.sequences, batch.gold)
@@ -68,7 +68,7 @@ def test_the_loss_is_the_networks_own(model: str) -> None:
 
 def test_a_network_without_decoders_has_no_other_phase() -> None:
     config = tiny_config(model="cnn")
-    step = Step(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), Objective.of(config))
     batch = encoded(config, tiny_examples(6)).batch(np.arange(6))
     with pytest.raises(AssertionError, match="only the set models have other phases"):
         step(batch, "warm-start", torch.Generator())
@@ -80,21 +80,21 @@ def test_samples_do_not_matter_to_those_that_draw_none() -> None:
 
 def test_validation_decodes_greedily() -> None:
     config = tiny_config(model="seq2seq")
-    step = Step(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), Objective.of(config))
     examples = encoded(config, tiny_examples(15))
     batch = examples.batch(np.arange(15))
     with torch.no_grad():
         given = greedy(step.network(batch.ids, batch.lengths).final).masks(4).numpy()
     wanted = Counts.of(given, batch.gold.numpy()).metrics()["micro_f1"]
     assert 0.05 < wanted < 0.95
-    score = validation_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
+    score = measure_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
     assert score == pytest.approx(wanted, abs=1e-9)
     assert step.training
 
 
 def test_validation_of_sigmoids_is_at_the_best_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny_config(model="cnn")
-    step = Step(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), Objective.of(config))
     with torch.no_grad():
         step.network.output.bias.fill_(-25.0)  # far below 0.5, as at the beginning of a training
     examples = encoded(config, tiny_examples(15))
@@ -103,7 +103,7 @@ def test_validation_of_sigmoids_is_at_the_best_threshold(monkeypatch: pytest.Mon
         scores = torch.sigmoid(step.network(batch.ids, batch.lengths).logits).numpy()
     assert scores.max() < 0.5
     monkeypatch.setattr("seq2set.training.validation.VALIDATION_BATCH", 4)  # whatever the batches
-    score = validation_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
+    score = measure_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
     assert score == pytest.approx(find_threshold(scores, batch.gold.numpy(), "micro_f1").score, abs=1e-9)
     assert score > 0.4
 

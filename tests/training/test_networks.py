@@ -28,7 +28,7 @@ from seq2set.text.batches import bucket_by_length
 from seq2set.text.vocabulary import UNK, Words
 from seq2set.training import train_network as networks
 from seq2set.training.examples import encode_examples
-from seq2set.training.train_network import new_fabric, train_network
+from seq2set.training.train_network import start_fabric, train_network
 from seq2set.training.trainer import reseed
 from seq2set.workflows.training_data import load_training_data
 from tiny_networks import tiny_config, tiny_examples, trained
@@ -44,12 +44,12 @@ from tiny_networks import tiny_config, tiny_examples, trained
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, device: str, sentence: str) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match=sentence):
-        new_fabric(tiny_config(f"training.device={device}"))
+        start_fabric(tiny_config(f"training.device={device}"))
 
 
 def test_the_device_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert new_fabric(tiny_config("training.device=auto")).device.type == "cpu"
+    assert start_fabric(tiny_config("training.device=auto")).device.type == "cpu"
 
 
 def test_no_threads_are_refused() -> None:

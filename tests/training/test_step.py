@@ -14,7 +14,7 @@ from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.objectives.losses import self_critical
 from seq2set.objectives.rewards import RunningF1, f1, sums_of
 from seq2set.training.examples import TrainingBatch
-from seq2set.training.step import Losses, Objective, Phase, Step
+from seq2set.training.step import Losses, Objective, Phase, TrainingStep
 from tiny_networks import tiny_config, tiny_examples, tiny_network
 
 
@@ -22,19 +22,21 @@ def batch_of(config: Config, documents: int = 6) -> TrainingBatch:
     return encoded(config, tiny_examples(documents)).batch(torch.arange(documents).numpy())
 
 
-def losses_of(config: Config, phase: Phase, batch: TrainingBatch | None = None) -> tuple[Step, Losses]:
-    step = Step(tiny_network(config), Objective.of(config))
+def losses_of(
+    config: Config, phase: Phase, batch: TrainingBatch | None = None
+) -> tuple[TrainingStep, Losses]:
+    step = TrainingStep(tiny_network(config), Objective.of(config))
     return step, step(batch or batch_of(config), phase, torch.Generator().manual_seed(5))
 
 
-def gradients(step: Step, loss: Tensor, part: str) -> float:
+def gradients(step: TrainingStep, loss: Tensor, part: str) -> float:
     step.zero_grad()
     loss.backward(retain_graph=True)
     weights = getattr(step.network, part).parameters()
     return sum(weight.grad.abs().sum().item() for weight in weights if weight.grad is not None)
 
 
-def by_hand(step: Step, batch: TrainingBatch, samples: int = 1) -> tuple[Tensor, Tensor]:
+def by_hand(step: TrainingStep, batch: TrainingBatch, samples: int = 1) -> tuple[Tensor, Tensor]:
     """L(phi) and L(theta), written down from the paper's equations."""
     policies = step.network(batch.ids, batch.lengths)
     likelihood = -score_sequences(policies.sequence, batch.sequences).log_prob.mean()
@@ -143,7 +145,7 @@ def test_gold_labels_do_not_reach_the_set_decoder(phase: Phase) -> None:
     other = batch._replace(gold=torch.zeros_like(batch.gold), sequences=empty)
     losses, seen = [], []
     for one in (batch, other):
-        step = Step(tiny_network(config), Objective.of(config))
+        step = TrainingStep(tiny_network(config), Objective.of(config))
         step.network.register_forward_hook(lambda network, inputs, policies: seen.append(policies.final))
         losses.append(step(one, phase, torch.Generator().manual_seed(1)).total.item())
     assert losses[0] != losses[1]
@@ -167,7 +169,7 @@ def test_rewards_of_other_names_reach_the_loss() -> None:
 def test_a_sample_that_equals_the_greedy_set_has_no_advantage(monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny_config("objective.reward=micro_f1", "objective.samples=2", model="seq2set-simp")
     batch = batch_of(config, 12)
-    step = Step(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), Objective.of(config))
     seen: list[Tensor] = []
 
     def watched(log_prob: Tensor, reward: Tensor, baseline: Tensor) -> Tensor:
@@ -219,7 +221,7 @@ def test_the_greedy_baseline_is_that_of_test_time(model: str) -> None:
     dropout = ("encoder.dropout=0.5", "decoder.dropout=0.5")
     config = tiny_config(*dropout, "objective.lambda=1.0", "objective.samples=3", model=model)
     batch = batch_of(config, 12)
-    step = Step(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), Objective.of(config))
     torch.manual_seed(11)
     loss = step(batch, "self-critical", torch.Generator().manual_seed(5)).total.item()
     assert step.training
@@ -252,7 +254,7 @@ def test_documents_are_read_twice_only_for_a_baseline_without_dropout(
     settings: list[str], passes: int
 ) -> None:
     config = tiny_config(*settings)
-    step, seen = Step(tiny_network(config), Objective.of(config)), []
+    step, seen = TrainingStep(tiny_network(config), Objective.of(config)), []
     step.network.encoder.register_forward_hook(lambda encoder, *_: seen.append(encoder.training))
     step(batch_of(config), "self-critical", torch.Generator().manual_seed(5)).total.backward()
     assert seen == [True, False][:passes]

@@ -15,7 +15,7 @@ from seq2set.config import Config, build_config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import MissingExtraError, OutputError
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.training.history import Tracker, add_tensorboard
+from seq2set.training.history import TensorBoardWriter, add_tensorboard
 from seq2set.workflows.train import train
 from tiny_networks import TINY
 
@@ -35,7 +35,7 @@ def curves(run: Path) -> dict[str, list[tuple[int, float]]]:
 
 
 def watched(path: Path, *, resume: bool = False) -> RunFolder:
-    return RunFolder.start(path, Config(), resume=resume, watch=Tracker(RunFolder(path)))
+    return RunFolder.start(path, Config(), resume=resume, watch=TensorBoardWriter(RunFolder(path)))
 
 
 def test_every_number_of_the_history_is_on_a_curve_of_its_phase(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_loop_that_was_stopped_and_went_on(tmp_path: Path) -> None:
 
     def loop() -> Any:
         made = new_loop(tmp_path, lambda: next(scores), [WARM, WARM._replace(name="self-critical")])
-        made.run_folder = RunFolder(tmp_path, Tracker(RunFolder(tmp_path)))
+        made.run_folder = RunFolder(tmp_path, TensorBoardWriter(RunFolder(tmp_path)))
         return made
 
     stopped = loop()

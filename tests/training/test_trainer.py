@@ -273,7 +273,7 @@ def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, whole: Whole, look
 
     loop = scores.watching(resumable(tmp_path / "cut", validate))
     with pytest.raises(
-        WorkError, match=r"stopped after update \d+; all is saved in .*cut, .* --resume goes on"
+        WorkError, match=r"stopped after update \d+; checkpoint saved in .*cut; rerun with --resume"
     ):
         loop.run()
     rest = looking(tmp_path / "cut")

@@ -19,8 +19,8 @@ from seq2set.config import build_config
 from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.training.examples import EncodedExamples
-from seq2set.training.step import Step
-from seq2set.training.validation import Validation, validation_micro_f1
+from seq2set.training.step import TrainingStep
+from seq2set.training.validation import Validation, measure_micro_f1
 
 MODEL = "seq2set-simp"
 
@@ -49,13 +49,15 @@ def measure_searches(
     return Ratio("search", "greedy decoding", best["set-beam"], best["greedy"], shapes, checks)
 
 
-def _time_searches(step: Step, valid: Validation, search: SearchSettings, rounds: int) -> dict[str, float]:
+def _time_searches(
+    step: TrainingStep, valid: Validation, search: SearchSettings, rounds: int
+) -> dict[str, float]:
     """Let the searches take turns, and keep the best time of each."""
     best = dict.fromkeys(SEARCHES, float("inf"))
     for _ in range(rounds):
         for name in SEARCHES:
             named, device = search.model_copy(update={"name": name}), torch.device("cpu")
-            took = time_call(lambda: validation_micro_f1(step, valid, named, device))  # noqa: B023
+            took = time_call(lambda: measure_micro_f1(step, valid, named, device))  # noqa: B023
             best[name] = min(best[name], took)
     return best
 

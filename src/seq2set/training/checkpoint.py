@@ -1,13 +1,8 @@
-"""A running average of the weights: what is measured and kept where single updates are noisy.
+"""Checkpoints: one safetensors file, replaced whole, that a killed run resumes from bit for bit.
 
-Policy gradient on a few sampled sets moves the weights as much by chance as by what it learnt; the average
-over the last updates keeps the second and loses most of the first.
-
-Checkpoints: one safetensors file, replaced whole, that a killed run goes on from bit for bit.
-
-Everything that the next update depends on is in it: weights, Adam's moments, the averaged weights, where in
-which epoch of which phase the run stood, and how well its samples did. Random numbers follow from the
-update's own number (see `randomness`).
+Everything that the next update depends on is in it: weights, Adam's moments, the averaged weights, the
+position in the phases and epochs, and how well the samples did. Random numbers follow from the update's own
+number.
 """
 
 from __future__ import annotations
@@ -28,9 +23,50 @@ from seq2set.core.errors import InputError
 from seq2set.core.files import write_aside
 from seq2set.objectives.rewards import RunningF1
 
+LAST = "last.safetensors"
+_WEIGHTS, _ADAM, _AVERAGE = "weights/", "adam/", "average/"
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a run is, and the best that it has reached."""
+
+    phase: int = 0
+    epoch: int = 0
+    batch: int = 0
+    """The next batch of the epoch"""
+    update: int = 0
+    """Updates so far, over all phases"""
+    best: float = -1.0
+    """The best validation score so far"""
+    best_update: int = -1
+    """The update after which it was reached"""
+    best_phase: str = ""
+    """The phase in which it was reached; not in checkpoints of earlier versions"""
+    search: str = ""
+    """What the best score was reached with; not in checkpoints of earlier versions, which measured it
+    otherwise"""
+    waited: int = 0
+    """Validations since"""
+    records: int = 0
+    """Lines of the history so far"""
+    so_far: RunningF1 = field(default_factory=RunningF1)
+    """How well the sampled sets did, where the reward asks for it; older checkpoints start it again"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "so_far", RunningF1(*self.so_far))  # from JSON it comes as a list
+
+    def moved(self, **changes: Any) -> Position:
+        """Return a copy that differs as given."""
+        return replace(self, **changes)
+
 
 class AveragedWeights:
-    """The running average of a network's weights; with a decay of 0 it is the weights themselves."""
+    """The running average of a network's weights; with a decay of 0 it is the weights themselves.
+
+    Policy gradient on a few sampled sets moves the weights as much by chance as by what it learnt; the
+    average over the last updates keeps the second and loses most of the first. So it is measured and kept.
+    """
 
     def __init__(self, network: nn.Module, decay: float):
         self.network, self.decay = network, decay
@@ -39,7 +75,7 @@ class AveragedWeights:
 
     @torch.no_grad()
     def restart(self) -> None:
-        """Begin anew, from the weights as they are."""
+        """Begin again, from the weights as they are."""
         self.average = {name: value.clone() for name, value in self._weights().items()}
 
     @torch.no_grad()
@@ -67,7 +103,7 @@ class AveragedWeights:
         return dict(self.average)
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Go on from a checkpoint's average."""
+        """Continue from a checkpoint's average."""
         for name, value in self.average.items():
             value.copy_(tensors[name])
 
@@ -80,47 +116,9 @@ class AveragedWeights:
             value.copy_(values[name])
 
 
-LAST = "last.safetensors"
-_WEIGHTS, _ADAM, _AVERAGE = "weights/", "adam/", "average/"
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a run stands."""
-
-    phase: int = 0
-    epoch: int = 0
-    batch: int = 0
-    """The next batch of the epoch"""
-    update: int = 0
-    """Updates so far, over all phases"""
-    best: float = -1.0
-    """The best validation score so far"""
-    best_update: int = -1
-    """The update after which it was reached"""
-    best_phase: str = ""
-    """The phase in which it was reached; not in checkpoints of earlier versions"""
-    search: str = ""
-    """What the best score was reached with; not in checkpoints of earlier versions, which measured it
-    otherwise"""
-    waited: int = 0
-    """Looks at the validation split since"""
-    records: int = 0
-    """Lines of the history so far"""
-    so_far: RunningF1 = field(default_factory=RunningF1)
-    """How well the sampled sets did, where the reward asks for it; older checkpoints begin it anew"""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "so_far", RunningF1(*self.so_far))  # from JSON it comes as a list
-
-    def moved(self, **changes: Any) -> Place:
-        """Return another place that differs as given."""
-        return replace(self, **changes)
-
-
 def save_checkpoint(
     folder: Path,
-    place: Place,
+    place: Position,
     network: nn.Module,
     optimizer: torch.optim.Optimizer,
     averaged: AveragedWeights,
@@ -135,33 +133,33 @@ def save_checkpoint(
 
 def load_checkpoint(
     folder: Path, network: nn.Module, optimizer: torch.optim.Optimizer, averaged: AveragedWeights
-) -> Place | None:
+) -> Position | None:
     """Bring everything back to where the last checkpoint stood, or return None where there is none."""
     if not (folder / LAST).is_file():
         return None
-    with _fitting(folder / LAST):
+    with _refuse_misfit(folder / LAST):
         with safe_open(folder / LAST, framework="pt") as stored:
             tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (no mapping)
-            place = Place(**json.loads(stored.metadata()["place"]))
+            place = Position(**json.loads(stored.metadata()["place"]))
         network.load_state_dict(_under(tensors, _WEIGHTS))
         _restore_adam(optimizer, _under(tensors, _ADAM))
         averaged.restore(_under(tensors, _AVERAGE))
     return place
 
 
-def stored_place(path: Path) -> Place:
+def read_position(path: Path) -> Position:
     """Read where a checkpoint stands."""
-    with _fitting(path), safe_open(path, framework="pt") as stored:
-        return Place(**json.loads(stored.metadata()["place"]))
+    with _refuse_misfit(path), safe_open(path, framework="pt") as stored:
+        return Position(**json.loads(stored.metadata()["place"]))
 
 
-def stored_weights(path: Path) -> dict[str, Tensor]:
+def read_weights(path: Path) -> dict[str, Tensor]:
     """Read a checkpoint's weights."""
-    with _fitting(path), safe_open(path, framework="pt") as stored:
+    with _refuse_misfit(path), safe_open(path, framework="pt") as stored:
         return _under({name: stored.get_tensor(name) for name in stored.keys()}, _WEIGHTS)  # noqa: SIM118
 
 
-def best_file(folder: Path, update: int) -> Path:
+def find_best_weights(folder: Path, update: int) -> Path:
     """Return where the best weights lie, which were reached after an update."""
     return folder / f"best-{update}.safetensors"
 
@@ -174,7 +172,7 @@ def save_weights(path: Path, network: nn.Module) -> None:
 
 def load_weights(path: Path, network: nn.Module) -> None:
     """Read weights back."""
-    with _fitting(path), safe_open(path, framework="pt") as stored:
+    with _refuse_misfit(path), safe_open(path, framework="pt") as stored:
         network.load_state_dict({name: stored.get_tensor(name) for name in stored.keys()})  # noqa: SIM118
 
 
@@ -185,7 +183,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 @contextmanager
-def _fitting(path: Path) -> Iterator[None]:
+def _refuse_misfit(path: Path) -> Iterator[None]:
     """Say in one sentence that a file is damaged, or that it belongs to another network."""
     try:
         yield

@@ -1,10 +1,4 @@
-"""What happened since the last look at the validation split.
-
-A run's history for TensorBoard: the same numbers as in `history.jsonl`, as event files.
-
-The first record that a process adds writes the whole history anew, which a resumed run has cut back to its
-last checkpoint: so no point stands there twice, and none that the run went back behind.
-"""
+"""What a run records between two validations, and the same numbers as event files for TensorBoard."""
 
 from __future__ import annotations
 
@@ -24,14 +18,14 @@ if TYPE_CHECKING:  # it needs torch, which linear models do without
     from seq2set.training.step import Losses
 
 
-class Tally:
-    """Running means of the losses, and speed."""
+class RunningMeans:
+    """The mean losses and the speed since the last validation."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self.loss = self.reward = self.signal = 0.0
         self.documents = self.rewarded = 0
         self.began = time.perf_counter()
@@ -72,16 +66,20 @@ class Point(NamedTuple):
     step: int
 
 
-def points(number: int, record: dict[str, Any]) -> Iterator[Point]:
-    """Give the numbers of a record, in curves named `phase/what`, over updates where it counts them."""
+def list_points(number: int, record: dict[str, Any]) -> Iterator[Point]:
+    """List the numbers of a record, in curves named `phase/what`, over updates where it counts them."""
     step = record.get("update", number)
     for name, value in record.items():
         if isinstance(value, Real) and name not in ("update", "best_update"):
             yield Point(f"{record['phase']}/{name}", float(value), step)
 
 
-class Tracker:
-    """Watches a run, and keeps its folder `tensorboard` up to date."""
+class TensorBoardWriter:
+    """Keeps the folder `tensorboard` of a run up to date.
+
+    The first record that a process adds writes the whole history, which a resumed run has cut back to its
+    last checkpoint: so no point is written twice, and none that the run went back behind.
+    """
 
     def __init__(self, run: RunFolder):
         # Asked for before the training begins, not after its first hour.
@@ -97,7 +95,7 @@ class Tracker:
                 for earlier, known in enumerate(self.run.records()[: number - 1], start=1):
                     self._write(earlier, known)
             self._write(number, record)
-            # What the run writes next is a checkpoint, behind which a resumed run never goes back.
+            # What the run writes next is a checkpoint, behind which a resumed run never starts.
             self.writer.flush()
 
     def _new_writer(self) -> Any:
@@ -106,15 +104,15 @@ class Tracker:
         return import_extra("torch.utils.tensorboard", "track").SummaryWriter(str(self.folder))
 
     def _write(self, number: int, record: dict[str, Any]) -> None:
-        for point in points(number, record):
+        for point in list_points(number, record):
             self.writer.add_scalar(*point)
 
 
 def add_tensorboard(config: Config, folder: Path, watch: Watch | None) -> Watch | None:
-    """Put TensorBoard before who watches a run already, where the settings ask for it."""
+    """Write for TensorBoard before telling who watches a run already, where the settings ask for it."""
     if not config.training.tensorboard:
         return watch
-    tracker = Tracker(RunFolder(folder))
+    tracker = TensorBoardWriter(RunFolder(folder))
 
     def both(number: int, record: dict[str, Any]) -> None:
         tracker(number, record)

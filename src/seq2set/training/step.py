@@ -86,7 +86,7 @@ class Objective:
         )
 
 
-class Step(nn.Module):
+class TrainingStep(nn.Module):
     """The network with its losses as its forward pass, so that data-parallel wrappers see one module."""
 
     def __init__(self, network: Network, objective: Objective):

@@ -25,12 +25,12 @@ from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import encode_examples
-from seq2set.training.step import Objective, Step
-from seq2set.training.trainer import LoopSettings, PhasePlan, Trainer
-from seq2set.training.validation import encode_validation, validation_micro_f1, validation_search
+from seq2set.training.step import Objective, TrainingStep
+from seq2set.training.trainer import PhasePlan, Trainer
+from seq2set.training.validation import choose_search, encode_validation, measure_micro_f1
 
-ROOM = 2
-"""A decoder may emit so many times the labels of the largest training set."""
+MAX_LABELS_FACTOR = 2
+"""How many times the labels of the largest training set a decoder may emit."""
 
 
 def train_network(
@@ -45,14 +45,14 @@ def train_network(
 
     Trainings that share `priors` fit an equal linear prior once.
     """
-    fabric, plan, objective = new_fabric(config), phases(config), Objective.of(config)
+    fabric, plan, objective = start_fabric(config), plan_phases(config), Objective.of(config)
     torch.set_num_threads(count_threads(config.threads))
     labels = Labels.build(train.label_sets)
     words = Words.build(train.texts, **config.text.model_dump())
     prior = _fit_prior(config, words, labels, train, progress, priors)
     torch.manual_seed(config.seed)
-    most = ROOM * max(len(set(one)) for one in train.label_sets)
-    step = Step(build_network(config, len(words), len(labels), most), objective)
+    most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
+    step = TrainingStep(build_network(config, len(words), len(labels), most), objective)
     if prior is not None and isinstance(step.network, SetNetwork) and step.network.prior is not None:
         step.network.prior.calibrate(*prior.sigmoid)
     if fabric.device.type == "cpu" and (
@@ -66,19 +66,21 @@ def train_network(
     trainer = Trainer(
         step,
         learn,
-        lambda: validation_micro_f1(step, tune, config.search, fabric.device),
+        lambda: measure_micro_f1(step, tune, config.search, fabric.device),
         plan,
-        replace(loop_settings(config), search=validation_search(step.network, config.search)),
+        config.training,
         run,
         progress,
         fabric,
+        seed=config.seed,
+        search=choose_search(step.network, config.search),
     )
     trainer.run()
     network, rule = step.network.cpu(), make_global_rule(0.5)
-    return _with_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
+    return _tune_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
 
 
-def phases(config: Config) -> list[PhasePlan]:
+def plan_phases(config: Config) -> list[PhasePlan]:
     """Return the phases that the settings ask for."""
     if find_model(config.model).family != "set":
         alone = config.likelihood
@@ -92,21 +94,7 @@ def phases(config: Config) -> list[PhasePlan]:
     ]
 
 
-def loop_settings(config: Config) -> LoopSettings:
-    """Return the loop's settings as flat values."""
-    chosen = config.training
-    return LoopSettings(
-        chosen.batch_size,
-        chosen.accumulate,
-        chosen.clip_norm,
-        chosen.validate_every,
-        chosen.patience,
-        chosen.averaging,
-        config.seed,
-    )
-
-
-def new_fabric(config: Config) -> Fabric:
+def start_fabric(config: Config) -> Fabric:
     """Start what the loop runs on: a device, a precision, and as many processes as torchrun started."""
     device = config.training.device
     if device not in ("auto", "cpu", "cuda"):
@@ -141,7 +129,7 @@ def _fit_prior(
     return fit_prior(config, words, train.texts, targets, progress, train.groups, priors)
 
 
-def _with_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
+def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     """Tune the threshold of the marginals on validation, or take the one that is set."""
     wanted = tagger.config.decision.threshold
     if wanted == "boundary":

@@ -1,4 +1,4 @@
-"""The score that training looks at to keep the best weights: micro-F1 on the validation split.
+"""The score by which training keeps the best weights: micro-F1 on the validation split.
 
 Letters: N documents, B of them at a time, L labels, U labels that training never saw.
 """
@@ -26,7 +26,7 @@ from seq2set.models.tagger import Examples
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
-from seq2set.training.step import Step
+from seq2set.training.step import TrainingStep
 
 VALIDATION_BATCH = 128
 """How many documents are searched together, at most."""
@@ -53,13 +53,15 @@ def encode_validation(
     return Validation(examples, actual, known if read is None else known | read.known)
 
 
-def validation_search(network: Network, search: SearchSettings) -> str:
-    """Return the search that validation uses: that of prediction, and scores alone without a decoder."""
+def choose_search(network: Network, search: SearchSettings) -> str:
+    """Return the name of validation's search: that of prediction, and scores alone without a decoder."""
     return search.name if network.decodes else "marginal"
 
 
 @torch.no_grad()
-def validation_micro_f1(step: Step, valid: Validation, search: SearchSettings, device: torch.device) -> float:
+def measure_micro_f1(
+    step: TrainingStep, valid: Validation, search: SearchSettings, device: torch.device
+) -> float:
     """Measure the micro-F1 of the search that prediction uses, so that the weights kept are the best for it.
 
     Where a threshold decides, it is the best one: the trained model's is chosen on the same documents. At a
@@ -68,7 +70,7 @@ def validation_micro_f1(step: Step, valid: Validation, search: SearchSettings, d
     """
     step.eval()
     order = np.argsort(valid.examples.lengths, kind="stable")
-    found = list(_found(step, valid.examples, order, search, device))
+    found = list(_search_batches(step, valid.examples, order, search, device))
     step.train()
     scores, actual = np.concatenate([one.scores for one in found]), valid.actual[order]
     sequences = [row for one in found for row in one.sequences or ()]
@@ -80,14 +82,14 @@ def validation_micro_f1(step: Step, valid: Validation, search: SearchSettings, d
     return Counts.of_known(given, actual).metrics()["micro_f1"]
 
 
-def _found(
-    step: Step,
+def _search_batches(
+    step: TrainingStep,
     examples: EncodedExamples,
     order: npt.NDArray[np.intp],
     search: SearchSettings,
     device: torch.device,
 ) -> Iterator[SearchResult]:
-    name = validation_search(step.network, search)
+    name = choose_search(step.network, search)
     cells = count_hypotheses(name, search) * (examples.labels + 1)  # of one document
     size = max(1, min(VALIDATION_BATCH, CELLS_AT_A_TIME // cells))
     for start in range(0, len(order), size):

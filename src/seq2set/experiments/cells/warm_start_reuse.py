@@ -85,13 +85,13 @@ def _copy_warm_start(other: RunFolder, run: RunFolder) -> float:
     """Copy the end of a warm start; the checkpoint last, so a run stopped before starts like any other."""
     from safetensors.torch import save_file
 
-    from seq2set.training.checkpoint import LAST, best_file, stored_place, stored_weights
+    from seq2set.training.checkpoint import LAST, find_best_weights, read_position, read_weights
 
-    place = stored_place(other.beginning)
+    place = read_position(other.beginning)
     kept = other.records()[: place.records]
     write_text(run.history, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in kept))
-    with write_aside(best_file(run.checkpoints, place.best_update)) as aside:
-        save_file(stored_weights(other.beginning), aside)
+    with write_aside(find_best_weights(run.checkpoints, place.best_update)) as aside:
+        save_file(read_weights(other.beginning), aside)
     copy_file(other.beginning, run.beginning)
     copy_file(other.beginning, run.checkpoints / LAST)
     return float(sum(one["seconds"] + one["validation_seconds"] for one in kept))

@@ -13,7 +13,8 @@ from seq2set.config.catalog import reads
 from seq2set.core.files import read_json, write_text
 from seq2set.experiments import EXPERIMENTS
 from seq2set.experiments.model_names import title_of
-from seq2set.experiments.studies.uncorrelated import order_remark
+from seq2set.experiments.render.report import TRAININGS
+from seq2set.experiments.studies.uncorrelated import describe_order
 
 HEAD = """# Results
 
@@ -43,10 +44,6 @@ open what was once told without one.
 """
 
 NOTHING = "Nothing has been published yet."
-
-LEFT_OUT = "Every training"
-"""The section of each experiment that lists all trainings, for which the JSON files are the better place."""
-
 
 def write_page(folder: Path) -> None:
     """Write the page over all published results of a folder."""
@@ -123,11 +120,16 @@ def _explain_change(claim: dict[str, Any]) -> str:
 
 def _format_experiment(published: _Published) -> str:
     path, values = published
-    shown = [section for section in values["sections"] if section["title"] != LEFT_OUT]
+    shown = [section for section in values["sections"] if not _lists_trainings(section)]
     link = f"[{path.name}]({path.parent.name}/{path.name})"
     head = f"### {values['title']}\n\n{link}. {describe_measurement(values)}{_format_note(values)}\n"
     plots = f"{path.parent.name}/{path.stem}"
     return "\n".join([head, *(_format_section(section, plots) for section in shown)])
+
+
+def _lists_trainings(section: dict[str, Any]) -> bool:
+    """Say whether a section lists all trainings, for which the JSON files are the better place."""
+    return any(table["name"] == TRAININGS for table in section["tables"])
 
 
 def _format_note(values: dict[str, Any]) -> str:
@@ -163,7 +165,7 @@ def _describe_label_order(values: dict[str, Any]) -> str:
         return ""
     read = [cell for cell in values["cells"] if reads(cell["model"], "label_order.kind")]
     orders = _deduplicate(cell["config"]["label_order"]["kind"] for cell in read)
-    return f" {order_remark(orders[0])}" if len(orders) == 1 else ""
+    return f" {describe_order(orders[0])}" if len(orders) == 1 else ""
 
 
 def _describe_options(asked: dict[str, Any]) -> str:

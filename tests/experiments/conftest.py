@@ -11,7 +11,9 @@ from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.cells.run import run_cells
 from seq2set.experiments.options import Options
-from seq2set.experiments.studies.compare import cells
+from seq2set.experiments.studies.compare import STUDY as COMPARE
+
+cells = COMPARE.cells
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from seq2set.core.progress import Advance, Silent
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.experiments.analysis.comparison import RowKey, RowResults
+from seq2set.experiments.cells.cell import CellResult
+from seq2set.experiments.model_names import title_of
 from seq2set.experiments.options import Options
 from tiny_networks import TINY
 
@@ -18,6 +21,14 @@ SETTINGS = (*TINY, "prior.enabled=false", "search.name=greedy", "warm_start.epoc
 def small_options(corpus: PreparedCorpus, out: Path, models: tuple[str, ...], **more: object) -> Options:
     given = {"seeds": (1, 2), "assignments": SETTINGS, **more}
     return Options(str(corpus.folder), out, models, **given)  # type: ignore[arg-type]
+
+
+def by_model(results: Sequence[CellResult]) -> list[RowResults]:
+    """Return a row per model, as most studies have them."""
+    rows: dict[str, list[CellResult]] = {}
+    for one in results:
+        rows.setdefault(one.model, []).append(one)
+    return [RowResults(RowKey(model), title_of(model), tuple(some)) for model, some in rows.items()]
 
 
 class Noting(Silent):

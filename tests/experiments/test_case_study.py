@@ -10,11 +10,16 @@ import pytest
 from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
 
 from seq2set.core.errors import InputError
+from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.options import Options
+from seq2set.experiments.render.cases import COLOURS, Case, Mark
+from seq2set.experiments.render.pages import render_results
+from seq2set.experiments.render.report import Findings, Section
 from seq2set.experiments.run import run_experiment
-from seq2set.experiments.studies.case_picture import _pieces, case_plot
-from seq2set.experiments.studies.case_study import cells, sections
-from seq2set.experiments.studies.cases import COLOURS, Case, Mark, case_html
+from seq2set.experiments.studies.case_study import STUDY as CASE_STUDY
+
+cells = CASE_STUDY.cells
+sections = CASE_STUDY.sections
 
 CASE = Case(
     number=2,
@@ -36,53 +41,23 @@ def test_labels_are_marked() -> None:
     assert Mark("x", "right", "H").colour == COLOURS[1]
 
 
-def test_a_case_as_html() -> None:
-    text = case_html(CASE)
-    body = ElementTree.fromstring(text)  # fails where something is not escaped or not closed
-    words = " ".join(" ".join(body.itertext()).split())
-    assert words.startswith("Case 2: doc <7> Wheat & oil cost $5 to $7 a <unit>. True labels grain A wheat A")
+def shown(case: Case, results: list[CellResult]) -> str:
+    section = Section("Cases", "asked", cases=(case,))
+    text = render_results(Findings("case-study", "Title", [section], results))
+    ElementTree.fromstring(text[text.index("<body>") : text.index("</html>")])  # fails on what is not escaped
+    return text[text.index('<div class="case">') : text.index("</section>")]
+
+
+def test_a_case_on_the_page(results: list[CellResult]) -> None:
+    text = shown(CASE, results)
+    assert "<h3>Case 2: doc &lt;7&gt;</h3>" in text
+    assert '<p class="quoted">Wheat &amp; oil cost $5 to $7 a &lt;unit&gt;.</p>' in text
     assert f'<span class="chip right" title="right" style="background: {COLOURS[0]}">wheat <b>A</b>' in text
     assert '<span class="chip wrong" title="wrong">✗ oil &amp; gas</span>' in text
     assert '<span class="chip missed" title="missed">○ grain <b>A</b></span>' in text
-    bare = case_html(replace(CASE, text=None, actual=(), given={"LP": ()}))
+    bare = shown(replace(CASE, text=None, actual=(), given={"LP": ()}), results)
     assert "quoted" not in bare
     assert bare.count("<i>no label</i>") == 2
-
-
-def test_a_case_as_a_picture() -> None:
-    plot = case_plot(CASE, "caption")
-    assert (plot.name, plot.caption, plot.page) == ("case-2", "caption", case_html(CASE))
-    assert plot.png[:8] == b"\x89PNG\r\n\x1a\n"
-    assert "<text" not in plot.svg  # letters are outlines, which fit into the boxes in every browser
-    assert COLOURS[0] in plot.svg
-    assert case_plot(CASE, "caption").png == plot.png
-
-
-def test_letters_that_the_font_lacks_do_no_harm() -> None:
-    assert case_plot(replace(CASE, text="小麦の値段"), "caption").png
-
-
-def test_texts_and_labels_go_on_in_the_next_line() -> None:
-    many = tuple(f"a rather long label number {number}" for number in range(12))
-    long = replace(CASE, text="word " * 400, actual=many, given={}, letters={})
-    pieces = list(_pieces(long))
-    words = [piece for piece in pieces if piece.text == "word"]
-    assert len(words) == 150
-    assert sum(piece.text == "…" for piece in pieces) == 1
-    assert len({piece.y for piece in words}) > 3
-    chips = [piece for piece in pieces if piece.mark]
-    assert len(chips) == 12
-    assert len({piece.y for piece in chips}) > 2
-    assert all(piece.x + piece.width <= 648 for piece in pieces)
-    assert min(piece.y for piece in chips) > max(piece.y for piece in words)
-
-
-def test_a_picture_of_nothing() -> None:
-    nothing = replace(CASE, text=None, actual=(), given={"LP": ()}, letters={})
-    assert [piece.text for piece in _pieces(nothing)] == [
-        "Case 2: doc <7>", "True labels", "no label", "LP", "no label",
-    ]  # fmt: skip
-    assert case_plot(nothing, "caption").png
 
 
 @pytest.fixture
@@ -98,11 +73,8 @@ def test_the_page_shows_the_cases(options: Options) -> None:
     ElementTree.fromstring(text[text.index("<body>") : text.index("</html>")])
     assert text.count('<div class="case">') == 2
     assert text.count('<p class="quoted">words of ') == 2
-    assert sorted(path.name for path in (page.parent / "figures").iterdir()) == [
-        "case-1.png", "case-1.svg", "case-2.png", "case-2.svg",
-    ]  # fmt: skip
     whole, shown, listed, _ = findings.sections
-    assert "among the highest, 10 times as many. Who is right played no part." in shown.asked
+    assert "among the highest, 10 times as many. Which model is right is not considered." in shown.asked
     # Nobody gives e with the second seed; the documents ab, ab, be and a look alike to all.
     assert whole.found[0].startswith("On 60 % of the 10 documents")
     # The mean of both seeds: 17 and 19 labels on 10 documents.
@@ -144,7 +116,7 @@ def test_the_numbers_hold_no_text_even_where_texts_are_shown(options: Options) -
 def test_the_correlation_can_be_named(options: Options) -> None:
     apart = sections(replace(options, extra={"correlation": "0.99"}), give_again(options))
     assert "(A)" not in json.dumps(apart[2].data())
-    assert "at least 0.99 on" in apart[1].figures[0].caption
+    assert "at least 0.99 on" in apart[1].found[0]
 
 
 def give_again(options: Options):
@@ -155,8 +127,8 @@ def give_again(options: Options):
 
 def test_one_model_that_is_done_has_nobody_to_disagree_with(options: Options) -> None:
     found = sections(options, give_again(options)[:1])
-    assert found[0].found == ("Only one model is done, so that there is nobody to disagree with.",)
-    assert len(found[1].figures) == 2
+    assert found[0].found == ("Only one model finished; nothing to compare.",)
+    assert len(found[1].cases) == 2
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,12 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
 from seq2set.experiments.cells.cell import ANSWERS, FACTS, SPENT, Cell, CellResult, finished, run_cell
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.report import every_training
-from seq2set.experiments.studies.compare import cells
+from seq2set.experiments.render.report import list_trainings
+from seq2set.experiments.studies.compare import STUDY as COMPARE
 from seq2set.inference.predictor import Predictor
 from seq2set.workflows.evaluate import evaluate
+
+cells = COMPARE.cells
 
 
 def test_a_cell_says_what_came_out(results: list[CellResult], compared: Options) -> None:
@@ -65,12 +67,12 @@ def test_a_cell_and_evaluate_measure_the_same_documents_where_train_and_test_sha
     assert (result.facts["documents"], found["documents"]) == (5, 5)
     assert {name: found[name] for name in result.metrics} == result.metrics
     assert result.facts["seen"] == {"trained_on": 3, "used_for_tuning": 1}
-    assert every_training([result]).found[1] == (
+    assert list_trainings([result]).found[1] == (
         "Of the 5 test documents of c, the texts of 3 stand in train as well and those of 1 in validation. "
         "They are counted, so that figures on a published split can be compared."
     )
     earlier = {name: value for name, value in result.facts.items() if name != "seen"}
-    assert len(every_training([replace(result, facts=earlier)]).found) == 1
+    assert len(list_trainings([replace(result, facts=earlier)]).found) == 1
 
 
 def test_a_cell_says_which_phase_gave_its_weights(results: list[CellResult], compared: Options) -> None:
@@ -85,7 +87,7 @@ def test_a_cell_says_which_phase_gave_its_weights(results: list[CellResult], com
     card = (network.folder / "model" / "README.md").read_text(encoding="utf-8")
     assert f"| phase of the kept weights | {best['phase']} |" in card
     assert f"| update of the kept weights | {best['update']} |" in card
-    (table,) = every_training(results).tables
+    (table,) = list_trainings(results).tables
     place = [column.name for column in table.columns].index("weights from")
     assert [row.entries[place] for row in table.rows[:2]] == ["", best["phase"]]
 

@@ -18,8 +18,11 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import FACTS, Cell, finished, run_cell
 from seq2set.experiments.cells.plan import Schedule
-from seq2set.experiments.studies.reward import cells as reward_cells
-from seq2set.experiments.studies.table_results import cells as table_cells
+from seq2set.experiments.studies.reward import STUDY as REWARD
+from seq2set.experiments.studies.table_results import STUDY as TABLE
+
+reward_cells = REWARD.cells
+table_cells = TABLE.cells
 
 REFUSED = "was begun on another corpus than small is now .* put the corpus back as it was, or name another"
 

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from seq2set.experiments.analysis.margins import Claim
+from seq2set.experiments.analysis.claims import Claim
+from seq2set.experiments.analysis.margins import ModelPair
 from seq2set.experiments.analysis.statistics import Measured
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.render.tables import Quantity
 from seq2set.experiments.studies.disagreement import (
-    ModelPair,
-    agreement_verdicts,
-    choose,
-    distances,
-    habit_claims,
-    habits,
-    habits_table,
-    missed,
-    pairs_kept,
+    choose_cases,
+    count_missed,
+    count_pairs_kept,
+    describe_agreement,
+    judge_cases,
+    make_profile_table,
+    measure_distances,
+    profile_errors,
 )
 from seq2set.labels.correlation import CorrelatedLabels
 
@@ -35,29 +35,29 @@ def answers(*chosen: str, names: Sequence[str] = NAMES) -> Answers:
 def test_distances_worked_by_hand() -> None:
     models = {"one": answers("ab", "", "d"), "other": answers("bc", "", "a")}
     # {a, b} and {b, c} share 1 of 3 labels; two empty sets are the same; {d} and {a} share nothing.
-    (pair,) = distances(models).items()
+    (pair,) = measure_distances(models).items()
     assert pair[0] == ModelPair("one", "other")
     assert pair[1] == pytest.approx([2 / 3, 0, 1])
 
 
 def test_the_order_of_labels_in_a_model_does_not_matter() -> None:
     models = {"one": answers("ab", "c", "d"), "other": answers("ba", "c", "d", names=("d", "c", "b", "a"))}
-    (distance,) = distances(models).values()
+    (distance,) = measure_distances(models).values()
     assert distance.tolist() == [0, 0, 0]
 
 
 def test_the_choice_worked_by_hand() -> None:
     disagreement, words = np.array([0.5, 1.0, 0.9, 0.95]), [100, 240, 100, 10]
     # Scores: 0.5, 1 x 120/240 = 0.5, 0.9, 0.95; the last has one true label and is taken only where it must.
-    assert choose(disagreement, words, [2, 2, 2, 1], cases=3, seed=1) == [2, 0, 1]
-    assert choose(disagreement, words, [2, 2, 2, 1], cases=4, seed=1) == [3, 2, 0, 1]
-    assert choose(disagreement, words, [2, 2, 2, 1], cases=9, seed=1) == [3, 2, 0, 1]
+    assert choose_cases(disagreement, words, [2, 2, 2, 1], cases=3, seed=1) == [2, 0, 1]
+    assert choose_cases(disagreement, words, [2, 2, 2, 1], cases=4, seed=1) == [3, 2, 0, 1]
+    assert choose_cases(disagreement, words, [2, 2, 2, 1], cases=9, seed=1) == [3, 2, 0, 1]
 
 
 def test_the_choice_is_drawn_among_the_best() -> None:
     disagreement = np.linspace(1, 0, 100)
-    drawn = [choose(disagreement, [9] * 100, [2] * 100, cases=2, seed=seed) for seed in range(40)]
-    assert choose(disagreement, [9] * 100, [2] * 100, cases=2, seed=7) == drawn[7]
+    drawn = [choose_cases(disagreement, [9] * 100, [2] * 100, cases=2, seed=seed) for seed in range(40)]
+    assert choose_cases(disagreement, [9] * 100, [2] * 100, cases=2, seed=7) == drawn[7]
     assert len({tuple(one) for one in drawn}) > 20
     # Ten times as many as wanted: the first twenty, the higher score first.
     assert {place for one in drawn for place in one} <= set(range(20))
@@ -92,35 +92,35 @@ def test_labels_may_go_together_through_another() -> None:
     assert correlated.groups("ac") == {}
 
 
-def test_habits_worked_by_hand() -> None:
-    found = habits(answers("ab", "ad", ""), [("a", "b"), ("a", "c"), ("b", "d"), ("a", "unknown")])
+def test_errors_worked_by_hand() -> None:
+    found = profile_errors(answers("ab", "ad", ""), [("a", "b"), ("a", "c"), ("b", "d"), ("a", "unknown")])
     # 4 given, c and d missed, one d wrong; the first set is exact. Of the true pairs a b and a c, both begun,
     # the first is kept whole.
     assert found == pytest.approx((4 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 2))
-    assert habits(answers("", "", ""), [("a", "b")]).pairs is None
-    table = habits_table({"br": found}, 5 / 3)
+    assert profile_errors(answers("", "", ""), [("a", "b")]).pairs is None
+    table = make_profile_table({"br": found}, 5 / 3)
     assert table.rows[0].entries[3] == Quantity(pytest.approx(1 / 3))
     assert table.caption.startswith("A document has 1.67 labels; ")
-    assert habits_table({"br": found._replace(pairs=None)}, 1.0).rows[0].entries[4] is None
+    assert make_profile_table({"br": found._replace(pairs=None)}, 1.0).rows[0].entries[4] is None
 
 
 def test_how_models_differ_in_words() -> None:
     models = {"br": answers("ab", "", "d"), "cnn": answers("ab", "", "a"), "seq2set": answers("c", "c", "c")}
-    found = agreement_verdicts(distances(models))
+    found = describe_agreement(measure_distances(models))
     # BR and CNN: 0, 0, 1; the others are apart from Seq2Set everywhere.
     assert found == [
         "On 100 % of the 3 documents the models do not all give the same set; two models differ by a Jaccard "
         "distance of 0.78.",
         "The most alike are BR and CNN (0.33), the least alike BR and Seq2Set (1.00).",
     ]
-    assert len(agreement_verdicts(distances({"br": models["br"], "cnn": models["cnn"]}))) == 1
-    alone = agreement_verdicts(distances({"br": models["br"]}))
-    assert alone == ["Only one model is done, so that there is nobody to disagree with."]
+    assert len(describe_agreement(measure_distances({"br": models["br"], "cnn": models["cnn"]}))) == 1
+    alone = describe_agreement(measure_distances({"br": models["br"]}))
+    assert alone == ["Only one model finished; nothing to compare."]
 
 
 def measured(one: Answers, row: str, kind: str) -> Measured:
     pairs = [("a", "b"), ("a", "c")]
-    parts = missed(one) if kind == "missed" else pairs_kept(one, pairs)
+    parts = count_missed(one) if kind == "missed" else count_pairs_kept(one, pairs)
     # The three documents ten times over, with three trainings that agree.
     return Measured.of(
         np.stack([np.tile(parts, (10, 1))] * 3), np.arange(30), [f"{row}{seed}" for seed in (1, 2, 3)]
@@ -130,14 +130,14 @@ def measured(one: Answers, row: str, kind: str) -> Measured:
 def test_what_the_paper_reads_from_its_cases() -> None:
     poor, good = answers("a", "a", ""), answers("ab", "ac", "d")
 
-    def judged(br: Answers, seq2seq: Answers, seq2set: Answers) -> list[Claim]:
+    def judge(br: Answers, seq2seq: Answers, seq2set: Answers) -> list[Claim]:
         models = {"br": br, "seq2seq": seq2seq, "seq2set": seq2set}
         kinds = ("missed", "pairs")
-        return habit_claims(
+        return judge_cases(
             *({row: measured(one, row, kind) for row, one in models.items()} for kind in kinds)
         )
 
-    found = judged(poor, poor, good)
+    found = judge(poor, poor, good)
     # Each document misses one label of Seq2Seq and none of Seq2Set; BR keeps no pair whole, Seq2Set each.
     assert [one.sentence() for one in found] == [
         "The paper's claim that Seq2Seq ends too early and leaves more true labels out than the Seq2Sets "
@@ -145,6 +145,6 @@ def test_what_the_paper_reads_from_its_cases() -> None:
         "The paper's claim that BR, unlike the Seq2Sets, fails to see which labels go together holds here: "
         "BR over Seq2Set −100.0 points of pairs given as a whole (−100.0 to −100.0).",
     ]
-    assert [one.holds for one in judged(good, good, poor)] == [False, False]
-    assert [one.holds for one in judged(good, good, good)] == [None, None]
-    assert habit_claims({"br": measured(poor, "br", "missed")}, {}) == []
+    assert [one.holds for one in judge(good, good, poor)] == [False, False]
+    assert [one.holds for one in judge(good, good, good)] == [None, None]
+    assert judge_cases({"br": measured(poor, "br", "missed")}, {}) == []

@@ -11,7 +11,7 @@ from small_experiments import Noting
 
 from seq2set.core.errors import ConfigError, CorpusError, InputError, UnknownNameError, WorkError
 from seq2set.core.progress import Silent
-from seq2set.experiments import ALL, EXPERIMENTS, find_entry, load_experiment
+from seq2set.experiments import ALL, EXPERIMENTS, find_experiment, load_study
 from seq2set.experiments import run as everything
 from seq2set.experiments.cells.cell import FACTS
 from seq2set.experiments.cells.plan import Schedule
@@ -65,7 +65,7 @@ def test_one_page_leads_to_all(tmp_path: Path) -> None:
 
 def test_a_shared_training_bears_the_name_of_each_experiments_own_row(tmp_path: Path) -> None:
     options = ranked_options(tmp_path, ("br",))
-    (cell,) = compare.cells(options)
+    (cell,) = compare.STUDY.cells(options)
     give([cell], by_knowledge)
     part = Part("mine", options, [replace(cell, row="BR as it is")])
     assert [one.row for one in part.results(Schedule([cell]))] == ["BR as it is"]
@@ -117,11 +117,11 @@ def test_no_experiment_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_all_has_the_options_of_every_one() -> None:
-    known = find_entry(ALL).options
+    known = find_experiment(ALL).options
     assert parse_extra(["steps=1", "texts=hidden"], known) == {"steps": "1", "texts": "hidden"}
     with pytest.raises(UnknownNameError, match="option 'step' is not known, did you mean 'steps'"):
         parse_extra(["step=1"], known)
     with pytest.raises(UnknownNameError, match="known are: compare, .*, all"):
-        find_entry("everything")
-    for name in (*EXPERIMENTS, ALL):
-        assert callable(load_experiment(name).cells)
+        find_experiment("everything")
+    for name in EXPERIMENTS:
+        assert load_study(name).title

@@ -11,9 +11,11 @@ from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.subset import open_reduced_corpus
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.tables import text_of
+from seq2set.experiments.render.tables import format_entry
 from seq2set.experiments.run import run_experiment
-from seq2set.experiments.studies.label_order import cells
+from seq2set.experiments.studies.label_order import STUDY as LABEL_ORDER
+
+cells = LABEL_ORDER.cells
 
 TWO = ("seq2set-simp", "seq2set")
 
@@ -74,7 +76,7 @@ def test_the_full_model_with_an_order_and_the_simplified_without(
         "Seq2Set, descending",
     ]
     # Table 3: 0.887 - 0.879; Table 6: 0.865 - 0.873; the paper has no ascending order.
-    assert [text_of(row.entries[4]) for row in beside.tables[0].rows] == ["+0.8", "–", "+0.8", "−0.8"]
+    assert [format_entry(row.entries[4]) for row in beside.tables[0].rows] == ["+0.8", "–", "+0.8", "−0.8"]
     assert beside.found == (
         "In the paper's Table 3, RCV1-V2, Seq2Set lies +0.8 points over Seq2Set (simp.).",
         "In the paper's Table 4, AAPD, Seq2Set lies −0.7 points over Seq2Set (simp.).",

@@ -13,7 +13,7 @@ from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.core.hardware import describe_machine, read_cpu_name
 from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments import EXPERIMENTS, load_experiment
+from seq2set.experiments import EXPERIMENTS, load_study
 from seq2set.experiments.model_names import is_deterministic, parse_models, title_of
 from seq2set.experiments.options import Options, parse_files, parse_seeds
 from seq2set.models.br import train_br
@@ -44,7 +44,7 @@ def test_wrong_names_are_one_sentence() -> None:
     ):
         parse_models(",")
     with pytest.raises(UnknownNameError, match="experiment 'compar' is not known, did you mean 'compare'"):
-        load_experiment("compar")
+        load_study("compar")
 
 
 def test_seeds() -> None:

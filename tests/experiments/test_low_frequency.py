@@ -11,7 +11,11 @@ from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.tables import Quantity
 from seq2set.experiments.run import run_experiment
-from seq2set.experiments.studies.low_frequency import bands_of, cells, sections
+from seq2set.experiments.studies.low_frequency import STUDY as LOW_FREQUENCY
+from seq2set.experiments.studies.low_frequency import make_bands
+
+cells = LOW_FREQUENCY.cells
+sections = LOW_FREQUENCY.sections
 
 ANSWERS = Answers(
     names=("a", "b", "c", "d", "e", "new"),
@@ -24,7 +28,7 @@ ANSWERS = Answers(
 
 def bands(tmp_path: Path, **extra: str) -> list[tuple[str, str]]:
     options = Options("x", tmp_path, ("br",), extra=extra)
-    return [("".join(band.labels), band.title) for band in bands_of(options, ANSWERS)]
+    return [("".join(band.labels), band.title) for band in make_bands(options, ANSWERS)]
 
 
 def test_bands_of_equally_many_labels(tmp_path: Path) -> None:

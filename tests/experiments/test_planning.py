@@ -13,7 +13,9 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.cells.plan import Schedule, format_duration
 from seq2set.experiments.options import Options
-from seq2set.experiments.studies.compare import cells
+from seq2set.experiments.studies.compare import STUDY as COMPARE
+
+cells = COMPARE.cells
 
 
 def test_the_plan_knows_what_is_done_and_what_is_begun(

@@ -16,7 +16,9 @@ from publish_results import find_commit, main, publish
 from results_page import build_page, describe_measurement
 from seq2set.core.errors import InputError
 from seq2set.experiments.run import run_experiment
-from seq2set.experiments.studies.low_frequency import cells
+from seq2set.experiments.studies.low_frequency import STUDY as LOW_FREQUENCY
+
+cells = LOW_FREQUENCY.cells
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -8,7 +8,7 @@ from seq2set.experiments.analysis.published import (
     SHUFFLED,
     UNCORRELATED,
     PublishedTable,
-    published_for,
+    find_published,
 )
 
 TABLES = (RCV1, AAPD, UNCORRELATED, SHUFFLED)
@@ -46,9 +46,9 @@ def test_margins_in_points() -> None:
 
 
 def test_only_the_papers_own_corpora_are_compared_row_by_row() -> None:
-    assert published_for({"name": "aapd", "train": 53_840}) is AAPD
-    assert published_for({"name": "rcv1", "train": 800_400}) is RCV1
+    assert find_published({"name": "aapd", "train": 53_840}) is AAPD
+    assert find_published({"name": "rcv1", "train": 800_400}) is RCV1
     # A sample of 2,316 documents, LYRL2004's small training part, and a corpus that only looks like AAPD.
-    assert published_for({"name": "rcv1", "train": 1_838}) is None
-    assert published_for({"name": "rcv1", "train": 23_149}) is None
-    assert published_for({"name": "arxiv2026", "train": 53_840}) is None
+    assert find_published({"name": "rcv1", "train": 1_838}) is None
+    assert find_published({"name": "rcv1", "train": 23_149}) is None
+    assert find_published({"name": "arxiv2026", "train": 53_840}) is None

@@ -12,7 +12,11 @@ from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
 from seq2set.corpora.subset import open_reduced_corpus
-from seq2set.experiments.studies.uncorrelated import about_the_corpus, largest_correlation, reduction
+from seq2set.experiments.studies.uncorrelated import (
+    describe_reduction,
+    find_largest_correlation,
+    reduce_corpus,
+)
 
 PAIRS = [("a", "b"), ("a", "b"), ("a",), ("c",), ("c", "d"), ()]
 
@@ -77,7 +81,7 @@ def _never(document: Document) -> Document | None:
 
 def test_only_documents_of_uncorrelated_labels_stay(paired: PreparedCorpus, tmp_path: Path) -> None:
     options = small_options(paired, tmp_path, ("br",))
-    reduced = reduction(options)
+    reduced = reduce_corpus(options)
     # Of 12 training documents a stands in 6, b in 4, always with a: phi = (48 - 24) / sqrt(36 * 32) = 0.71.
     # c in 4, d in 2, always with c: phi = (24 - 8) / sqrt(32 * 20) = 0.63. b and d go: a and c bring more.
     assert sorted(reduced.selection.labels) == ["a", "c"]
@@ -86,25 +90,25 @@ def test_only_documents_of_uncorrelated_labels_stay(paired: PreparedCorpus, tmp_
     for split in SPLITS:
         assert {tuple(labels) for labels in reduced.part.split(split).labels()} == {("a",), ("c",), ()}
         assert len(reduced.part.split(split)) == 6
-    everything = reduction(replace(options, extra={"threshold": "0.75"}))
+    everything = reduce_corpus(replace(options, extra={"threshold": "0.75"}))
     assert len(everything.part.split("train")) == 12
     assert everything.part.folder.name == "uncorrelated-0.75"
 
 
 def test_what_became_of_the_corpus_is_told(paired: PreparedCorpus, tmp_path: Path) -> None:
-    reduced = reduction(small_options(paired, tmp_path, ("br",)))
-    section = about_the_corpus(reduced)
+    reduced = reduce_corpus(small_options(paired, tmp_path, ("br",)))
+    section = describe_reduction(reduced)
     assert section.asked.endswith("no two correlate by more than 0.28?")
     assert section.found[0] == (
         "2 of the 4 labels are chosen; 2 of them occur in the documents that stay. On the training split of "
         f"paired the largest correlation between two of the chosen is {reduced.selection.largest:.3f}."
     )
-    left = largest_correlation(reduced.part.split("train").labels())
+    left = find_largest_correlation(reduced.part.split("train").labels())
     assert section.found[1].startswith(f"On the documents that stay it is {left:.3f}")
     rows = {row.name: [entry.value for entry in row.entries] for row in section.tables[0].rows}  # type: ignore[union-attr]
     assert rows["documents, train"] == [12, 6]
     assert rows["labels"] == [4, 2]
-    assert rows["labels a document"] == [pytest.approx(8 / 6, abs=1e-4), pytest.approx(4 / 6, abs=1e-4)]
+    assert rows["labels per document"] == [pytest.approx(8 / 6, abs=1e-4), pytest.approx(4 / 6, abs=1e-4)]
     assert rows["documents without labels"] == [6, 6]
     assert rows["largest correlation, train"] == [pytest.approx(24 / (36 * 32) ** 0.5), left]
 
@@ -122,7 +126,7 @@ def test_a_threshold_that_leaves_nothing_is_refused(tmp_path: Path) -> None:
         InputError,
         match="--option threshold is 0.28, which leaves no document with labels in the split 'test'",
     ):
-        reduction(small_options(corpus, tmp_path / "out", ("br",)))
+        reduce_corpus(small_options(corpus, tmp_path / "out", ("br",)))
     assert not (tmp_path / "out").exists()
 
 

@@ -5,6 +5,9 @@ import json
 import pytest
 
 from seq2set.experiments.analysis.statistics import Interval, Spread
+from seq2set.experiments.cells.cell import CellResult
+from seq2set.experiments.render.pages import render_results
+from seq2set.experiments.render.report import Findings, Section
 from seq2set.experiments.render.tables import (
     Chance,
     Column,
@@ -12,12 +15,11 @@ from seq2set.experiments.render.tables import (
     Range,
     Row,
     Table,
-    html,
-    latex,
-    latex_text,
-    markdown,
-    quantity,
-    text_of,
+    escape_latex,
+    format_entry,
+    format_latex,
+    format_markdown,
+    to_quantity,
 )
 
 LESS, SAME = Quantity(-0.058, signed=True), Quantity(0.0, signed=True)
@@ -44,7 +46,7 @@ TABLE = Table(
         (Quantity(0.8, deviation=0.0123), "0.800 ± 0.012"),
         (Quantity(-0.0584, signed=True), "−0.058"),
         (Quantity(0.0584, signed=True), "+0.058"),
-        (quantity(Spread(0.5, None), 1), "0.5"),
+        (to_quantity(Spread(0.5, None), 1), "0.5"),
         (Range(Interval(-0.01, 0.02), signed=True), "−0.010 to +0.020"),
         (Chance(0.0004, True), "< 0.001*"),
         (Chance(0.2, False), "0.200"),
@@ -53,7 +55,7 @@ TABLE = Table(
     ],
 )
 def test_entries_as_they_are_printed(entry, text: str) -> None:
-    assert text_of(entry) == text
+    assert format_entry(entry) == text
 
 
 def test_the_best_is_found_by_what_is_printed() -> None:
@@ -65,7 +67,7 @@ def test_one_row_has_no_rival() -> None:
 
 
 def test_markdown() -> None:
-    assert markdown(TABLE) == (
+    assert format_markdown(TABLE) == (
         "**Performance on R&D\\_5**\n\n"
         "| Models | HL(-) | F1(+) | over BR | p |\n"
         "| --- | ---: | ---: | ---: | ---: |\n"
@@ -77,7 +79,7 @@ def test_markdown() -> None:
 
 
 def test_latex() -> None:
-    assert latex(TABLE).splitlines() == [
+    assert format_latex(TABLE).splitlines() == [
         r"\begin{table}[tb]",
         r"\centering",
         r"\caption{Performance on R\&D\_5. 100 \% of $<$it$>$}",
@@ -94,11 +96,15 @@ def test_latex() -> None:
         r"\end{tabular}",
         r"\end{table}",
     ]
-    assert latex_text("\\^~{}") == r"\textbackslash{}\textasciicircum{}\textasciitilde{}\{\}"
+    assert escape_latex("\\^~{}") == r"\textbackslash{}\textasciicircum{}\textasciitilde{}\{\}"
 
 
-def test_html_lets_no_code_through() -> None:
-    text = html(TABLE)
+def on_page(table: Table, results: list[CellResult]) -> str:
+    return render_results(Findings("x", "Title", [Section("Title", "asked", tables=(table,))], results))
+
+
+def test_html_lets_no_code_through(results: list[CellResult]) -> None:
+    text = on_page(TABLE, results)
     assert "<td><b>0.0086</b></td>" in text
     assert '<tr class="ruled"><td>A|B*</td>' in text
     assert "100 % of &lt;it&gt;" in text
@@ -119,8 +125,8 @@ def test_json_has_every_digit() -> None:
     assert Range(Interval(0.1, 0.2)).data() == {"low": 0.1, "high": 0.2}
 
 
-def test_words_begin_at_the_left() -> None:
+def test_words_begin_at_the_left(results: list[CellResult]) -> None:
     table = Table("t", "t", (Column("labels"),), (Row("BR", ("a, b",)),), worded=True)
-    assert "\n| --- | --- |\n" in markdown(table)
-    assert r"\begin{tabular}{lp{0.75\linewidth}}" in latex(table)
-    assert '<table class="text">' in html(table)
+    assert "\n| --- | --- |\n" in format_markdown(table)
+    assert r"\begin{tabular}{lp{0.75\linewidth}}" in format_latex(table)
+    assert '<table class="text">' in on_page(table, results)

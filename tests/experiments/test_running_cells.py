@@ -21,7 +21,10 @@ from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.cells.run import read_failure, run_cells, start_worker
 from seq2set.experiments.options import Options
 from seq2set.experiments.run import run_experiment
-from seq2set.experiments.studies.compare import cells, row_cells
+from seq2set.experiments.studies.compare import STUDY as COMPARE
+from seq2set.experiments.studies.study import make_cells
+
+cells = COMPARE.cells
 
 
 def spoilt(cell: Cell) -> Cell:
@@ -82,7 +85,7 @@ def test_processes_reach_the_same_results(
     compared: Options, results: list[CellResult], tmp_path: Path
 ) -> None:
     options = replace(compared, out=tmp_path, jobs=2)
-    good = row_cells(options, "br") + row_cells(options, "br", "br-weak", "linear.c=[0.001]")
+    good = make_cells(options, "br") + make_cells(options, "br", "br-weak", "linear.c=[0.001]")
     bad = replace(good[0], row="bad", folder=tmp_path / "bad", split="nowhere")
     progress = Noting()
     outcome = run_cells(Schedule(good, 2), progress)

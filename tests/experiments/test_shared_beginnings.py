@@ -19,9 +19,13 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import Cell, run_cell
 from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.cells.run import run_cells
-from seq2set.experiments.studies.reward import cells
-from seq2set.experiments.studies.shuffled import cells as shuffled_cells
-from seq2set.experiments.studies.table_results import cells as table_cells
+from seq2set.experiments.studies.reward import STUDY as REWARD
+from seq2set.experiments.studies.shuffled import STUDY as SHUFFLED
+from seq2set.experiments.studies.table_results import STUDY as TABLE
+
+cells = REWARD.cells
+shuffled_cells = SHUFFLED.cells
+table_cells = TABLE.cells
 
 REWARDS = (
     *SETTINGS,

@@ -14,10 +14,12 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import FACTS
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import Section
-from seq2set.experiments.render.tables import Quantity, text_of
+from seq2set.experiments.render.tables import Quantity, format_entry
 from seq2set.experiments.run import run_experiment
 from seq2set.experiments.studies import compare
-from seq2set.experiments.studies.table_results import cells
+from seq2set.experiments.studies.table_results import STUDY as TABLE
+
+cells = TABLE.cells
 
 SKILL = {"br-boundary": 0.3, "br": 0.5, "seq2seq": 0.45, "seq2set-simp": 0.9, "seq2set": 0.95}
 
@@ -48,7 +50,7 @@ def test_all_models_and_br_twice(options: Options) -> None:
     # BR twice, CC and LP once, five networks with three seeds each.
     assert len(names) == 4 + 3 * 5
     assert cells(options)[0].config.decision.threshold == "boundary"
-    assert {cell.folder for cell in compare.cells(options)} <= {cell.folder for cell in cells(options)}
+    assert {cell.folder for cell in compare.STUDY.cells(options)} <= {cell.folder for cell in cells(options)}
     fixed = replace(options, assignments=(*options.assignments, "decision.threshold=0.5"))
     assert [cell.name for cell in cells(fixed)][:2] == ["br-boundary", "br-tuned"]
 
@@ -94,21 +96,21 @@ def test_one_seed_leaves_the_first_claim_open(small_corpus: PreparedCorpus, tmp_
     assert "not tested, with fewer than three seeds: Seq2Set (+" in " ".join(results.found)
     table = results.tables[0]
     # BR at both thresholds draws nothing at random, so that one training of each can be tested.
-    assert {row.name: text_of(row.entries[-1]) for row in table.rows}["Seq2Set"] == "–"
-    assert {row.name: text_of(row.entries[-1]) for row in table.rows}["BR (default threshold)"] != "–"
+    assert {row.name: format_entry(row.entries[-1]) for row in table.rows}["Seq2Set"] == "–"
+    assert {row.name: format_entry(row.entries[-1]) for row in table.rows}["BR (default threshold)"] != "–"
     assert "Seq2Set: fewer than three seeds, so that the interval is of what was trained" in table.caption
     beside = sections["Beside the paper"]
     assert beside.found[1] == (
         "No margin is tested: a model that draws at random was trained with fewer than three seeds."
     )
-    assert [text_of(entry) for entry in beside.tables[0].rows[0].entries][2:4] == ["–", "1 / –"]
+    assert [format_entry(entry) for entry in beside.tables[0].rows[0].entries][2:4] == ["–", "1 / –"]
 
 
 def test_margins_stand_beside_the_published_ones(sections: dict[str, Section]) -> None:
     section = sections["Beside the paper"]
     assert section.found[0] == ("The corpus is not one of the paper's, so that only margins can be compared.")
     (table,) = section.tables
-    rows = {row.name: [text_of(entry) for entry in row.entries] for row in table.rows}
+    rows = {row.name: [format_entry(entry) for entry in row.entries] for row in table.rows}
     assert list(rows) == [
         f"{ours} over {theirs}"
         for theirs in ("Seq2Seq", "BR (tuned threshold)", "BR (default threshold)")
@@ -138,12 +140,12 @@ def test_on_the_papers_own_corpus_all_rows_stand_side_by_side(
     assert [column.name for column in beside.columns] == [
         "HL", "HL, paper", "P", "P, paper", "R", "R, paper", "F1", "F1, paper",
     ]  # fmt: skip
-    rows = {row.name: [text_of(entry) for entry in row.entries] for row in beside.rows}
+    rows = {row.name: [format_entry(entry) for entry in row.entries] for row in beside.rows}
     assert list(rows) == ["BR (default threshold)", "BR (tuned threshold)", "Seq2Set"]
     assert rows["Seq2Set"][1::2] == ["0.0249", "0.744", "0.659", "0.698"]
     assert rows["BR (default threshold)"][1::2] == rows["BR (tuned threshold)"][1::2]
     assert rows["BR (default threshold)"][7] == "0.646"
-    assert rows["Seq2Set"][6] == text_of(results.tables[0].rows[2].entries[3])
+    assert rows["Seq2Set"][6] == format_entry(results.tables[0].rows[2].entries[3])
     assert len(margins.rows) == 2
 
 

@@ -13,9 +13,11 @@ from results_page import describe_measurement
 from seq2set.core.errors import InputError
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.tables import text_of
+from seq2set.experiments.render.tables import format_entry
 from seq2set.experiments.run import plan_experiment, run_experiment
-from seq2set.experiments.studies.uncorrelated import cells
+from seq2set.experiments.studies.uncorrelated import STUDY as UNCORRELATED
+
+cells = UNCORRELATED.cells
 
 FOUR = ("br", "seq2seq", "seq2set-simp", "seq2set")
 
@@ -97,14 +99,14 @@ def test_the_claims_and_the_papers_table(small_corpus: PreparedCorpus, tmp_path:
     )
     margins, published = beside.tables
     # Table 5: 0.862, 0.871 and 0.866 over 0.861 of BR; 0.871 and 0.866 over 0.862 of Seq2Seq.
-    assert [(row.name, text_of(row.entries[4])) for row in margins.rows] == [
+    assert [(row.name, format_entry(row.entries[4])) for row in margins.rows] == [
         ("Seq2Seq over BR", "+0.1"),
         ("Seq2Set (simp.) over BR", "+1.0"),
         ("Seq2Set over BR", "+0.5"),
         ("Seq2Set (simp.) over Seq2Seq", "+0.9"),
         ("Seq2Set over Seq2Seq", "+0.4"),
     ]
-    assert text_of(published.rows[2].entries[3]) == "0.871"
+    assert format_entry(published.rows[2].entries[3]) == "0.871"
     assert corpus.title == "The reduced corpus"
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.experiments.studies.uncorrelated import Selection, largest_correlation, uncorrelated_labels
+from seq2set.experiments.studies.uncorrelated import Selection, choose_uncorrelated, find_largest_correlation
 
 
 def recomputed(label_sets: list[list[str]], labels: tuple[str, ...]) -> dict[tuple[str, str], float]:
@@ -28,7 +28,7 @@ LABEL_SETS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(LABEL_SETS, st.sampled_from([0.0, 0.1, 0.28, 0.6, 1.0]))
 def test_no_two_correlate_too_much_and_none_could_be_added(sets: list[list[str]], most: float) -> None:
-    chosen = uncorrelated_labels(sets, most)
+    chosen = choose_uncorrelated(sets, most)
     everything = tuple(sorted({label for row in sets for label in row}))
     phi = recomputed(sets, everything)
     among = [value for pair, value in phi.items() if set(pair) <= set(chosen.labels)]
@@ -38,17 +38,17 @@ def test_no_two_correlate_too_much_and_none_could_be_added(sets: list[list[str]]
         with_it = [value for pair, value in phi.items() if label in pair and set(pair) & set(chosen.labels)]
         assert max(with_it) > most - 1e-9
     assert chosen.documents == sum(set(row) <= set(chosen.labels) for row in sets)
-    assert largest_correlation(sets) == pytest.approx(max(phi.values(), default=-1))
+    assert find_largest_correlation(sets) == pytest.approx(max(phi.values(), default=-1))
 
 
 def test_a_choice_worked_by_hand() -> None:
     # a and b stand together in 2 of 8 documents, b alone in 1, a alone in 2, c alone in 3:
     # phi(a, b) = (8 * 2 - 4 * 3) / sqrt(4 * 4 * 3 * 5) = 4 / sqrt(240) = 0.258; c avoids both.
     sets = [["a", "b"]] * 2 + [["b"]] + [["a"]] * 2 + [["c"]] * 3
-    assert largest_correlation(sets) == pytest.approx(4 / 240**0.5)
-    assert uncorrelated_labels(sets, 0.26) == Selection(("a", "b", "c"), pytest.approx(4 / 240**0.5), 8)
+    assert find_largest_correlation(sets) == pytest.approx(4 / 240**0.5)
+    assert choose_uncorrelated(sets, 0.26) == Selection(("a", "b", "c"), pytest.approx(4 / 240**0.5), 8)
     # One of a and b has to go. c brings 3 documents and comes first; a brings 2, b brings 1.
-    chosen = uncorrelated_labels(sets, 0.25)
+    chosen = choose_uncorrelated(sets, 0.25)
     assert chosen.labels == ("a", "c")
     assert chosen.documents == 5
     # phi(a, c) = -4 * 3 / sqrt(4 * 4 * 3 * 5)
@@ -59,7 +59,7 @@ def test_what_brings_documents_comes_before_what_is_frequent() -> None:
     # x stands in 5 of 13 documents, y in 4, but x never alone: y brings 2 documents, x none. With y in the
     # set x stays out, for they go together more often than by chance: 13 * 2 > 5 * 4; z avoids y.
     sets = [["x", "y"]] * 2 + [["x", "z"]] * 3 + [["y"]] * 2 + [["w"]] * 6
-    chosen = uncorrelated_labels(sets, 0.0)
+    chosen = choose_uncorrelated(sets, 0.0)
     assert sorted(chosen.labels) == ["w", "y", "z"]
     assert chosen.documents == 8
 
@@ -67,9 +67,9 @@ def test_what_brings_documents_comes_before_what_is_frequent() -> None:
 def test_of_labels_that_bring_the_same_the_more_frequent_comes_first() -> None:
     # No document has one label only, so that the first label brings none: b is the most frequent.
     sets = [["a", "b"], ["a", "b"], ["b", "c"], ["d", "e"], ["d", "e"]]
-    assert "b" in uncorrelated_labels(sets, 0.0).labels
+    assert "b" in choose_uncorrelated(sets, 0.0).labels
 
 
 def test_documents_without_labels_count_as_kept() -> None:
-    assert uncorrelated_labels([[], ["a"], ["a", "b"], ["a", "b"]], 0.1).documents == 2
-    assert uncorrelated_labels([[], []], 0.1) == Selection((), -1.0, 2)
+    assert choose_uncorrelated([[], ["a"], ["a", "b"], ["a", "b"]], 0.1).documents == 2
+    assert choose_uncorrelated([[], []], 0.1) == Selection((), -1.0, 2)

@@ -22,16 +22,16 @@ _PADDING = 3
 def _list_experiments() -> dict[str, str]:
     from seq2set.experiments import ALL, EXPERIMENTS
 
-    return {name: entry.purpose for name, entry in EXPERIMENTS.items()} | {ALL: "all of these, with one page"}
+    return {name: row.summary for name, row in EXPERIMENTS.items()} | {ALL: "all of these, with one page"}
 
 
 def _list_own_options() -> dict[str, str]:
     from seq2set.experiments import EXPERIMENTS
 
     return {
-        f"{name}: {option}": meaning
-        for name, entry in EXPERIMENTS.items()
-        for option, meaning in entry.options.items()
+        f"{name}: {option}": declared.help
+        for name, row in EXPERIMENTS.items()
+        for option, declared in row.options.items()
     }
 
 
@@ -84,27 +84,27 @@ def experiment(
 ) -> None:
     """Train models side by side and compare them, as the paper's tables and figures do."""
     from seq2set.cli.console import RichProgress
-    from seq2set.experiments import ALL, find_entry
+    from seq2set.experiments import ALL, find_experiment
     from seq2set.experiments.model_names import parse_models
     from seq2set.experiments.options import Options, parse_extra, parse_files, parse_seeds
     from seq2set.experiments.run import plan_experiment, run_experiment
 
     if resamples is not None:  # commands that were written down before still run
         typer.echo("--resamples has no effect: intervals are computed, not drawn", err=True)
-    entry = find_entry(name)
+    row = find_experiment(name)
     own = [*(option or []), *(["retrain=yes"] if retrain else [])]
     columns = options.name_columns(text, labels, separator, id_column)
     request = Options(
         data=data,
         out=out,
-        models=parse_models(entry.models if models is None else models),
+        models=parse_models(row.models if models is None else models),
         seeds=parse_seeds(seeds),
         preset=preset,
         files=parse_files(config or []),
         assignments=tuple(options.merge_assignments(assignments, columns)),
         jobs=jobs,
         published=cells,
-        extra=parse_extra(own, entry.options),
+        extra=parse_extra(own, row.options),
     )
     if name == ALL:
         _run_all(request, dry_run=dry_run)
@@ -121,7 +121,6 @@ def experiment(
 
 def _run_all(request: Options, *, dry_run: bool) -> None:
     from seq2set.cli.console import RichProgress
-    from seq2set.experiments.render.pages import gist
     from seq2set.experiments.run import plan_all, run_all
 
     if dry_run:
@@ -129,7 +128,7 @@ def _run_all(request: Options, *, dry_run: bool) -> None:
         return
     parts, page = run_all(request, RichProgress())
     for findings, _ in parts:
-        typer.echo(f"{findings.title}: {' '.join(gist(findings)[:1])}")
+        typer.echo(f"{findings.title}: {' '.join(findings.gist()[:1])}")
     typer.echo(f"the results are in {page}", err=True)
 
 
@@ -178,7 +177,7 @@ def _print_table(shown: Table) -> None:
 
 def _column(shown: Table, place: int) -> list[str]:
     """Return the texts of a column, its head first, as narrow as they go."""
-    from seq2set.experiments.render.tables import text_of
+    from seq2set.experiments.render.tables import format_entry
 
-    texts = [text_of(row.entries[place]) for row in shown.rows]
+    texts = [format_entry(row.entries[place]) for row in shown.rows]
     return [shown.columns[place].head, *(text.replace(" ± ", "±") for text in texts)]

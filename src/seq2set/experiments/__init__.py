@@ -1,115 +1,132 @@
 """The paper's tables and figures: cells that are trained once, and pages that are built from them.
 
-The experiments by name; a module each, loaded when it is asked for.
+A study is one row of the table below and one file in `studies`, which is loaded when it is asked for.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
+from seq2set.config.catalog import REWARDS
 from seq2set.core.errors import UnknownNameError
+from seq2set.core.names import find_named, load_named
+from seq2set.experiments.option_parsing import (
+    StudyOption,
+    choose_from,
+    choose_some_of,
+    parse_number,
+    parse_numbers,
+    parse_share,
+    parse_shares,
+)
 
 if TYPE_CHECKING:
-    from seq2set.experiments.cells.cell import Cell, CellResult
-    from seq2set.experiments.options import Options
-    from seq2set.experiments.render.report import Section
+    from seq2set.experiments.studies.study import Study
 
 
-class Experiment(Protocol):
-    """What the module of an experiment has."""
+class StudyRow(NamedTuple):
+    """A study: its purpose, its declaration, the models that it takes unless told, and its own options."""
 
-    TITLE: str
-    """The heading of its page"""
-
-    def cells(self, options: Options) -> list[Cell]:
-        """Return the trainings that it needs."""
-
-    def sections(self, options: Options, results: Sequence[CellResult]) -> list[Section]:
-        """Return what the finished cells say; some may be missing."""
-
-
-class Entry(NamedTuple):
-    """An experiment's purpose, its module, the models it takes unless told, and options of its own."""
-
-    purpose: str
-    module: str
+    summary: str
+    study: str
     models: str = "all"
-    options: Mapping[str, str] = MappingProxyType({})
-    """The options of its own, as `--option` takes them, each with its meaning"""
+    options: Mapping[str, StudyOption] = MappingProxyType({})
 
 
 _FOUR = "br,seq2seq,seq2set-simp,seq2set"
 _PROPOSED = "seq2set-simp,seq2set"
+_STUDIES = "seq2set.experiments.studies."
 
-EXPERIMENTS = {
-    "compare": Entry(
+LABEL_ORDERS = ("descending", "ascending", "tree", "shuffled")
+"""The orders of labels that can be compared."""
+
+EXPERIMENTS: dict[str, StudyRow] = {
+    "compare": StudyRow(
         "every model in one table, with intervals and a test against the best baseline",
-        "seq2set.experiments.studies.compare",
+        _STUDIES + "compare:STUDY",
     ),
-    "table-results": Entry(
+    "table-results": StudyRow(
         "the paper's main table, BR with both thresholds, and the published margins beside ours",
-        "seq2set.experiments.studies.table_results",
+        _STUDIES + "table_results:STUDY",
     ),
-    "remove-frequent": Entry(
+    "remove-frequent": StudyRow(
         "the most frequent labels left out, step by step",
-        "seq2set.experiments.studies.remove_frequent",
+        _STUDIES + "remove_frequent:STUDY",
         options={
-            "steps": "how many labels to leave out, with commas between; by default the paper's shares",
-            "retrain": "yes trains on the reduced corpora as well",
+            "steps": StudyOption(
+                "how many labels to leave out, with commas between; by default the paper's shares",
+                parse_numbers,
+            ),
+            "retrain": StudyOption(
+                "yes trains on the reduced corpora as well", choose_from("no", "yes"), "no"
+            ),
         },
     ),
-    "low-frequency": Entry(
+    "low-frequency": StudyRow(
         "F1 by how frequent labels are",
-        "seq2set.experiments.studies.low_frequency",
+        _STUDIES + "low_frequency:STUDY",
         options={
-            "bands": "how many bands of equally many labels, by default 5",
-            "limits": "training documents at which a band begins, with commas between",
+            "bands": StudyOption("how many bands of equally many labels", parse_number, "5"),
+            "limits": StudyOption(
+                "training documents at which a band begins, with commas between", parse_numbers
+            ),
         },
     ),
-    "case-study": Entry(
+    "case-study": StudyRow(
         "documents on which the models disagree",
-        "seq2set.experiments.studies.case_study",
+        _STUDIES + "case_study:STUDY",
         options={
-            "cases": "how many documents, by default 3",
-            "seed": "the seed that draws them, by default 1",
-            "correlation": "from which correlation on labels go together, by default 0.28",
-            "texts": "hidden leaves the texts out",
+            "cases": StudyOption("how many documents", parse_number, "3"),
+            "seed": StudyOption("the seed that draws them", parse_number, "1"),
+            "correlation": StudyOption("from which correlation on labels go together", parse_share, "0.28"),
+            "texts": StudyOption("hidden leaves the texts out", choose_from("shown", "hidden"), "shown"),
         },
     ),
-    "uncorrelated": Entry(
+    "uncorrelated": StudyRow(
         "trainings on labels that hardly go together",
-        "seq2set.experiments.studies.uncorrelated",
+        _STUDIES + "uncorrelated:STUDY",
         _FOUR,
         {
-            "threshold": "the largest correlation between two labels, by default 0.28",
-            "order": "shuffled (default) or descending, the order of each training document's labels",
+            "threshold": StudyOption("the largest correlation between two labels", parse_share, "0.28"),
+            "order": StudyOption(
+                "shuffled or descending, the order of each training document's labels",
+                choose_from("shuffled", "descending"),
+                "shuffled",
+            ),
         },
     ),
-    "shuffled": Entry(
+    "shuffled": StudyRow(
         "labels in order against labels shuffled for each training document",
-        "seq2set.experiments.studies.shuffled",
+        _STUDIES + "shuffled:STUDY",
         _FOUR,
     ),
-    "label-order": Entry(
+    "label-order": StudyRow(
         "the two proposed models under descending, ascending, tree and shuffled order",
-        "seq2set.experiments.studies.label_order",
+        _STUDIES + "label_order:STUDY",
         _PROPOSED,
-        {"orders": "some of these orders, with commas between"},
+        {"orders": StudyOption("some of these orders, with commas between", choose_some_of(LABEL_ORDERS))},
     ),
-    "lambda": Entry(
+    "lambda": StudyRow(
         "the trade-off between the two decoders from 0 to 1",
-        "seq2set.experiments.studies.trade_off",
+        _STUDIES + "trade_off:STUDY",
         "seq2set",
-        {"lambdas": "values from 0 to 1 with commas between, by default 0,0.2,0.5,0.8,0.95,1"},
+        {
+            "lambdas": StudyOption(
+                "values from 0 to 1 with commas between", parse_shares, "0,0.2,0.5,0.8,0.95,1"
+            )
+        },
     ),
-    "reward": Entry(
+    "reward": StudyRow(
         "the paper's reward, F1, against the others",
-        "seq2set.experiments.studies.reward",
+        _STUDIES + "reward:STUDY",
         _PROPOSED,
-        {"rewards": "some of the values of objective.reward, with commas between"},
+        {
+            "rewards": StudyOption(
+                "some of the values of objective.reward, with commas between", choose_some_of(REWARDS)
+            )
+        },
     ),
 }
 """In the order in which `all` does them: first those that the others' trainings are shared with."""
@@ -118,16 +135,20 @@ ALL = "all"
 """Stands for every experiment."""
 
 
-def find_entry(name: str) -> Entry:
-    """Return an experiment's entry, or say which names there are; `all` has the options of every one."""
+def list_options() -> dict[str, StudyOption]:
+    """Return the options of all studies; no two studies have one of the same name."""
+    return {name: option for row in EXPERIMENTS.values() for name, option in row.options.items()}
+
+
+def find_experiment(name: str) -> StudyRow:
+    """Return a study's row, or say which names there are; `all` has the options of every one."""
     if name == ALL:
-        options = {one: text for entry in EXPERIMENTS.values() for one, text in entry.options.items()}
-        return Entry("every experiment", "seq2set.experiments.run", options=options)
+        return StudyRow("every experiment", "", options=list_options())
     if name not in EXPERIMENTS:
         raise UnknownNameError("experiment", name, (*EXPERIMENTS, ALL))
     return EXPERIMENTS[name]
 
 
-def load_experiment(name: str) -> Experiment:
-    """Return the experiment's module."""
-    return cast("Experiment", importlib.import_module(find_entry(name).module))
+def load_study(name: str) -> Study:
+    """Return a study's declaration."""
+    return cast("Study", load_named(find_named("experiment", name, EXPERIMENTS).study))

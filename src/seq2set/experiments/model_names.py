@@ -1,10 +1,13 @@
-"""Names of models on the command line of experiments, in the order of the paper's tables."""
+"""Models as experiments name, order and draw them, all by their rows in the catalog."""
 
 from __future__ import annotations
 
 from seq2set.config import Config
-from seq2set.config.catalog import MODELS, find_model
+from seq2set.config.catalog import MODELS, Style, find_model
 from seq2set.core.errors import InputError
+
+OTHER_STYLE = Style("#666666", ":", ".")
+"""How a line looks that is no model's."""
 
 
 def title_of(model: str) -> str:
@@ -12,9 +15,14 @@ def title_of(model: str) -> str:
     return MODELS[model].title if model in MODELS else model
 
 
-def baselines() -> tuple[str, ...]:
-    """Return the models that the paper compares its own with."""
-    return tuple(name for name, row in MODELS.items() if row.is_baseline)
+def style_of(model: str) -> Style:
+    """Return how a model's lines look in plots."""
+    return MODELS[model].style if model in MODELS else OTHER_STYLE
+
+
+def is_baseline(model: str) -> bool:
+    """Say whether the paper compares its own models with this one."""
+    return model in MODELS and MODELS[model].is_baseline
 
 
 def parse_models(text: str) -> tuple[str, ...]:

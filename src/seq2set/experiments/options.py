@@ -1,19 +1,21 @@
-"""What an experiment is asked for, and the settings of its cells.
-
-How experiments read those of their own options that are whole numbers or one of a few words.
-
-How experiments read their own options: texts that `--option` was given, with the faults named.
-"""
+"""What an experiment is asked for, and the settings of its cells."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from seq2set.config import Config, build_config
 from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.core.names import find_named
+from seq2set.experiments import list_options
 from seq2set.experiments.model_names import parse_models
+from seq2set.experiments.option_parsing import StudyOption
+
+if TYPE_CHECKING:
+    from seq2set.corpora.prepared import PreparedCorpus
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,13 @@ class Options:
     published: Path | None = None
     """A folder of published cells, to be taken up where they fit."""
     extra: Mapping[str, str] = field(default_factory=dict)
-    """What the experiment is told of its own options, by name; `parse_extra` reads them."""
+    """What the study is told of its own options, by name, as texts."""
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
             raise InputError(f"--jobs is {self.jobs}; it must be >= 1")
+        for name in self.extra:  # what is wrong is refused before the first training
+            self.read(name)
 
     @property
     def cells(self) -> Path:
@@ -48,6 +52,16 @@ class Options:
         """Put a cell's settings together; the cell's own assignments have the last word."""
         named = [f'data.corpus="{self.data}"', *self.assignments, *assignments, f"seed={seed}"]
         return build_config(preset=self.preset, model=model, file=self.files.get(model), assignments=named)
+
+    def read(self, name: str) -> Any:
+        """Return the value of one of the study's own options, or its default."""
+        return find_named("option", name, list_options()).read(name, self.extra.get(name))
+
+    def open_corpus(self) -> PreparedCorpus:
+        """Open the corpus that the experiment is asked for."""
+        from seq2set.workflows.training_corpus import open_training_corpus
+
+        return open_training_corpus(self.config(self.models[0], 1).data)
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -71,8 +85,8 @@ def parse_files(texts: Sequence[str]) -> dict[str, Path]:
     return files
 
 
-def parse_extra(texts: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
-    """Read `NAME=VALUE`, each an option of the experiment's own; `known` are those that it has."""
+def parse_extra(texts: Sequence[str], known: Mapping[str, StudyOption]) -> dict[str, str]:
+    """Read `NAME=VALUE`, each an option of the study's own; `known` are those that it has."""
     extra: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -86,61 +100,8 @@ def parse_extra(texts: Sequence[str], known: Mapping[str, str]) -> dict[str, str
     return extra
 
 
-def own_numbers(options: Options, name: str) -> tuple[int, ...] | None:
-    """Read whole numbers above 0 with commas between, in ascending order; None where none are named."""
-    if (text := options.extra.get(name)) is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) for part in parts):
-        raise InputError(
-            f"--option {name} is '{text}'; it must be whole numbers >= 1 with commas between, such as 10,20"
-        )
-    return tuple(sorted(set(map(int, parts))))
-
-
-def own_number(options: Options, name: str, default: int) -> int:
-    """Read one whole number above 0."""
-    found = own_numbers(options, name) or (default,)
-    if len(found) > 1:
-        raise InputError(f"--option {name} is '{options.extra[name]}'; it must be one whole number >= 1")
-    return found[0]
-
-
-def own_choice(options: Options, name: str, allowed: Sequence[str]) -> str:
-    """Read one of the words that are allowed; the first of them unless told."""
-    found = options.extra.get(name, allowed[0])
-    if found not in allowed:
-        raise InputError(f"--option {name} is '{found}'; it must be {' or '.join(allowed)}")
-    return found
-
-
-def own_share(options: Options, name: str, default: float) -> float:
-    """Read a number from 0 to 1."""
-    text = options.extra.get(name)
-    return default if text is None else _share(text, f"--option {name} is '{text}'; it must be a number")
-
-
-def own_shares(options: Options, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
-    """Read numbers from 0 to 1 with commas between, and put them in ascending order."""
-    if (text := options.extra.get(name)) is None:
-        return default
-    fault = f"--option {name} is '{text}'; it must be numbers with commas between, each"
-    return tuple(sorted({_share(part, fault) for part in text.split(",")}))
-
-
-def own_names(options: Options, name: str, known: Collection[str]) -> tuple[str, ...]:
-    """Read names with commas between; all that are known where none are named."""
-    if (text := options.extra.get(name)) is None:
-        return tuple(known)
-    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
-    for one in names:
-        if one not in known:
-            raise UnknownNameError(f"--option {name}:", one, known)
-    return names
-
-
 def refuse_other_models(options: Options, allowed: Collection[str], why: str) -> None:
-    """Refuse models that an experiment says nothing about."""
+    """Refuse models that a study says nothing about."""
     if wrong := [model for model in options.models if model not in allowed]:
         raise InputError(f"--models has {', '.join(wrong)}; it must be among {', '.join(allowed)}: {why}")
 
@@ -152,13 +113,3 @@ def refuse_without_self_critical_phase(options: Options, setting: str) -> None:
             raise InputError(
                 f"self_critical.epochs is 0; it must be >= 1, for {setting} is read in that phase only"
             )
-
-
-def _share(text: str, fault: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise InputError(f"{fault} from 0 to 1")
-    return value

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from seq2set.core.errors import InputError
 from seq2set.core.progress import Progress, Silent
-from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments import EXPERIMENTS, load_experiment
+from seq2set.experiments import EXPERIMENTS, load_study
 from seq2set.experiments.cells.cell import Cell, CellResult
 from seq2set.experiments.cells.plan import Schedule, make_schedule
 from seq2set.experiments.cells.run import run_cells
@@ -22,18 +21,12 @@ from seq2set.experiments.model_names import parse_models
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.pages import write_overview, write_results
 from seq2set.experiments.render.report import Findings
-from seq2set.workflows.training_corpus import open_training_corpus
-
-
-def asked_corpus(options: Options) -> PreparedCorpus:
-    """Open the corpus that an experiment is asked for."""
-    return open_training_corpus(options.config(options.models[0], 1).data)
 
 
 def asked(options: Options) -> dict[str, Any]:
     """Return all that was asked for, as plain JSON; files by their names alone."""
     return {
-        "corpus": asked_corpus(options).name,
+        "corpus": options.open_corpus().name,
         "preset": options.config(options.models[0], 1).preset,
         "models": list(options.models),
         "seeds": list(options.seeds),
@@ -52,7 +45,7 @@ class Finished(NamedTuple):
 
 def plan_experiment(name: str, options: Options) -> Schedule:
     """Say which cells an experiment needs, which of them are done, and how long the rest takes."""
-    return make_schedule(load_experiment(name).cells(options), options)
+    return make_schedule(load_study(name).cells(options), options)
 
 
 def run_experiment(name: str, options: Options, progress: Progress | None = None) -> Finished:
@@ -67,9 +60,9 @@ def run_experiment(name: str, options: Options, progress: Progress | None = None
 
 def write_experiment(name: str, options: Options, results: list[CellResult]) -> Finished:
     """Write what finished cells say."""
-    experiment = load_experiment(name)
-    sections = experiment.sections(options, results)
-    findings = Findings(name, experiment.TITLE, sections, results, asked(options))
+    study = load_study(name)
+    sections = study.sections(options, results)
+    findings = Findings(name, study.title, sections, results, asked(options))
     return Finished(findings, write_results(findings, options.out / name))
 
 
@@ -120,7 +113,7 @@ def run_all(options: Options, progress: Progress | None = None) -> Everything:
 
 def _parts(options: Options, progress: Progress) -> list[Part]:
     """Give each experiment its own; one that cannot be done with these settings is left out and named."""
-    asked_corpus(options)  # what is wrong with the corpus or the settings is wrong for all
+    options.open_corpus()  # what is wrong with the corpus or the settings is wrong for all
     parts = []
     for name in EXPERIMENTS:
         try:
@@ -133,10 +126,10 @@ def _parts(options: Options, progress: Progress) -> list[Part]:
 
 
 def _part(name: str, options: Options) -> list[Part]:
-    entry = EXPERIMENTS[name]
-    models = tuple(model for model in parse_models(entry.models) if model in options.models)
+    row = EXPERIMENTS[name]
+    models = tuple(model for model in parse_models(row.models) if model in options.models)
     if not models:
         return []
-    extra = {one: value for one, value in options.extra.items() if one in entry.options}
+    extra = {one: value for one, value in options.extra.items() if one in row.options}
     own = replace(options, models=models, extra=extra)
-    return [Part(name, own, load_experiment(name).cells(own))]
+    return [Part(name, own, load_study(name).cells(own))]

@@ -1,8 +1,9 @@
-"""Cells of several seeds as one row: means, deviations, intervals, and differences to another row.
+"""Rows of trainings: means, deviations and intervals over seeds, and differences between rows.
+
+A row is a model in one of its variants; its trainings differ in their seeds alone. Rows are told apart by
+their keys. Their titles are for print.
 
 Shapes: S seeds, N documents.
-
-Rows side by side: what each came to, the best baseline, and every row's difference to it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,14 +31,30 @@ from seq2set.experiments.analysis.statistics import (
     spread,
 )
 from seq2set.experiments.cells.cell import CellResult
-from seq2set.experiments.model_names import baselines, is_deterministic
+from seq2set.experiments.model_names import is_baseline, is_deterministic
+
+
+class RowKey(NamedTuple):
+    """What tells a row from others: its model, and which of the model's variants it is."""
+
+    model: str
+    variant: str = ""
+
+
+class RowResults(NamedTuple):
+    """The finished trainings of a row."""
+
+    key: RowKey
+    title: str
+    results: tuple[CellResult, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
     """What the trainings of one row came to."""
 
-    row: str
+    key: RowKey
+    title: str
     results: tuple[CellResult, ...]
     metrics: dict[str, Spread]
     validation: dict[str, Spread]
@@ -44,12 +62,12 @@ class Summary:
     """The micro-F1 of each training, document by document"""
     minutes: Spread
     speed: Spread
-    """Documents a second"""
+    """Documents per second"""
 
     @property
     def model(self) -> str:
         """The name of the row's model."""
-        return self.results[0].model
+        return self.key.model
 
     @property
     def few(self) -> bool:
@@ -66,10 +84,10 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Difference:
     """A difference, or a difference of differences, in micro-F1, adjusted for the number of tests."""
 
-    difference: Estimate
+    estimate: Estimate
     chance: float | None
     """p after Holm's adjustment; None where a model that draws at random has too few seeds"""
 
@@ -83,33 +101,62 @@ class Compared:
         """1 where the row is significantly better, -1 where it is worse, 0 where neither can be said."""
         if not self.significant:
             return 0
-        return 1 if self.difference.value > 0 else -1
+        return 1 if self.estimate.value > 0 else -1
 
 
-def summarise(results: Sequence[CellResult], *, labels: Collection[str] | None = None) -> list[Summary]:
-    """Put the cells of each row together; where labels are named, as if there were no others."""
+@dataclass(frozen=True)
+class Comparison:
+    """The rows of a table, and what they are compared with."""
+
+    summaries: Sequence[Summary]
+    reference: Summary | None
+    """The best baseline on validation, where there is a baseline"""
+    differences: Mapping[RowKey, Difference]
+    """Each other row against it"""
+
+    @property
+    def ruled(self) -> list[bool]:
+        """Say above which rows a line is drawn: where the baselines end, as in the paper."""
+        others = [is_baseline(one.model) for one in self.summaries]
+        return [place > 0 and others[place - 1] and not one for place, one in enumerate(others)]
+
+    def find(self, model: str, variant: str = "") -> Summary | None:
+        """Return a row, where its trainings are done."""
+        return next((one for one in self.summaries if one.key == (model, variant)), None)
+
+
+def compare_rows(rows: Sequence[RowResults], *, labels: Collection[str] | None = None) -> Comparison:
+    """Compare rows with the best baseline; where labels are named, as if there were no others."""
+    summaries = summarize_rows(rows, labels=labels)
+    reference = find_best_on_validation([one for one in summaries if is_baseline(one.model)])
+    return Comparison(summaries, reference, compare_with(reference, summaries))
+
+
+def summarize_rows(rows: Sequence[RowResults], *, labels: Collection[str] | None = None) -> list[Summary]:
+    """Put the trainings of each row together; where labels are named, as if there were no others."""
+    results = [one for row in rows for one in row.results]
     refuse_different_documents(results)
-    rows = dict.fromkeys(result.row for result in results)
-    units = units_of(results)
-    return [_summary(row, tuple(one for one in results if one.row == row), labels, units) for row in rows]
+    units = list_units(results)
+    return [_summarize(row, labels, units) for row in rows]
 
 
-def _summary(
-    row: str, results: tuple[CellResult, ...], labels: Collection[str] | None, units: Sequence[str]
-) -> Summary:
-    counts = [np.stack(one.answers.counts(labels), axis=1) for one in results]  # (N, 3) each
+def _summarize(row: RowResults, labels: Collection[str] | None, units: Sequence[str]) -> Summary:
+    counts = [np.stack(one.answers.counts(labels), axis=1) for one in row.results]  # (N, 3) each
     return Summary(
-        row=row,
-        results=results,
-        metrics=_spreads([one.answers.metrics(labels) for one in results]),
-        validation=_spreads([one.validation for one in results]),
-        f1=measured(results, [f1_parts(one) for one in counts], units),
-        minutes=spread([one.seconds / 60 for one in results]),
-        speed=spread([one.facts["documents_per_second"] for one in results]),
+        *row,
+        metrics=_spread_metrics([one.answers.metrics(labels) for one in row.results]),
+        validation=_spread_metrics([one.validation for one in row.results]),
+        f1=measure_ratio(row.results, [f1_parts(one) for one in counts], units),
+        minutes=spread([one.seconds / 60 for one in row.results]),
+        speed=spread([one.facts["documents_per_second"] for one in row.results]),
     )
 
 
-def units_of(results: Sequence[CellResult]) -> Sequence[str]:
+def _spread_metrics(metrics: Sequence[dict[str, float]]) -> dict[str, Spread]:
+    return {name: spread([one[name] for one in metrics]) for name in metrics[0]}
+
+
+def list_units(results: Sequence[CellResult]) -> Sequence[str]:
     """Return what each document counts under: its group, or itself where it has none.
 
     Cells of one corpus have the same documents; older ones do not tell the groups.
@@ -120,7 +167,7 @@ def units_of(results: Sequence[CellResult]) -> Sequence[str]:
     return [f"group {group}" if group else f"document {own}" for group, own in zip(groups, ids, strict=True)]
 
 
-def measured(results: Sequence[CellResult], parts: Sequence[Floats], units: Sequence[str]) -> Measured:
+def measure_ratio(results: Sequence[CellResult], parts: Sequence[Floats], units: Sequence[str]) -> Measured:
     """Return a ratio of sums over the documents of a row's cells; what is divided and by what are (N, 2)."""
     return Measured.of(
         np.stack(parts),
@@ -130,22 +177,22 @@ def measured(results: Sequence[CellResult], parts: Sequence[Floats], units: Sequ
     )
 
 
-def compared(differences: Sequence[Estimate]) -> list[Compared]:
+def adjust_differences(estimates: Sequence[Estimate]) -> list[Difference]:
     """Test differences that stand side by side."""
-    chances = holm([one.chance() for one in differences])
-    return [Compared(*one) for one in zip(differences, chances, strict=True)]
+    chances = holm([one.chance() for one in estimates])
+    return [Difference(*one) for one in zip(estimates, chances, strict=True)]
 
 
-def against(summaries: Sequence[Summary], reference: Summary | None) -> dict[str, Compared]:
-    """Compare each row with the reference; nothing where there is none."""
+def compare_with(reference: Summary | None, summaries: Sequence[Summary]) -> dict[RowKey, Difference]:
+    """Compare each other row with the reference; nothing where there is none."""
     if reference is None:
         return {}
     others = [one for one in summaries if one is not reference]
-    found = compared([combine([(1.0, one.f1), (-1.0, reference.f1)]) for one in others])
-    return dict(zip([one.row for one in others], found, strict=True))
+    found = adjust_differences([combine([(1.0, one.f1), (-1.0, reference.f1)]) for one in others])
+    return dict(zip([one.key for one in others], found, strict=True))
 
 
-def best_on_validation(summaries: Sequence[Summary]) -> Summary | None:
+def find_best_on_validation(summaries: Sequence[Summary]) -> Summary | None:
     """Return the row with the highest micro-F1 on validation, where there is any row."""
     return max(summaries, key=lambda one: one.validation["micro_f1"].mean, default=None)
 
@@ -160,31 +207,3 @@ def refuse_different_documents(results: Sequence[CellResult]) -> None:
                 f"the cells {first.folder} and {other.folder} were measured on different documents; "
                 "remove the older one, or use another --out"
             )
-
-
-def _spreads(metrics: Sequence[dict[str, float]]) -> dict[str, Spread]:
-    return {name: spread([one[name] for one in metrics]) for name in metrics[0]}
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The rows of a table, and what they are compared with."""
-
-    summaries: Sequence[Summary]
-    reference: Summary | None
-    """The best baseline on validation, where there is a baseline"""
-    compared: Mapping[str, Compared]
-    """Each other row against it"""
-
-    @property
-    def ruled(self) -> list[bool]:
-        """Say above which rows a line is drawn: where the baselines end, as in the paper."""
-        others = [one.model in baselines() for one in self.summaries]
-        return [place > 0 and others[place - 1] and not one for place, one in enumerate(others)]
-
-
-def compare_rows(results: Sequence[CellResult], *, labels: Collection[str] | None = None) -> Comparison:
-    """Compare the rows of finished cells; where labels are named, as if there were no others."""
-    summaries = summarise(results, labels=labels)
-    reference = best_on_validation([one for one in summaries if one.model in baselines()])
-    return Comparison(summaries, reference, against(summaries, reference))

@@ -107,7 +107,7 @@ _TRAINED_SHARE = 0.9
 """The paper trains on nearly all documents; a sample, or LYRL2004's own small training part, is no match."""
 
 
-def published_for(corpus: Mapping[str, Any]) -> PublishedTable | None:
+def find_published(corpus: Mapping[str, Any]) -> PublishedTable | None:
     """Return the table of the corpus that a cell's facts name, where it is one of the paper's, and whole."""
     table, documents = _DOCUMENTS.get(corpus["name"], (None, 0))
     return table if corpus["train"] >= _TRAINED_SHARE * documents else None

@@ -1,14 +1,16 @@
-"""What an experiment has to say, before it takes any form: what was asked, and what came out."""
+"""What a study has to say, before it takes any form: what was asked, and what came out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from seq2set.experiments.analysis.margins import Claim
+from seq2set.experiments.analysis.claims import Claim
 from seq2set.experiments.cells.cell import CellResult
+from seq2set.experiments.render.cases import Case
+from seq2set.experiments.render.comparison_tables import paper_metrics
 from seq2set.experiments.render.plots import Plot
-from seq2set.experiments.render.tables import Column, Quantity, Row, Table, markdown
+from seq2set.experiments.render.tables import Column, Quantity, Row, Table, format_markdown
 
 
 class Section(NamedTuple):
@@ -22,6 +24,8 @@ class Section(NamedTuple):
     figures: tuple[Plot, ...] = ()
     claims: tuple[Claim, ...] = ()
     """What the paper says about it, judged by what came out"""
+    cases: tuple[Case, ...] = ()
+    """Documents that the page shows in colour"""
 
     def sentences(self) -> list[str]:
         """Return all that there is to say: the paper's claims first, then what else came out."""
@@ -34,13 +38,13 @@ class Section(NamedTuple):
             "asked": self.asked,
             "claims": [claim.data() for claim in self.claims],
             "found": list(self.found),
-            "tables": [table.data() | {"markdown": markdown(table)} for table in self.tables],
+            "tables": [table.data() | {"markdown": format_markdown(table)} for table in self.tables],
             "figures": [{"name": figure.name, "caption": figure.caption} for figure in self.figures],
         }
 
 
 class Findings(NamedTuple):
-    """Everything that an experiment found, and the cells that it rests on."""
+    """Everything that a study found, and the cells that it rests on."""
 
     experiment: str
     title: str
@@ -59,30 +63,29 @@ class Findings(NamedTuple):
             "cells": [{"name": result.folder.name, **result.facts} for result in self.results],
         }
 
+    def claims(self) -> list[Claim]:
+        """Return what came of the paper's claims."""
+        return [claim for section in self.sections for claim in section.claims]
 
-def every_training(results: Sequence[CellResult]) -> Section:
+    def gist(self) -> list[str]:
+        """Return what came of the paper's claims, or the first thing that was found where it has none."""
+        found = [sentence for section in self.sections for sentence in section.found]
+        return [claim.sentence() for claim in self.claims()] or found[:1]
+
+
+TRAININGS = "every-training"
+"""The name of the table that lists all trainings."""
+
+
+def list_trainings(results: Sequence[CellResult]) -> Section:
     """Return the section that ends every page: each training with its own numbers, and the machine."""
-    columns = tuple(
-        map(
-            Column,
-            (
-                "model",
-                "seed",
-                "HL",
-                "P",
-                "R",
-                "F1",
-                "validation F1",
-                "weights from",
-                "minutes",
-                "documents/s",
-            ),
-        )
-    )
-    rows = tuple(Row(result.folder.name, _numbers(result)) for result in results)
-    machines = dict.fromkeys(_machine(result) for result in results)
-    seen = dict.fromkeys(sentence for result in results if (sentence := _seen(result)))
-    table = Table("every-training", "Each training by itself", columns, rows, rows_are="Cells")
+    measures = [row.short for row in paper_metrics().values()]
+    heads = ("model", "seed", *measures, "validation F1", "weights from", "minutes", "documents/s")
+    rows = tuple(Row(result.folder.name, _list_numbers(result)) for result in results)
+    machines = dict.fromkeys(_describe_machine(result) for result in results)
+    seen = dict.fromkeys(sentence for result in results if (sentence := _describe_seen(result)))
+    columns = tuple(map(Column, heads))
+    table = Table(TRAININGS, "Each training by itself", columns, rows, rows_are="Cells")
     return Section(
         "Every training",
         "The trainings behind the tables, each with the seed and the settings that repeat it.",
@@ -91,13 +94,11 @@ def every_training(results: Sequence[CellResult]) -> Section:
     )
 
 
-def _numbers(result: CellResult) -> tuple[str | Quantity, ...]:
-    metrics = result.metrics
+def _list_numbers(result: CellResult) -> tuple[str | Quantity, ...]:
     return (
         result.model,
         str(result.facts["seed"]),
-        Quantity(metrics["hamming_loss"], 4),
-        *(Quantity(metrics[name]) for name in ("micro_precision", "micro_recall", "micro_f1")),
+        *(Quantity(result.metrics[name], row.digits) for name, row in paper_metrics().items()),
         Quantity(result.validation["micro_f1"]),
         result.phase,
         Quantity(result.seconds / 60, 1),
@@ -105,7 +106,7 @@ def _numbers(result: CellResult) -> tuple[str | Quantity, ...]:
     )
 
 
-def _seen(result: CellResult) -> str:
+def _describe_seen(result: CellResult) -> str:
     """Say how many test documents a training has seen; cells of earlier versions do not tell."""
     facts = result.facts
     counts = facts.get("seen", {})
@@ -119,7 +120,7 @@ def _seen(result: CellResult) -> str:
     )
 
 
-def _machine(result: CellResult) -> str:
+def _describe_machine(result: CellResult) -> str:
     facts = result.facts["machine"]
     threads = f"{facts['threads']} of {facts['cores']} cores"
     return f"{facts['cpu']} ({threads}), seq2set {facts['seq2set']}, torch {facts['torch']}"

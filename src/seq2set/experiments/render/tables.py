@@ -1,6 +1,6 @@
 """Tables as the paper has them: rows of models, columns of measures, the best of each column marked.
 
-A table in the forms that people want it in: Markdown, LaTeX with booktabs, and HTML.
+A table is data first, and then Markdown, LaTeX with booktabs, or HTML on a page (templates/results.html.j2).
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from html import escape
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -105,6 +104,13 @@ class Table:
     rows_are: str = "Models"
     worded: bool = False
     """Whether the entries are words, which begin at the left and may go on in a next line"""
+    row_key: str = ""
+    """The key of a row's name in JSON; unless given, what the rows are"""
+
+    @property
+    def heads(self) -> list[str]:
+        """The heads of all columns, that of the rows' names first."""
+        return [self.rows_are, *(column.head for column in self.columns)]
 
     def best(self, column: int) -> set[int]:
         """Return the rows with the best value of a column, as printed; none where there is no contest."""
@@ -123,26 +129,29 @@ class Table:
     def data(self) -> dict[str, Any]:
         """Return the table as plain JSON, in full precision."""
         rows = [
-            {self.rows_are.lower(): row.name}
-            | {column.name: data_of(entry) for column, entry in zip(self.columns, row.entries, strict=True)}
+            {self.row_key or self.rows_are.lower(): row.name}
+            | {
+                column.name: entry_data(entry)
+                for column, entry in zip(self.columns, row.entries, strict=True)
+            }
             for row in self.rows
         ]
         return {"name": self.name, "title": self.title, "caption": self.caption, "rows": rows}
 
 
-def quantity(found: Spread, digits: int = 3) -> Quantity:
+def to_quantity(found: Spread, digits: int = 3) -> Quantity:
     """Return a spread as an entry."""
     return Quantity(found.mean, digits, found.deviation)
 
 
-def text_of(entry: Entry) -> str:
+def format_entry(entry: Entry) -> str:
     """Return an entry as it stands in a table; a dash where there is nothing."""
     if entry is None:
         return "–"
     return entry if isinstance(entry, str) else entry.text()
 
 
-def data_of(entry: Entry) -> Any:
+def entry_data(entry: Entry) -> Any:
     """Return an entry as JSON."""
     return entry if entry is None or isinstance(entry, str) else entry.data()
 
@@ -167,31 +176,33 @@ _LATEX = {
 }
 
 
-def markdown(table: Table) -> str:
+def format_markdown(table: Table) -> str:
     """Return the table in Markdown, title above and caption below."""
-    heads = [table.rows_are, *(column.head for column in table.columns)]
-    lines = [_piped(map(_markdown_text, heads)), _piped(["---", *(_side(table) for _ in table.columns)])]
-    lines += map(_piped, _texts(table, _markdown_text, "**{}**".format))
-    caption = [f"\n{_markdown_text(table.caption)}"] if table.caption else []
-    return "\n".join([f"**{_markdown_text(table.title)}**\n", *lines, *caption]) + "\n"
+    lines = [
+        _join_markdown(map(_escape_markdown, table.heads)),
+        _join_markdown(["---", *(_align_markdown(table) for _ in table.columns)]),
+    ]
+    lines += map(_join_markdown, _format_rows(table, _escape_markdown, "**{}**".format))
+    caption = [f"\n{_escape_markdown(table.caption)}"] if table.caption else []
+    return "\n".join([f"**{_escape_markdown(table.title)}**\n", *lines, *caption]) + "\n"
 
 
-def latex(table: Table) -> str:
+def format_latex(table: Table) -> str:
     """Return the table in LaTeX, for the package booktabs."""
-    heads = [table.rows_are, *(column.head for column in table.columns)]
-    lines = [r"\toprule", _row_of_latex(rf"\textbf{{{latex_text(head)}}}" for head in heads), r"\midrule"]
-    rows = _texts(table, latex_text, r"\textbf{{{}}}".format)
+    heads = [rf"\textbf{{{escape_latex(head)}}}" for head in table.heads]
+    lines = [r"\toprule", _join_latex(heads), r"\midrule"]
+    rows = _format_rows(table, escape_latex, r"\textbf{{{}}}".format)
     for row, texts in zip(table.rows, rows, strict=True):
         lines += [r"\midrule"] if row.ruled else []
-        lines.append(_row_of_latex(texts))
-    caption = latex_text(" ".join(filter(None, [table.title + ".", table.caption])))
+        lines.append(_join_latex(texts))
+    caption = escape_latex(" ".join(filter(None, [table.title + ".", table.caption])))
     return "\n".join(
         [
             r"\begin{table}[tb]",
             r"\centering",
             rf"\caption{{{caption}}}",
             rf"\label{{tab:{table.name}}}",
-            rf"\begin{{tabular}}{{l{_latex_columns(table)}}}",
+            rf"\begin{{tabular}}{{l{_align_latex(table)}}}",
             *lines,
             r"\bottomrule",
             r"\end{tabular}",
@@ -201,57 +212,40 @@ def latex(table: Table) -> str:
     )
 
 
-def html(table: Table) -> str:
-    """Return the table in HTML, in a figure with its caption."""
-    heads = "".join(f"<th>{escape(head)}</th>" for head in [table.rows_are, *(c.head for c in table.columns)])
-    rows = _texts(table, escape, "<b>{}</b>".format)
-    body = "\n".join(_row_of_html(row, texts) for row, texts in zip(table.rows, rows, strict=True))
-    caption = f"<p>{escape(table.caption)}</p>" if table.caption else ""
-    style = ' class="text"' if table.worded else ""
-    return (
-        f'<h3 id="{escape(table.name)}">{escape(table.title)}</h3>\n<div class="wrap"><table{style}>'
-        f"<thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>{caption}"
-    )
-
-
-def latex_text(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Escape what LaTeX reads as commands, and spell what its fonts lack."""
     return re.sub("[" + re.escape("".join(_LATEX)) + "]", lambda found: _LATEX[found[0]], text)
 
 
-def _texts(table: Table, escaped: Callable[[str], str], strong: Callable[[str], str]) -> list[list[str]]:
+def _format_rows(
+    table: Table, escaped: Callable[[str], str], strong: Callable[[str], str]
+) -> list[list[str]]:
     """Return the texts of all rows, the names first, with the best of each column strong."""
     best = [table.best(column) for column in range(len(table.columns))]
     found = []
     for place, row in enumerate(table.rows):
-        entries = [escaped(text_of(entry)) for entry in row.entries]
+        entries = [escaped(format_entry(entry)) for entry in row.entries]
         marked = [strong(text) if place in best[column] else text for column, text in enumerate(entries)]
         found.append([escaped(row.name), *marked])
     return found
 
 
-def _side(table: Table) -> str:
+def _align_markdown(table: Table) -> str:
     return "---" if table.worded else "---:"
 
 
-def _latex_columns(table: Table) -> str:
+def _align_latex(table: Table) -> str:
     width = f"p{{{0.75 / len(table.columns):.2f}\\linewidth}}"
     return (width if table.worded else "r") * len(table.columns)
 
 
-def _markdown_text(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     return re.sub(r"([\\|*_<>`])", r"\\\1", text)
 
 
-def _piped(texts: Iterable[str]) -> str:
+def _join_markdown(texts: Iterable[str]) -> str:
     return f"| {' | '.join(texts)} |"
 
 
-def _row_of_latex(texts: Iterable[str]) -> str:
+def _join_latex(texts: Iterable[str]) -> str:
     return " & ".join(texts) + r" \\"
-
-
-def _row_of_html(row: Row, texts: list[str]) -> str:
-    cells = "".join(f"<td>{text}</td>" for text in texts)
-    style = ' class="ruled"' if row.ruled else ""
-    return f"<tr{style}>{cells}</tr>"

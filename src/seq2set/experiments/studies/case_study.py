@@ -10,144 +10,135 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from seq2set.core.errors import InputError
-from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments.analysis.comparison import measured, refuse_different_documents, units_of
-from seq2set.experiments.analysis.margins import Claim
+from seq2set.experiments.analysis.comparison import (
+    RowResults,
+    list_units,
+    measure_ratio,
+    refuse_different_documents,
+)
 from seq2set.experiments.analysis.statistics import Floats, Measured
-from seq2set.experiments.cells.cell import Cell, CellResult
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.model_names import title_of
-from seq2set.experiments.options import Options, own_choice, own_number, own_share
-from seq2set.experiments.render.report import Section, every_training
+from seq2set.experiments.options import Options
+from seq2set.experiments.render.cases import Case, make_case
+from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Column, Row, Table
-from seq2set.experiments.run import asked_corpus
-from seq2set.experiments.studies import compare
-from seq2set.experiments.studies.case_picture import case_plot
-from seq2set.experiments.studies.cases import Case, make_case
 from seq2set.experiments.studies.disagreement import (
     POOL,
     SHORT,
-    Habits,
-    agreement_verdicts,
-    choose,
-    distances,
-    habit_claims,
-    habits,
-    habits_table,
-    mean_habits,
-    missed,
-    pairs_kept,
+    average_profiles,
+    choose_cases,
+    count_missed,
+    count_pairs_kept,
+    describe_agreement,
+    judge_cases,
+    make_profile_table,
+    measure_distances,
+    profile_errors,
 )
-from seq2set.labels.correlation import THRESHOLD, CorrelatedLabels
-
-TITLE = "Documents on which the models disagree"
-
-CASES, SEED = 3, 1
-"""How many documents are shown, as in the paper, and the seed that draws them."""
+from seq2set.experiments.studies.study import Study, StudyData, Variant, make_plain_variants
+from seq2set.labels.correlation import CorrelatedLabels
 
 
-def cells(options: Options) -> list[Cell]:
-    """Return the cells of the comparison: nothing else is trained."""
+def _make_variants(options: Options) -> list[Variant]:
+    """Return the rows of the comparison: nothing else is trained."""
     if len(options.models) < 2:
         raise InputError(f"--models has {options.models[0]} alone; it must name two models that can disagree")
-    _shows_texts(options)
-    own_number(options, "cases", CASES)
-    own_number(options, "seed", SEED)
-    own_share(options, "correlation", THRESHOLD)
-    return compare.cells(options)
+    return make_plain_variants(options)
 
 
-def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
+def _report(data: StudyData) -> list[Section]:
     """Show how the models differ, and documents on which they do."""
-    refuse_different_documents(results)
-    answers: dict[str, Answers] = {}
-    for one in results:
-        answers.setdefault(one.row, one.answers)  # of several seeds the first one speaks
-    corpus = asked_corpus(options)
-    correlated = CorrelatedLabels(
-        corpus.split("train").labels(), own_share(options, "correlation", THRESHOLD)
-    )
-    pairs = correlated.pairs()
-    rows = {row: [one for one in results if one.row == row] for row in answers}
-    found = {row: mean_habits([habits(one.answers, pairs) for one in cells]) for row, cells in rows.items()}
-    cases = _cases(options, answers, correlated, corpus, results[0].facts["split"])
-    claims = habit_claims(
-        {row: _measured(cells, missed) for row, cells in rows.items()},
-        {
-            row: _measured(cells, lambda one: pairs_kept(one, pairs))
-            for row, cells in rows.items()
-            if found[row].pairs is not None
-        },
-    )
-    whole = _as_a_whole(answers, found, claims)
-    return [whole, _shown(options, cases), _listed(cases), every_training(results)]
+    refuse_different_documents(data.results)
+    train = data.options.open_corpus().split("train").labels()
+    correlated = CorrelatedLabels(train, data.options.read("correlation"))
+    cases = _make_cases(data, correlated)
+    return [_compare_as_a_whole(data, correlated), _show(data.options, cases), _list(cases)]
 
 
-def _measured(results: Sequence[CellResult], parts: Callable[[Answers], Floats]) -> Measured:
-    return measured(results, [parts(one.answers) for one in results], units_of(results))
+def _take_first_seeds(data: StudyData) -> dict[str, Answers]:
+    return {row.key.model: row.results[0].answers for row in data.rows}
 
 
-def _cases(
-    options: Options,
-    answers: Mapping[str, Answers],
-    correlated: CorrelatedLabels,
-    corpus: PreparedCorpus,
-    split: str,
-) -> list[Case]:
-    first = next(iter(answers.values()))
-    part = corpus.split(split)
-    texts = dict(zip(part.ids(), part.texts(), strict=True))
-    apart = list(distances(answers).values())
-    places = choose(
-        np.mean(apart, axis=0) if apart else np.zeros(len(first.ids)),
-        [len(texts[one].split()) for one in first.ids],
-        np.diff(first.actual.ends).tolist(),
-        cases=own_number(options, "cases", CASES),
-        seed=own_number(options, "seed", SEED),
-    )
-    named = {title_of(row): one for row, one in answers.items()}
-    shown = [texts[first.ids[place]] if _shows_texts(options) else None for place in places]
-    return [
-        make_case(number, place, named, text, correlated)
-        for number, (place, text) in enumerate(zip(places, shown, strict=True), start=1)
-    ]
-
-
-def _shows_texts(options: Options) -> bool:
-    return own_choice(options, "texts", ("shown", "hidden")) == "shown"
-
-
-def _as_a_whole(
-    answers: Mapping[str, Answers], found: Mapping[str, Habits], claims: Sequence[Claim]
-) -> Section:
+def _compare_as_a_whole(data: StudyData, correlated: CorrelatedLabels) -> Section:
+    answers, pairs = _take_first_seeds(data), correlated.pairs()
+    profiles = {
+        row.key.model: average_profiles([profile_errors(one.answers, pairs) for one in row.results])
+        for row in data.rows
+    }
+    units = list_units(data.results)
+    with_pairs = [row for row in data.rows if profiles[row.key.model].pairs is not None]
     first = next(iter(answers.values()))
     true_labels = float(np.diff(first.actual.ends).mean())
     return Section(
         "How the models differ",
-        "How often do the models give different sets, and what do they leave out? Of several seeds, the "
-        "first one speaks of the distances between models, and the rest is their mean.",
-        tuple(agreement_verdicts(distances(answers))),
-        (habits_table(found, true_labels),),
-        claims=tuple(claims),
+        "How often do the models give different sets, and what do they leave out? Distances between models "
+        "are those of the first seed; the rest is the mean over seeds.",
+        tuple(describe_agreement(measure_distances(answers))),
+        (make_profile_table(profiles, true_labels),),
+        claims=tuple(
+            judge_cases(
+                _measure_rows(data.rows, count_missed, units),
+                _measure_rows(with_pairs, lambda one: count_pairs_kept(one, pairs), units),
+            )
+        ),
     )
 
 
-def _shown(options: Options, cases: Sequence[Case]) -> Section:
-    threshold = own_share(options, "correlation", THRESHOLD)
-    caption = (
-        "The labels stand in the order in which each model gave them; ✗ wrong, ○ missed. Labels of one "
-        f"colour and letter go together (a correlation of at least {threshold:g} on the training split)."
+def _measure_rows(
+    rows: Sequence[RowResults], count: Callable[[Answers], Floats], units: Sequence[str]
+) -> dict[str, Measured]:
+    return {
+        row.key.model: measure_ratio(row.results, [count(one.answers) for one in row.results], units)
+        for row in rows
+    }
+
+
+def _make_cases(data: StudyData, correlated: CorrelatedLabels) -> list[Case]:
+    options, answers = data.options, _take_first_seeds(data)
+    first = next(iter(answers.values()))
+    part = options.open_corpus().split(data.results[0].facts["split"])
+    texts = dict(zip(part.ids(), part.texts(), strict=True))
+    places = choose_cases(
+        _mean_distance(answers),
+        [len(texts[one].split()) for one in first.ids],
+        np.diff(first.actual.ends).tolist(),
+        cases=options.read("cases"),
+        seed=options.read("seed"),
     )
+    titled = {title_of(model): one for model, one in answers.items()}
+    shown = options.read("texts") == "shown"
+    return [
+        make_case(number, place, titled, texts[first.ids[place]] if shown else None, correlated)
+        for number, place in enumerate(places, start=1)
+    ]
+
+
+def _mean_distance(answers: Mapping[str, Answers]) -> Floats:
+    """Return how much the models differ on each document, (N,)."""
+    apart = list(measure_distances(answers).values())
+    documents = len(next(iter(answers.values())).ids)
+    mean: Floats = np.mean(apart, axis=0) if apart else np.zeros(documents)
+    return mean
+
+
+def _show(options: Options, cases: Sequence[Case]) -> Section:
     return Section(
         "Cases",
         "What do the models give to documents on which they disagree? The score of a document is the mean "
         f"Jaccard distance between the models' sets, lessened for texts of more than {SHORT} words; those "
-        f"that are shown were drawn among the highest, {POOL} times as many. Who is right played no part.",
-        figures=tuple(case_plot(case, caption) for case in cases),
+        f"that are shown were drawn among the highest, {POOL} times as many. Which model is right is not "
+        "considered.",
+        (
+            "The labels stand in the order in which each model gave them; ✗ wrong, ○ missed. Labels of one "
+            f"colour and letter go together (a correlation of at least {options.read('correlation'):g} on "
+            "the training split).",
+        ),
+        cases=tuple(cases),
     )
 
 
-def _listed(cases: Sequence[Case]) -> Section:
+def _list(cases: Sequence[Case]) -> Section:
     rows = [
         Row(
             f"{case.number}. {name}",
@@ -168,3 +159,6 @@ def _listed(cases: Sequence[Case]) -> Section:
         worded=True,
     )
     return Section("The cases once more", "The same labels without colours, for texts.", tables=(table,))
+
+
+STUDY = Study(title="Documents on which the models disagree", variants=_make_variants, more=_report)

@@ -1,16 +1,13 @@
-"""Which documents models disagree on, and a choice of them that does not look at who is right.
+"""How models disagree: which documents they differ on, and what they miss and give wrongly.
 
 Two sets of labels differ by their Jaccard distance: the share of the labels in either that are not in both.
 A document's disagreement is the mean distance over all pairs of models. Its score is that, lessened for long
 texts, which nobody would read in a figure: times 120 over the number of words, where it has more than that.
 The cases are drawn, with a seed, among the documents of the highest scores, ten times as many as are wanted;
-those with fewer than two true labels are left aside, as they show nothing of labels that go together.
+those with fewer than two true labels are left aside, as they show nothing of labels that go together. Which
+model is right is not looked at.
 
 Shapes: N documents.
-
-How models answer as a whole: what they miss, what they give wrongly, and whether pairs stay together.
-
-How models differ, in sentences, beside what the paper reads from its cases.
 """
 
 from __future__ import annotations
@@ -22,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from seq2set.experiments.analysis.margins import ABOVE, BELOW, Claim, Terms, contrasts, judged
+from seq2set.experiments.analysis.claims import ABOVE, BELOW, Claim, judge_claims
+from seq2set.experiments.analysis.margins import ModelPair, Terms, estimate_contrasts
 from seq2set.experiments.analysis.statistics import Floats, Measured
 from seq2set.experiments.cells.predictions import Answers
-from seq2set.experiments.model_names import baselines, title_of
+from seq2set.experiments.model_names import is_baseline, title_of
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 
 SHORT = 120
@@ -35,28 +33,23 @@ POOL = 10
 """Documents to draw from, for each one that is wanted."""
 
 
-class ModelPair(NamedTuple):
-    """Two models by the names of their rows."""
-
-    one: str
-    other: str
-
-
-def distances(answers: Mapping[str, Answers]) -> dict[ModelPair, Floats]:
+def measure_distances(answers: Mapping[str, Answers]) -> dict[ModelPair, Floats]:
     """Return how much each pair of models differs on each document, (N,) from 0 to 1."""
     names = list(dict.fromkeys(name for one in answers.values() for name in one.names))
-    sets = {row: _aligned(one, names) for row, one in answers.items()}
-    return {ModelPair(*pair): _jaccard(sets[pair[0]], sets[pair[1]]) for pair in combinations(sets, 2)}
+    sets = {model: _align(one, names) for model, one in answers.items()}
+    return {
+        ModelPair(*pair): _measure_jaccard(sets[pair[0]], sets[pair[1]]) for pair in combinations(sets, 2)
+    }
 
 
-def _aligned(answers: Answers, names: Sequence[str]) -> csr_matrix:
+def _align(answers: Answers, names: Sequence[str]) -> csr_matrix:
     """Return the sets with a column for each of the names, whatever order the model has them in."""
     places = {name: place for place, name in enumerate(names)}
     columns = np.array([places[name] for name in answers.names], np.int64)
     return answers.chosen._replace(labels=columns[answers.chosen.labels]).matrix(len(names))
 
 
-def _jaccard(one: csr_matrix, other: csr_matrix) -> Floats:
+def _measure_jaccard(one: csr_matrix, other: csr_matrix) -> Floats:
     both, mine, theirs = (
         np.asarray(matrix.sum(axis=1), np.float64).ravel() for matrix in (one.multiply(other), one, other)
     )
@@ -65,7 +58,7 @@ def _jaccard(one: csr_matrix, other: csr_matrix) -> Floats:
     return distance
 
 
-def choose(
+def choose_cases(
     disagreement: Floats, words: Sequence[int], true_labels: Sequence[int], *, cases: int, seed: int
 ) -> list[int]:
     """Return the documents of the cases, the highest score first."""
@@ -79,7 +72,7 @@ def choose(
     return [int(pool[place]) for place in sorted(drawn)]
 
 
-class Habits(NamedTuple):
+class ErrorProfile(NamedTuple):
     """What a model does with a document on average."""
 
     given: float
@@ -91,12 +84,12 @@ class Habits(NamedTuple):
     """Of the true labels that go together, of which it gave at least one, the share given both"""
 
 
-def habits(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Habits:
+def profile_errors(answers: Answers, pairs: Iterable[tuple[str, str]]) -> ErrorProfile:
     """Measure one model's answers."""
     right, given, actual = (np.asarray(one, np.float64) for one in answers.counts())
     exact = (right == given) & (right == actual)
-    kept, begun = pairs_kept(answers, pairs).sum(axis=0)
-    return Habits(
+    kept, begun = count_pairs_kept(answers, pairs).sum(axis=0)
+    return ErrorProfile(
         given=float(given.mean()),
         missed=float((actual - right).mean()),
         wrong=float((given - right).mean()),
@@ -105,19 +98,19 @@ def habits(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Habits:
     )
 
 
-def mean_habits(found: Sequence[Habits]) -> Habits:
+def average_profiles(found: Sequence[ErrorProfile]) -> ErrorProfile:
     """Return the mean over the trainings of one row."""
     known = [[value for value in column if value is not None] for column in zip(*found, strict=True)]
-    return Habits(*(float(np.mean(column)) if column else None for column in known))  # type: ignore[arg-type]
+    return ErrorProfile(*(float(np.mean(column)) if column else None for column in known))  # type: ignore[arg-type]
 
 
-def missed(answers: Answers) -> Floats:
+def count_missed(answers: Answers) -> Floats:
     """Return how many true labels each document misses, and 1 for the document, (N, 2)."""
     right, _, actual = answers.counts()
     return np.stack([actual - right, np.ones(len(actual))], axis=1)
 
 
-def pairs_kept(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Floats:
+def count_pairs_kept(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Floats:
     """Return of how many pairs of each document's true labels both, and at least one, were given, (N, 2)."""
     places = {name: place for place, name in enumerate(answers.names)}
     given, actual = (one.matrix(len(places)).toarray() > 0 for one in (answers.chosen, answers.actual))
@@ -129,8 +122,8 @@ def pairs_kept(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Floats:
     return counts
 
 
-def habits_table(found: Mapping[str, Habits], true_labels: float) -> Table:
-    """Return a row a model."""
+def make_profile_table(found: Mapping[str, ErrorProfile], true_labels: float) -> Table:
+    """Return a row per model."""
     columns = (
         Column("labels given"),
         Column("missed", "lower"),
@@ -140,14 +133,14 @@ def habits_table(found: Mapping[str, Habits], true_labels: float) -> Table:
     )
     rows = [
         Row(
-            title_of(row),
+            title_of(model),
             (
                 *(Quantity(value, 2) for value in one[:3]),
                 Quantity(one.exact),
                 None if one.pairs is None else Quantity(one.pairs),
             ),
         )
-        for row, one in found.items()
+        for model, one in found.items()
     ]
     caption = (
         f"A document has {true_labels:.2f} labels; given, missed and wrong are labels per document. Pairs "
@@ -156,10 +149,10 @@ def habits_table(found: Mapping[str, Habits], true_labels: float) -> Table:
     return Table("habits", "What the models give and miss", columns, tuple(rows), caption)
 
 
-def agreement_verdicts(distances: Mapping[ModelPair, Floats]) -> list[str]:
+def describe_agreement(distances: Mapping[ModelPair, Floats]) -> list[str]:
     """Say how often the models differ, and which of them are the most and the least alike."""
     if not distances:
-        return ["Only one model is done, so that there is nobody to disagree with."]
+        return ["Only one model finished; nothing to compare."]
     apart = np.stack(list(distances.values()))  # (pairs, N)
     means = {pair: float(one.mean()) for pair, one in distances.items()}
     closest, farthest = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
@@ -171,35 +164,42 @@ def agreement_verdicts(distances: Mapping[ModelPair, Floats]) -> list[str]:
         return [found]
     return [
         found,
-        f"The most alike are {_both(closest)} ({means[closest]:.2f}), the least alike {_both(farthest)} "
+        f"The most alike are {_join(closest)} ({means[closest]:.2f}), the least alike {_join(farthest)} "
         f"({means[farthest]:.2f}).",
     ]
 
 
-def habit_claims(missed: Mapping[str, Measured], pairs: Mapping[str, Measured]) -> list[Claim]:
+def judge_cases(missed: Mapping[str, Measured], pairs: Mapping[str, Measured]) -> list[Claim]:
     """Judge what the paper reads from its three cases by all documents.
 
-    Both are by row: how many true labels a document misses, and how many pairs of labels that go together are
-    given as a whole.
+    Both are by model: how many true labels a document misses, and how many pairs of labels that go together
+    are given as a whole.
     """
-    ours = [row for row in missed if row not in baselines()]
-    more = contrasts(_over(missed, "seq2seq", ours), "labels missed per 100 documents")
-    both = [row for row in ours if row in pairs]
-    worse = contrasts(_over(pairs, "br", both), "points of pairs given as a whole")
+    ours = [model for model in missed if not is_baseline(model)]
+    more = estimate_contrasts(_subtract_from(missed, "seq2seq", ours), "labels missed per 100 documents")
+    both = [model for model in ours if model in pairs]
+    worse = estimate_contrasts(_subtract_from(pairs, "br", both), "points of pairs given as a whole")
     return [
-        *judged("Seq2Seq ends too early and leaves more true labels out than the Seq2Sets", more, ABOVE),
-        *judged("BR, unlike the Seq2Sets, fails to see which labels go together", worse, BELOW),
+        *judge_claims(
+            "Seq2Seq ends too early and leaves more true labels out than the Seq2Sets", more, ABOVE
+        ),
+        *judge_claims("BR, unlike the Seq2Sets, fails to see which labels go together", worse, BELOW),
     ]
 
 
-def _over(measured: Mapping[str, Measured], first: str, others: Sequence[str]) -> dict[str, Terms]:
+def _subtract_from(
+    measured: Mapping[str, Measured], first: str, others: Sequence[str]
+) -> list[tuple[str, Terms]]:
     if first not in measured:
-        return {}
-    return {
-        f"{title_of(first)} over {title_of(row)}": [(1.0, measured[first]), (-1.0, measured[row])]
-        for row in others
-    }
+        return []
+    return [
+        (
+            f"{title_of(first)} over {title_of(model)}",
+            [(1.0, measured[first]), (-1.0, measured[model])],
+        )
+        for model in others
+    ]
 
 
-def _both(pair: ModelPair) -> str:
+def _join(pair: ModelPair) -> str:
     return " and ".join(map(title_of, pair))

@@ -1,48 +1,49 @@
-"""Rows that differ in the order of labels that a decoder learns.
+"""The paper's "Comparison between Two Proposed Methods": one of them makes use of an order, one needs none.
 
-The paper's "Comparison between Two Proposed Methods": one of them makes use of an order, one needs none.
-
-The paper compares its tables with one another. Here both variants learn the same corpus in one order after
+The paper compares its tables with one another. Here both models learn the same corpus in one order after
 another: by descending frequency, by ascending frequency, parents first where the corpus has a tree of labels,
 and shuffled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 
 from seq2set.config import Config
 from seq2set.core.errors import InputError
-from seq2set.experiments.analysis.comparison import Comparison, compare_rows
-from seq2set.experiments.analysis.margins import (
-    ABOVE,
-    BELOW,
-    Claim,
-    Margin,
-    Pair,
-    few_labels,
-    judged,
-    margin_table,
-    margins,
-    signed,
-)
-from seq2set.experiments.analysis.published import AAPD, RCV1, SHUFFLED, UNCORRELATED, PublishedTable
-from seq2set.experiments.cells.cell import Cell, CellResult
-from seq2set.experiments.cells.plan import Variant, all_cells, plain, rows_of, variant
+from seq2set.experiments import LABEL_ORDERS
+from seq2set.experiments.analysis.claims import ABOVE, BELOW
+from seq2set.experiments.analysis.comparison import Comparison
+from seq2set.experiments.analysis.margins import Margin, Pair, format_points
+from seq2set.experiments.analysis.published import AAPD, RCV1, SHUFFLED, UNCORRELATED
 from seq2set.experiments.model_names import title_of
-from seq2set.experiments.options import Options, own_names
-from seq2set.experiments.render.comparison_tables import f1_plot, paper_table
-from seq2set.experiments.render.report import Section, every_training
-from seq2set.experiments.run import asked_corpus
+from seq2set.experiments.options import Options
+from seq2set.experiments.render.sentences import note_single_labels
+from seq2set.experiments.studies.study import (
+    Beside,
+    ClaimRule,
+    MarginTable,
+    Study,
+    StudyData,
+    Variant,
+    make_variant,
+)
 from seq2set.workflows.training_data import read_label_depths
 
+_KNOWN = {"descending": (RCV1, AAPD), "tree": (RCV1,)}
+_UNKNOWN = {"shuffled": (SHUFFLED, UNCORRELATED)}
+"""What the paper calls a known order and an unknown one, and the tables that it measured them in."""
 
-def order_variant(options: Options, model: str, kind: str) -> Variant:
+_FULL, _SIMPLE = "seq2set", "seq2set-simp"
+
+
+def make_order_variant(options: Options, model: str, order: str) -> Variant:
     """Return a model that learns labels in an order; one that never reads it is the same in every order."""
-    title = f"{title_of(model)}, {kind}"
+    setting = f"label_order.kind={order}"
+    found = make_variant(options, model, order, setting)
     if never_reads_order(options.config(model, 1)):
-        return plain(options, model)._replace(title=title)
-    return variant(options, model, kind, title, f"label_order.kind={kind}")
+        return found._replace(cells=make_variant(options, model).cells)
+    return found
 
 
 def never_reads_order(config: Config) -> bool:
@@ -53,10 +54,10 @@ def never_reads_order(config: Config) -> bool:
     """
     likelihood = config.warm_start.epochs or config.objective.likelihood_share
     free = config.warm_start.likelihood == "order-free" or not likelihood
-    return config.model == "seq2set-simp" and free
+    return config.model == _SIMPLE and free
 
 
-def order_remarks(options: Options) -> list[str]:
+def note_order_free(options: Options) -> list[str]:
     """Say which of the models cannot depend on the order as they are trained here."""
     if not any(never_reads_order(options.config(model, 1)) for model in options.models):
         return []
@@ -66,96 +67,84 @@ def order_remarks(options: Options) -> list[str]:
     ]
 
 
-TITLE = "The two proposed models under different label orders"
-
-ORDERS = ("descending", "ascending", "tree", "shuffled")
-"""The orders that can be asked for."""
-
-_KNOWN = {"descending": (RCV1, AAPD), "tree": (RCV1,)}
-_UNKNOWN = {"shuffled": (SHUFFLED, UNCORRELATED)}
-"""What the paper calls a known order and an unknown one, and the tables that it measured them in."""
-
-_FULL, _SIMPLE = "seq2set", "seq2set-simp"
+def _make_variants(options: Options) -> list[Variant]:
+    return [
+        make_order_variant(options, model, order)
+        for order in _list_orders(options)
+        for model in options.models
+    ]
 
 
-def cells(options: Options) -> list[Cell]:
-    """Return each model in each order; those of its usual order are shared with other experiments."""
-    return all_cells(_variants(options))
-
-
-def _variants(options: Options) -> list[Variant]:
-    return [order_variant(options, model, kind) for kind in _orders(options) for model in options.models]
-
-
-def _orders(options: Options) -> tuple[str, ...]:
+def _list_orders(options: Options) -> tuple[str, ...]:
     """Return the orders that are asked for; a tree only where the corpus has one."""
-    asked = own_names(options, "orders", ORDERS)
-    if "tree" not in asked or read_label_depths(asked_corpus(options)):
+    asked: tuple[str, ...] = options.read("orders") or LABEL_ORDERS
+    if "tree" not in asked or read_label_depths(options.open_corpus()):
         return asked
     if "orders" in options.extra:
         raise InputError(f"--option orders has 'tree'; the corpus {options.data} has no tree of labels")
-    return tuple(kind for kind in asked if kind != "tree")
+    return tuple(order for order in asked if order != "tree")
 
 
-def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
-    """Compare the two models under each order."""
-    comparison = compare_rows(rows_of(_variants(options), results))
-    pairs = _pairs(comparison, options)
-    found = dict(zip(pairs, margins(pairs.values()), strict=True))
-    said = [*order_remarks(options), *few_labels(comparison.summaries[0])]
-    if "tree" not in _orders(options) and "orders" not in options.extra:
-        said.append("The corpus has no tree of labels, so that there is no order by tree.")
-    answers = [
-        Section(
-            "Label orders",
-            "Is the full model better where an order of labels is known, and the simplified one where not?",
-            tuple(said),
-            (paper_table(comparison),),
-            (f1_plot(comparison),),
-            tuple(_judgements(found)),
-        )
-    ]
-    return [*answers, *_beside_the_paper(found), every_training(results)]
+def _remark(data: StudyData) -> Iterator[str]:
+    yield from note_order_free(data.options)
+    yield from note_single_labels(data.comparison)
+    if "tree" not in _list_orders(data.options) and "orders" not in data.options.extra:
+        yield "The corpus has no tree of labels, so that there is no order by tree."
 
 
-def _pairs(comparison: Comparison, options: Options) -> dict[str, Pair]:
+def _pair_by_order(comparison: Comparison) -> list[Pair]:
     """Pair the full model with the simplified one, order by order, where both are done."""
-    rows = {one.row: one for one in comparison.summaries}
-    names = {kind: [f"{title_of(model)}, {kind}" for model in (_FULL, _SIMPLE)] for kind in _orders(options)}
-    return {
-        kind: Pair(*(rows[name] for name in both)) for kind, both in names.items() if rows.keys() >= set(both)
-    }
+    orders = dict.fromkeys(one.key.variant for one in comparison.summaries)
+    found = [(comparison.find(_FULL, order), comparison.find(_SIMPLE, order)) for order in orders]
+    return [Pair(full, simple) for full, simple in found if full is not None and simple is not None]
 
 
-def _judgements(found: dict[str, Margin]) -> list[Claim]:
-    known = [found[kind] for kind in _KNOWN if kind in found]
-    unknown = [found[kind] for kind in _UNKNOWN if kind in found]
-    return [
-        *judged("the full model is better where an order is known", known, ABOVE),
-        *judged("the simplified model is better where no order is known", unknown, BELOW),
-    ]
+def _select(data: StudyData, orders: Collection[str]) -> list[Margin]:
+    found = {one.pair.ours.key.variant: one for one in data.margins["full-over-simple"]}
+    return [found[order] for order in orders if order in found]
 
 
-def _beside_the_paper(found: dict[str, Margin]) -> list[Section]:
-    if not found:
-        return []
-    tables = {kind: one for kind, one in (_KNOWN | _UNKNOWN).items() if kind in found}
-    beside = {
-        "paper, RCV1-V2": [
-            tables[kind][0].margin(_FULL, _SIMPLE) if kind in tables else None for kind in found
-        ]
-    }
-    table = margin_table(
-        "full-over-simple", "The full model over the simplified one", list(found.values()), beside
-    )
-    asked = "How does the margin of the full model compare with the published ones?"
-    return [Section("Beside the paper", asked, tuple(_in_the_paper(tables)), (table,))]
+def _find_published(margin: Margin) -> float | None:
+    tables = (_KNOWN | _UNKNOWN).get(margin.pair.ours.key.variant)
+    return tables[0].margin(_FULL, _SIMPLE) if tables else None
 
 
-def _in_the_paper(tables: Mapping[str, Sequence[PublishedTable]]) -> Iterator[str]:
-    for table in dict.fromkeys(one for several in tables.values() for one in several):
-        points = signed(table.margin(_FULL, _SIMPLE))
+def _remark_beside(data: StudyData) -> Iterator[str]:
+    done = {one.pair.ours.key.variant for one in data.margins["full-over-simple"]}
+    tables = [table for order, some in (_KNOWN | _UNKNOWN).items() if order in done for table in some]
+    for table in dict.fromkeys(tables):
+        points = format_points(table.margin(_FULL, _SIMPLE))
         yield (
             f"In the paper's {table.name}, {table.short}, {title_of(_FULL)} lies {points} points over "
             f"{title_of(_SIMPLE)}."
         )
+
+
+STUDY = Study(
+    title="The two proposed models under different label orders",
+    variants=_make_variants,
+    question=(
+        "Label orders",
+        "Is the full model better where an order of labels is known, and the simplified one where not?",
+    ),
+    remarks=_remark,
+    claims=(
+        ClaimRule(
+            "the full model is better where an order is known", ABOVE, lambda data: _select(data, _KNOWN)
+        ),
+        ClaimRule(
+            "the simplified model is better where no order is known",
+            BELOW,
+            lambda data: _select(data, _UNKNOWN),
+        ),
+    ),
+    margins=(
+        MarginTable(
+            "full-over-simple",
+            "The full model over the simplified one",
+            _pair_by_order,
+            {"paper, RCV1-V2": _find_published},
+        ),
+    ),
+    beside=Beside("How does the margin of the full model compare with the published ones?", _remark_beside),
+)

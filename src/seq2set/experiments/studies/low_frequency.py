@@ -1,8 +1,7 @@
-"""Labels in bands of training frequency, and how the models do in each.
+"""The paper's error analysis: how well rare labels are given, beside frequent ones.
 
-What the bands of label frequency show, beside what the paper says of rare labels.
-
-The paper's error analysis: how well rare labels are given, beside frequent ones.
+Labels are put into bands of training frequency, and the models are measured on each band as if there were no
+other labels.
 """
 
 from __future__ import annotations
@@ -14,28 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from seq2set.core.errors import InputError
-from seq2set.experiments.analysis.comparison import Summary, summarise
-from seq2set.experiments.analysis.margins import (
-    ABOVE,
-    BELOW,
-    Claim,
-    Pair,
-    contrasts,
-    difference,
-    judged,
-    margins,
-)
-from seq2set.experiments.cells.cell import Cell, CellResult
+from seq2set.experiments.analysis.claims import ABOVE, BELOW, Claim, judge_claims
+from seq2set.experiments.analysis.comparison import RowKey, RowResults, Summary, summarize_rows
+from seq2set.experiments.analysis.margins import Pair, compare_pairs, estimate_contrasts, subtract
 from seq2set.experiments.cells.predictions import Answers
-from seq2set.experiments.model_names import baselines, title_of
-from seq2set.experiments.options import Options, own_number, own_numbers
-from seq2set.experiments.render.plots import STYLES, UNKNOWN, Axis, Curve, Plot, curve_plot
-from seq2set.experiments.render.report import Section, every_training
-from seq2set.experiments.render.tables import Column, Quantity, Row, Table, quantity
-from seq2set.experiments.studies import compare
-
-BANDS = 5
-"""How many bands there are unless told."""
+from seq2set.experiments.model_names import is_baseline, style_of
+from seq2set.experiments.options import Options
+from seq2set.experiments.render.plots import Plot
+from seq2set.experiments.render.report import Section
+from seq2set.experiments.render.series import Line, Series, make_series_table, note_shades, plot_series
+from seq2set.experiments.render.tables import Column, Quantity, Row, Table
+from seq2set.experiments.studies.study import Study, StudyData, Variant, make_plain_variants
 
 
 class Band(NamedTuple):
@@ -57,153 +45,128 @@ class MeasuredBand:
 
     band: Band
     occurrences: int
-    summaries: dict[str, Summary]
+    summaries: dict[RowKey, Summary]
 
 
-def bands_of(options: Options, answers: Answers) -> list[Band]:
+def _make_variants(options: Options) -> list[Variant]:
+    """Return the rows of the comparison: nothing else is trained."""
+    if {"bands", "limits"} <= options.extra.keys():
+        raise InputError("--option bands and --option limits are both named; it must be one of them")
+    return make_plain_variants(options)
+
+
+def make_bands(options: Options, answers: Answers) -> list[Band]:
     """Put the labels that were trained on into bands, the most frequent first.
 
     Bands hold equally many labels, as nearly as that goes, or those between the frequencies that are named.
     """
-    refuse_both(options)
     known = [(name, count) for name, count in zip(answers.names, answers.frequencies, strict=True) if count]
-    limits = own_numbers(options, "limits")
+    limits: tuple[int, ...] | None = options.read("limits")
     if limits is None:
-        number = min(own_number(options, "bands", BANDS), len(known))
-        groups = np.array_split(np.arange(len(known)), number)
+        groups = np.array_split(np.arange(len(known)), min(options.read("bands"), len(known)))
     else:
         places = np.searchsorted(limits, [count for _, count in known], side="right")
         groups = [np.flatnonzero(places == place) for place in range(len(limits), -1, -1)]
-    return [_band([known[place] for place in group]) for group in groups if len(group)]
+    return [_make_band([known[place] for place in group]) for group in groups if len(group)]
 
 
-def refuse_both(options: Options) -> None:
-    """Refuse a number of bands beside their limits, and either where it is named wrongly."""
-    if {"bands", "limits"} <= options.extra.keys():
-        raise InputError("--option bands and --option limits are both named; it must be one of them")
-    own_number(options, "bands", BANDS)
-    own_numbers(options, "limits")
-
-
-def measured_bands(results: Sequence[CellResult], bands: Sequence[Band]) -> list[MeasuredBand]:
-    """Measure the models on the labels of each band, as if there were no others."""
-    answers = results[0].answers
-    return [
-        MeasuredBand(
-            band,
-            int(answers.counts(band.labels).actual.sum()),
-            {one.row: one for one in summarise(results, labels=band.labels)},
-        )
-        for band in bands
-    ]
-
-
-def _band(labels: Sequence[tuple[str, int]]) -> Band:
+def _make_band(labels: Sequence[tuple[str, int]]) -> Band:
     counts = [count for _, count in labels]
     return Band(tuple(name for name, _ in labels), min(counts), max(counts))
 
 
-def band_claims(bands: Sequence[MeasuredBand]) -> list[Claim]:
-    """Judge what the paper says by how the models do on the rarest labels; one band tells nothing."""
-    if len(bands) < 2:
-        return []
-    frequent, rare = bands[0], bands[-1]
-    falls = contrasts(
-        {title_of(row): difference(one, frequent.summaries[row]) for row, one in rare.summaries.items()}
-    )
-    places = (
-        f"on the rarest labels ({rare.band.title} training documents) against the most frequent ones "
-        f"({frequent.band.title}): "
-    )
-    found = judged("all methods perform poorly on rare labels", falls, BELOW, places)
-    if "seq2seq" not in rare.summaries:
-        return found
-    seq2seq = rare.summaries["seq2seq"]
-    rivals = [one for one in rare.summaries.values() if one.model in baselines() and one is not seq2seq]
-    ours = [one for one in rare.summaries.values() if one.model not in baselines()]
-    below = margins([Pair(seq2seq, one) for one in rivals])
-    above = margins([Pair(one, seq2seq) for one in ours])
-    found += judged("Seq2Seq is particularly poor on rare labels", below, BELOW)
-    return found + judged("Seq2Set does better than Seq2Seq on rare labels", above, ABOVE)
+def _measure_band(rows: Sequence[RowResults], band: Band) -> MeasuredBand:
+    """Measure the models on the labels of a band, as if there were no others."""
+    occurrences = int(rows[0].results[0].answers.counts(band.labels).actual.sum())
+    summaries = {one.key: one for one in summarize_rows(rows, labels=band.labels)}
+    return MeasuredBand(band, occurrences, summaries)
 
 
-def band_remarks(bands: Sequence[MeasuredBand]) -> list[str]:
-    """Say where there is nothing to compare."""
-    return ["All labels lie in one band, so that there is nothing to compare."] if len(bands) < 2 else []
-
-
-TITLE = "Rare labels and frequent ones"
-
-
-def cells(options: Options) -> list[Cell]:
-    """Return the cells of the comparison: nothing else is trained."""
-    refuse_both(options)
-    return compare.cells(options)
-
-
-def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
+def _report(data: StudyData) -> list[Section]:
     """Measure the models on the labels of each band of frequency."""
-    answers = results[0].answers
-    bands = measured_bands(results, bands_of(options, answers))
-    unseen = sum(count == 0 for count in answers.frequencies)
+    answers = data.results[0].answers
+    bands = [_measure_band(data.rows, band) for band in make_bands(data.options, answers)]
+    caption = "Columns: how many training documents have each label of the band."
+    if unseen := sum(count == 0 for count in answers.frequencies):
+        caption += f" {unseen} labels that no training document has are in no band: nobody can give them."
+    alone = "All labels lie in one band, so that there is nothing to compare."
     return [
         Section(
             "F1 by the frequency of labels",
             "How well do the models give labels that few training documents have?",
-            tuple(band_remarks(bands)),
+            (alone,) if len(bands) < 2 else (),
             (
-                _table("by-frequency", "Micro-F1 on the labels of each band", "micro_f1", bands, unseen),
-                _table(
-                    "by-frequency-macro", "Macro-F1 on the labels of each band", "macro_f1", bands, unseen
+                make_series_table(
+                    "by-frequency",
+                    "Micro-F1 on the labels of each band",
+                    _make_series(bands, "micro_f1"),
+                    caption,
                 ),
-                _contents(bands),
+                make_series_table(
+                    "by-frequency-macro",
+                    "Macro-F1 on the labels of each band",
+                    _make_series(bands, "macro_f1"),
+                    caption,
+                ),
+                _make_contents_table(bands),
             ),
-            (_curves(bands),),
-            tuple(band_claims(bands)),
-        ),
-        every_training(results),
+            (_plot(bands),),
+            tuple(_judge(bands)),
+        )
     ]
 
 
-def _table(name: str, title: str, metric: str, bands: Sequence[MeasuredBand], unseen: int) -> Table:
-    rows = [
-        Row(title_of(row), tuple(quantity(one.summaries[row].metrics[metric]) for one in bands))
-        for row in bands[0].summaries
+def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
+    lines = [
+        Line(row.title, style_of(row.model), [one.summaries[key].metrics[metric] for one in bands])
+        for key, row in bands[0].summaries.items()
     ]
-    caption = "Columns: how many training documents have each label of the band."
-    if unseen:
-        caption += f" {unseen} labels that no training document has are in no band: nobody can give them."
-    return Table(name, title, tuple(Column(one.band.title, "higher") for one in bands), tuple(rows), caption)
+    ticks = [f"{one.band.title}\n{len(one.band.labels)} labels\n{one.occurrences:,} ×" for one in bands]
+    return Series(lines, "training documents of a label", [one.band.title for one in bands], ticks)
 
 
-def _contents(bands: Sequence[MeasuredBand]) -> Table:
+def _plot(bands: Sequence[MeasuredBand]) -> Plot:
+    caption = (
+        "Micro-F1 on the labels of each band, from frequent to rare. Below: training documents per label, "
+        "labels in the band, and how often they occur in what was measured."
+        f"{note_shades(bands[0].summaries.values())}"
+    )
+    return plot_series("f1-by-frequency", caption, _make_series(bands, "micro_f1"), "micro-F1")
+
+
+def _make_contents_table(bands: Sequence[MeasuredBand]) -> Table:
     rows = [
-        Row(one.band.title, (str(len(one.band.labels)), Quantity(one.occurrences, 0), _some(one)))
+        Row(
+            one.band.title,
+            (str(len(one.band.labels)), Quantity(one.occurrences, 0), ", ".join(one.band.labels[:3])),
+        )
         for one in bands
     ]
     columns = (Column("labels"), Column("occurrences measured"), Column("such as"))
     return Table("bands", "What the bands hold", columns, tuple(rows), rows_are="Training documents")
 
 
-def _some(measured: MeasuredBand) -> str:
-    return ", ".join(measured.band.labels[:3])
-
-
-def _curves(bands: Sequence[MeasuredBand]) -> Plot:
-    curves = [
-        Curve(
-            title_of(row),
-            [one.summaries[row].metrics["micro_f1"] for one in bands],
-            STYLES.get(summary.model, UNKNOWN),
-        )
-        for row, summary in bands[0].summaries.items()
-    ]
-    ticks = [f"{one.band.title}\n{len(one.band.labels)} labels\n{one.occurrences:,} ×" for one in bands]
-    several = any(len(one.results) > 1 for one in bands[0].summaries.values())
-    caption = (
-        "Micro-F1 on the labels of each band, from frequent to rare. Below: training documents a label, "
-        "labels in the band, and how often they occur in what was measured."
-        f"{' Shades: the deviation over seeds.' if several else ''}"
+def _judge(bands: Sequence[MeasuredBand]) -> list[Claim]:
+    """Judge what the paper says by how the models do on the rarest labels; one band tells nothing."""
+    if len(bands) < 2:
+        return []
+    frequent, rare = bands[0], bands[-1]
+    falls = estimate_contrasts(
+        [(one.title, subtract(one, frequent.summaries[key])) for key, one in rare.summaries.items()]
     )
-    axis = Axis("training documents of a label", range(len(bands)), ticks)
-    return curve_plot("f1-by-frequency", caption, curves, axis, "micro-F1")
+    where = (
+        f"on the rarest labels ({rare.band.title} training documents) against the most frequent ones "
+        f"({frequent.band.title}): "
+    )
+    found = judge_claims("all methods perform poorly on rare labels", falls, BELOW, where)
+    if (seq2seq := rare.summaries.get(RowKey("seq2seq"))) is None:
+        return found
+    rivals = [one for one in rare.summaries.values() if is_baseline(one.model) and one is not seq2seq]
+    ours = [one for one in rare.summaries.values() if not is_baseline(one.model)]
+    below = compare_pairs([Pair(seq2seq, one) for one in rivals])
+    above = compare_pairs([Pair(one, seq2seq) for one in ours])
+    found += judge_claims("Seq2Seq is particularly poor on rare labels", below, BELOW)
+    return found + judge_claims("Seq2Set does better than Seq2Seq on rare labels", above, ABOVE)
+
+
+STUDY = Study(title="Rare labels and frequent ones", variants=_make_variants, more=_report)

@@ -1,49 +1,51 @@
-"""The most frequent labels left out: of the measurement, or of the corpus that models are trained on.
+"""The paper's figures on robustness: the most frequent labels are left out, and models show what is left.
 
-The paper's figures on robustness: the most frequent labels are left out, and models show what is left.
-
-By evaluation alone: the labels that are gone do not count, whoever gave them. With `--retrain` the
+By evaluation alone: the labels that are gone do not count, whoever gave them. With `--option retrain=yes` the
 models are trained again as well, on corpora in which those labels do not exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 from seq2set.core.errors import InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.subset import open_reduced_corpus
-from seq2set.experiments.cells.cell import Cell, CellResult
-from seq2set.experiments.options import Options, own_choice, own_numbers
-from seq2set.experiments.render.report import Section, every_training
-from seq2set.experiments.run import asked_corpus
-from seq2set.experiments.studies import compare
-from seq2set.experiments.studies.compare import row_cells
-from seq2set.experiments.studies.removal_tables import (
-    Remainder,
-    Step,
-    measured,
-    removal_claims,
-    removal_figures,
-    removal_remarks,
-    removal_tables,
+from seq2set.experiments.analysis.claims import ABOVE, BELOW, NOT_BELOW, Claim, judge_claims
+from seq2set.experiments.analysis.comparison import RowKey
+from seq2set.experiments.analysis.margins import (
+    Contrast,
+    ModelPair,
+    Pair,
+    estimate_contrasts,
+    format_points,
+    subtract,
+    subtract_pairs,
 )
+from seq2set.experiments.model_names import title_of
+from seq2set.experiments.options import Options
+from seq2set.experiments.render.report import Section
+from seq2set.experiments.studies.removal_tables import (
+    RemovalStep,
+    list_margins,
+    make_removal_tables,
+    measure_step,
+    plot_removal,
+)
+from seq2set.experiments.studies.study import Study, StudyData, Variant, make_cells, make_plain_variants
 from seq2set.labels.labels import Labels
 
 PAPER_STEPS, PAPER_LABELS = (10, 20, 30, 40, 50, 60), 103
 """How many labels the paper leaves out, and how many its corpus RCV1-V2 has."""
 
-
-def training_labels(corpus: PreparedCorpus) -> Labels:
-    """Return the labels of the training split, the most frequent first."""
-    return Labels.build(corpus.split("train").labels())
+_CLAIMED = {"seq2seq": ("becomes larger", ABOVE), "br": ("does not decrease", NOT_BELOW)}
+"""What the paper says of the advantage over a baseline, and how its change must be for that."""
 
 
-def removal_steps(options: Options, labels: int) -> tuple[int, ...]:
+def list_steps(options: Options, labels: int) -> tuple[int, ...]:
     """Return how many labels to leave out in turn: as asked, or the paper's shares of the labels."""
-    asked = own_numbers(options, "steps")
+    asked: tuple[int, ...] | None = options.read("steps")
     if asked is not None and asked[-1] >= labels:
         raise InputError(
             f"--option steps is '{options.extra['steps']}', but the corpus has {labels} labels; "
@@ -56,7 +58,7 @@ def removal_steps(options: Options, labels: int) -> tuple[int, ...]:
     return steps
 
 
-def corpus_without(options: Options, corpus: PreparedCorpus, removed: tuple[str, ...]) -> PreparedCorpus:
+def remove_labels(options: Options, corpus: PreparedCorpus, removed: tuple[str, ...]) -> PreparedCorpus:
     """Open the corpus without some labels, or make it; documents that keep no label are dropped."""
     gone = set(removed)
 
@@ -69,81 +71,119 @@ def corpus_without(options: Options, corpus: PreparedCorpus, removed: tuple[str,
     return open_reduced_corpus(corpus, options.out / "corpora" / name, reduce, name=name, how=how)
 
 
-TITLE = "When the most frequent labels are left out"
-
-
-def cells(options: Options) -> list[Cell]:
-    """Return the cells of the comparison and, where asked for, one more for each step."""
-    found = compare.cells(options)
-    corpus = asked_corpus(options)
-    labels = training_labels(corpus)
-    steps = removal_steps(options, len(labels))  # named wrongly, they are refused before the first training
-    if _retrains(options):
-        for step in steps:
-            reduced = corpus_without(options, corpus, labels.names[:step])
-            data = f'data.corpus="{reduced.folder}"'
-            found += [c for m in options.models for c in row_cells(options, m, _row(m, step), data)]
+def _make_variants(options: Options) -> list[Variant]:
+    """Return the rows of the comparison and, where asked for, as many more for each step."""
+    corpus = options.open_corpus()
+    labels = Labels.build(corpus.split("train").labels())
+    found = make_plain_variants(options)
+    for step in list_steps(options, len(labels)):
+        if options.read("retrain") == "yes":
+            reduced = remove_labels(options, corpus, labels.names[:step])
+            found += [_make_retrained(options, model, step, reduced) for model in options.models]
     return found
 
 
-def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
-    """Measure on what is left, and say what became of the leads."""
-    labels = training_labels(asked_corpus(options))
-    steps = removal_steps(options, len(labels))
-    whole = [one for one in results if one.row in options.models]
+def _make_retrained(options: Options, model: str, step: int, corpus: PreparedCorpus) -> Variant:
+    setting = f'data.corpus="{corpus.folder}"'
+    cells = make_cells(options, model, f"{model}-without-{step}", setting)
+    return Variant(RowKey(model, _name_step(step)), title_of(model), tuple(cells))
+
+
+def _name_step(step: int) -> str:
+    return f"without {step}" if step else ""
+
+
+def _report(data: StudyData) -> list[Section]:
+    """Measure on what is left, and say what became of the margins."""
+    labels = Labels.build(data.options.open_corpus().split("train").labels())
+    steps = (0, *list_steps(data.options, len(labels)))
+    rows = {step: [row for row in data.rows if row.key.variant == _name_step(step)] for step in steps}
     found = []
-    if whole:
-        gone = {step: set(labels.names[:step]) for step in (0, *steps)}
-        left = [Remainder(step, whole, _without(whole[0], some)) for step, some in gone.items()]
-        found.append(_by_evaluation(_measured(left)))
-    again = [Remainder(step, _retrained(options, results, step)) for step in steps]
-    if any(one.results for one in again):
-        found.append(_by_training(_measured([Remainder(0, whole), *again])))
-    return [*found, every_training(results)]
+    if whole := rows[0]:
+        known = whole[0].results[0].answers.names
+        gone = {step: set(labels.names[:step]) for step in steps}
+        left = {step: [name for name in known if name not in gone[step]] for step in steps}
+        found.append(_report_evaluation([measure_step(step, whole, some) for step, some in left.items()]))
+    if any(rows[step] for step in steps[1:]):
+        found.append(_report_retraining([measure_step(step, some) for step, some in rows.items() if some]))
+    return found
 
 
-def _retrains(options: Options) -> bool:
-    return own_choice(options, "retrain", ("no", "yes")) == "yes"
-
-
-def _row(model: str, step: int) -> str:
-    return f"{model}-without-{step}"
-
-
-def _without(result: CellResult, gone: set[str]) -> list[str]:
-    return [name for name in result.answers.names if name not in gone]
-
-
-def _retrained(options: Options, results: Sequence[CellResult], step: int) -> list[CellResult]:
-    """Return the cells of one step under the names of their models."""
-    models = {_row(model, step): model for model in options.models}
-    return [replace(one, row=models[one.row]) for one in results if one.row in models]
-
-
-def _measured(remainders: Sequence[Remainder]) -> list[Step]:
-    return [measured(one) for one in remainders if one.results]
-
-
-def _by_evaluation(steps: Sequence[Step]) -> Section:
+def _report_evaluation(steps: Sequence[RemovalStep]) -> Section:
     return Section(
         "The same models, fewer labels counted",
-        "The models are trained on all labels. What remains of their micro-F1, and of the leads over the "
+        "The models are trained on all labels. What remains of their micro-F1, and of the margins over the "
         "baselines, when the most frequent labels are left out of the measurement?",
-        tuple(removal_remarks(steps)),
-        removal_tables("remaining", "Micro-F1 on the labels that are left", steps),
-        removal_figures("remaining", steps),
-        tuple(removal_claims(steps)),
+        tuple(_describe_other_margins(steps)),
+        make_removal_tables("remaining", "Micro-F1 on the labels that are left", steps),
+        plot_removal("remaining", steps),
+        tuple(_judge(steps)),
     )
 
 
-def _by_training(steps: Sequence[Step]) -> Section:
+def _report_retraining(steps: Sequence[RemovalStep]) -> Section:
     return Section(
         "Models that never saw the frequent labels",
         "The models are trained again on corpora from which the most frequent labels are gone. Documents "
         "that keep no label are dropped, from training and from the measurement, which is therefore on fewer "
         "documents than above. How do the models fare?",
-        tuple(removal_remarks(steps)),
-        removal_tables("retrained", "Micro-F1 of models that were trained anew", steps),
-        removal_figures("retrained", steps),
-        tuple(removal_claims(steps)),
+        tuple(_describe_other_margins(steps)),
+        make_removal_tables("retrained", "Micro-F1 of models that were trained anew", steps),
+        plot_removal("retrained", steps),
+        tuple(_judge(steps)),
     )
+
+
+def _judge(steps: Sequence[RemovalStep]) -> list[Claim]:
+    """Judge what the paper says by how the models fare from the first step to the last."""
+    first, last = steps[0], steps[-1]
+    changes = {
+        model: Pair(last.summaries[model], row)
+        for model, row in first.summaries.items()
+        if model in last.summaries
+    }
+    where = f"without the {last.removed} most frequent labels: "
+    falls = estimate_contrasts([(title_of(model), subtract(*pair)) for model, pair in changes.items()])
+    found = judge_claims("the performance of all models deteriorates", falls, BELOW, where)
+    found += judge_claims("Seq2Seq loses more than the other methods", _compare_losses(changes), ABOVE, where)
+    for pair, change in _compare_margins(steps, claimed=True):
+        said, expected = _CLAIMED[pair.other]
+        found += judge_claims(f"the advantage of {first.margins[pair].title} {said}", [change], expected)
+    return found
+
+
+def _compare_losses(changes: dict[str, Pair]) -> list[Contrast]:
+    """Test by how much more Seq2Seq loses than each other model."""
+    if "seq2seq" not in changes:
+        return []
+    return estimate_contrasts(
+        [
+            (
+                f"the loss of {title_of('seq2seq')} over that of {title_of(model)}",
+                subtract_pairs(change, changes["seq2seq"]),
+            )
+            for model, change in changes.items()
+            if model != "seq2seq"
+        ]
+    )
+
+
+def _describe_other_margins(steps: Sequence[RemovalStep]) -> Iterator[str]:
+    """Say how the margins change of which the paper says nothing."""
+    for _, change in _compare_margins(steps, claimed=False):
+        yield f"T{change.text_with_interval()[1:]}, {change.verdict}."
+
+
+def _compare_margins(steps: Sequence[RemovalStep], *, claimed: bool) -> list[tuple[ModelPair, Contrast]]:
+    """Test how margins change from the first step to the last: those that the paper claims, or the others."""
+    pairs = [pair for pair in list_margins(steps) if (pair.other in _CLAIMED) is claimed]
+    wanted = []
+    for pair in pairs:
+        first, last = steps[0].margins[pair], steps[-1].margins[pair]
+        ends = f"from {format_points(first.points)} to {format_points(last.points)} points"
+        title = f"the margin of {first.title}, {ends}, changes by"
+        wanted.append((title, subtract_pairs(last.pair, first.pair)))
+    return list(zip(pairs, estimate_contrasts(wanted), strict=True))
+
+
+STUDY = Study(title="When the most frequent labels are left out", variants=_make_variants, more=_report)

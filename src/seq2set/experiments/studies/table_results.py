@@ -6,102 +6,97 @@ threshold, which `decision.threshold=boundary` leaves where the classifiers have
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 
-from seq2set.experiments.analysis.comparison import Comparison, compare_rows
-from seq2set.experiments.analysis.margins import (
-    Margin,
-    Pair,
-    above_all_baselines,
-    few_labels,
-    in_short,
-    margin_table,
-    margins,
-)
-from seq2set.experiments.analysis.published import AAPD, RCV1, published_for
-from seq2set.experiments.cells.cell import Cell, CellResult
-from seq2set.experiments.cells.plan import Variant, all_cells, plain, rows_of, variant
-from seq2set.experiments.model_names import baselines
+from seq2set.experiments.analysis.claims import ABOVE
+from seq2set.experiments.analysis.comparison import Comparison
+from seq2set.experiments.analysis.margins import Margin, Pair, compare_pairs, summarize_margins
+from seq2set.experiments.analysis.published import AAPD, RCV1, PublishedTable, find_published
+from seq2set.experiments.model_names import is_baseline
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.comparison_tables import f1_plot, paper_table, side_by_side, verdicts
-from seq2set.experiments.render.report import Section, every_training
-from seq2set.experiments.render.tables import Table
-from seq2set.experiments.studies.compare import other_measures
+from seq2set.experiments.render.sentences import describe_comparison, note_single_labels
+from seq2set.experiments.studies.compare import show_other_metrics
+from seq2set.experiments.studies.study import (
+    Beside,
+    ClaimRule,
+    MarginTable,
+    Study,
+    StudyData,
+    Variant,
+    make_variant,
+)
 
-TITLE = "The paper's main table"
-
-_THRESHOLDS = {
-    "boundary": "BR (default threshold)",
-    "tuned": "BR (tuned threshold)",
-}
-
-
-def cells(options: Options) -> list[Cell]:
-    """Return the cells of each model, and of BR with both thresholds."""
-    return all_cells(_variants(options))
+_THRESHOLDS = {"boundary": "BR (default threshold)", "tuned": "BR (tuned threshold)"}
 
 
-def _variants(options: Options) -> list[Variant]:
+def _make_variants(options: Options) -> list[Variant]:
     found = []
     for model in options.models:
         if model == "br":
             found += [
-                variant(options, model, kind, title, f"decision.threshold={kind}")
+                make_variant(options, model, kind, f"decision.threshold={kind}", title=title)
                 for kind, title in _THRESHOLDS.items()
             ]
         else:
-            found.append(plain(options, model))
+            found.append(make_variant(options, model))
     return found
 
 
-def sections(options: Options, results: Sequence[CellResult]) -> list[Section]:
-    """Compare all models, and their margins with the published ones."""
-    comparison = compare_rows(rows_of(_variants(options), results))
-    corpus = results[0].facts["corpus"]["name"]
-    found = (*few_labels(comparison.summaries[0]), *verdicts(comparison))
-    return [
-        Section(
-            "Results",
-            f"Do the two Seq2Sets give better sets of labels on {corpus} than every baseline?",
-            found,
-            (paper_table(comparison),),
-            (f1_plot(comparison),),
-            tuple(above_all_baselines(comparison)),
-        ),
-        *_beside_the_paper(comparison),
-        other_measures(comparison),
-        every_training(results),
-    ]
+def _pair_with_all_baselines(comparison: Comparison) -> list[Pair]:
+    """Pair each Seq2Set with each baseline, none of which is chosen by what it reached."""
+    others = [one for one in comparison.summaries if is_baseline(one.model)]
+    ours = [one for one in comparison.summaries if not is_baseline(one.model)]
+    return [Pair(one, other) for one in ours for other in others]
 
 
-def _beside_the_paper(comparison: Comparison) -> list[Section]:
-    """Put the margins beside the published ones, and all rows where the corpus is the paper's own."""
-    found = margins(_pairs(comparison))
-    own = published_for(comparison.summaries[0].results[0].facts["corpus"])
-    tables = [side_by_side(comparison, own)] if own else []
-    if found:
-        tables.append(_margin_table(found))
-    if not tables:
-        return []
-    lead = (
-        f"This is the corpus of the paper's {own.name}, so that the rows can be compared."
-        if own
-        else "The corpus is not one of the paper's, so that only margins can be compared."
-    )
-    asked = "How do the margins of the Seq2Sets over Seq2Seq and BR compare with the published ones?"
-    said = (lead, in_short(found)) if found else (lead,)
-    return [Section("Beside the paper", asked, said, tuple(tables))]
-
-
-def _pairs(comparison: Comparison) -> list[Pair]:
-    ours = [one for one in comparison.summaries if one.model not in baselines()]
+def _pair_with_rivals(comparison: Comparison) -> list[Pair]:
+    """Pair the Seq2Sets with Seq2Seq and BR, whose margins the paper has."""
+    ours = [one for one in comparison.summaries if not is_baseline(one.model)]
     theirs = [one for one in comparison.summaries if one.model in ("seq2seq", "br")]
     return [Pair(one, other) for other in reversed(theirs) for one in ours]
 
 
-def _margin_table(found: Sequence[Margin]) -> Table:
-    beside = {
-        f"paper, {table.short}": [table.margin(one.pair.ours.model, one.pair.theirs.model) for one in found]
-        for table in (RCV1, AAPD)
-    }
-    return margin_table("margins", "Margins beside those of the paper's Tables 3 and 4", found, beside)
+def _remark_beside(data: StudyData) -> Iterator[str]:
+    if (own := find_published(data.corpus)) is not None:
+        yield f"This is the corpus of the paper's {own.name}, so that the rows can be compared."
+    else:
+        yield "The corpus is not one of the paper's, so that only margins can be compared."
+    if found := data.margins["margins"]:
+        yield summarize_margins(found)
+
+
+def find_margin(table: PublishedTable) -> Callable[[Margin], float | None]:
+    """Return what finds the published margin of the same two models."""
+    return lambda margin: table.margin(margin.pair.ours.model, margin.pair.theirs.model)
+
+
+STUDY = Study(
+    title="The paper's main table",
+    variants=_make_variants,
+    question=(
+        "Results",
+        "Do the two Seq2Sets give better sets of labels on {corpus} than every baseline?",
+    ),
+    remarks=lambda data: [*note_single_labels(data.comparison), *describe_comparison(data.comparison)],
+    claims=(
+        ClaimRule(
+            "both Seq2Sets lie above all baselines",
+            ABOVE,
+            lambda data: compare_pairs(_pair_with_all_baselines(data.comparison)),
+        ),
+    ),
+    margins=(
+        MarginTable(
+            "margins",
+            "Margins beside those of the paper's Tables 3 and 4",
+            _pair_with_rivals,
+            {f"paper, {table.short}": find_margin(table) for table in (RCV1, AAPD)},
+        ),
+    ),
+    beside=Beside(
+        "How do the margins of the Seq2Sets over Seq2Seq and BR compare with the published ones?",
+        _remark_beside,
+        rows=True,
+    ),
+    more=show_other_metrics,
+)

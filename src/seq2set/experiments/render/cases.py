@@ -1,13 +1,9 @@
-"""A case: one document, its true labels, and what each model gave it.
-
-A case as a piece of HTML: the text, and labels as chips with a colour and a letter.
-"""
+"""A case: one document, its true labels, and what each model gave it, marked by colours and letters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
@@ -52,16 +48,11 @@ class Case:
     """None where texts are not to be shown"""
     actual: tuple[str, ...]
     given: Mapping[str, tuple[str, ...]]
-    """What each model gave, in its order, by the model's name in print"""
+    """What each model gave, in its order, by the model's title"""
     letters: Mapping[str, str]
 
-    @property
-    def name(self) -> str:
-        """What the case is called in files."""
-        return f"case-{self.number}"
-
     def lines(self) -> Iterator[tuple[str, list[Mark]]]:
-        """Give the true labels, then a line a model: what it gave, and after that what it missed."""
+        """Give the true labels, then a line per model: what it gave, and after that what it missed."""
         yield "True labels", [self._mark(label, "true") for label in self.actual]
         for model, labels in self.given.items():
             given = [self._mark(label, "right" if label in self.actual else "wrong") for label in labels]
@@ -74,7 +65,7 @@ class Case:
 def make_case(
     number: int, place: int, answers: Mapping[str, Answers], text: str | None, correlated: CorrelatedLabels
 ) -> Case:
-    """Put together what is known of the document in a place."""
+    """Put together what is known of the document at a place; `answers` are by the models' titles."""
     first = next(iter(answers.values()))
     actual = _names(first, first.actual, place)
     given = {model: _names(one, one.chosen, place) for model, one in answers.items()}
@@ -84,20 +75,3 @@ def make_case(
 
 def _names(answers: Answers, sets: Sets, place: int) -> tuple[str, ...]:
     return tuple(answers.names[label] for label in sets.row(place))
-
-
-def case_html(case: Case) -> str:
-    """Return the case; its looks are in the page's style."""
-    text = "" if case.text is None else f'<p class="quoted">{escape(case.text)}</p>'
-    lines = "".join(
-        f"<dt>{escape(name)}</dt><dd>{' '.join(map(_chip, marks)) or '<i>no label</i>'}</dd>"
-        for name, marks in case.lines()
-    )
-    return f'<div class="case"><h3>Case {case.number}: {escape(case.id)}</h3>{text}<dl>{lines}</dl></div>'
-
-
-def _chip(mark: Mark) -> str:
-    colour = f' style="background: {mark.colour}"' if mark.colour else ""
-    letter = f" <b>{mark.letter}</b>" if mark.letter else ""
-    label = f"{mark.sign}{escape(mark.label)}{letter}"
-    return f'<span class="chip {mark.kind}" title="{mark.kind}"{colour}>{label}</span>'

@@ -1,0 +1,237 @@
+"""A study as a declaration: its rows, the pairs that it tests, and the paper's claims and figures.
+
+`Study.cells` says which trainings it needs, and `Study.sections` reports what came of those that are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from seq2set.experiments.analysis.claims import Claim, Expectation, judge_claims
+from seq2set.experiments.analysis.comparison import (
+    Comparison,
+    RowKey,
+    RowResults,
+    compare_rows,
+    summarize_rows,
+)
+from seq2set.experiments.analysis.margins import Contrast, Margin, Pair, compare_pairs
+from seq2set.experiments.analysis.published import PublishedTable, find_published
+from seq2set.experiments.cells.cell import Cell, CellResult
+from seq2set.experiments.model_names import is_deterministic, title_of
+from seq2set.experiments.options import Options
+from seq2set.experiments.render.comparison_tables import (
+    make_paper_table,
+    make_published_table,
+    make_side_by_side_table,
+    plot_f1,
+)
+from seq2set.experiments.render.margin_tables import make_margin_table
+from seq2set.experiments.render.plots import Plot
+from seq2set.experiments.render.report import Section, list_trainings
+from seq2set.experiments.render.tables import Table
+
+
+class Variant(NamedTuple):
+    """A row of a study and the cells that it is the mean of, one per seed."""
+
+    key: RowKey
+    title: str
+    """Its name in print"""
+    cells: tuple[Cell, ...]
+
+
+def make_variant(
+    options: Options, model: str, variant: str = "", *assignments: str, folder: str = "", title: str = ""
+) -> Variant:
+    """Return a model with settings of its own; `folder` tells its cells from those of the model alone.
+
+    Settings that are the model's anyway change nothing: then the cells are those that the model has in every
+    study on the same folder.
+    """
+    same = options.config(model, 1, *assignments) == options.config(model, 1)
+    name = model if same else f"{model}-{folder or variant}"
+    title = title or (f"{title_of(model)}, {variant}" if variant else title_of(model))
+    return Variant(RowKey(model, variant), title, tuple(make_cells(options, model, name, *assignments)))
+
+
+def make_cells(options: Options, model: str, row: str, *assignments: str) -> list[Cell]:
+    """Return the cells of one row: a model with some settings of its own, once for each seed that matters."""
+    first = options.config(model, 1, *assignments)
+    if is_deterministic(first):
+        return [Cell(row, first, options.cells / row)]
+    return [
+        Cell(row, options.config(model, seed, *assignments), options.cells / f"{row}-seed{seed}")
+        for seed in options.seeds
+    ]
+
+
+def make_plain_variants(options: Options) -> list[Variant]:
+    """Return every model as it is."""
+    return [make_variant(options, model) for model in options.models]
+
+
+def list_cells(variants: Iterable[Variant]) -> list[Cell]:
+    """Return the cells of all rows, each once."""
+    return list({cell.folder: cell for one in variants for cell in one.cells}.values())
+
+
+def collect_rows(variants: Iterable[Variant], results: Sequence[CellResult]) -> list[RowResults]:
+    """Return the rows of which cells are done; a cell that rows share counts for each of them."""
+    done = {result.folder: result for result in results}
+    rows = [
+        RowResults(key, title, tuple(done[cell.folder] for cell in cells if cell.folder in done))
+        for key, title, cells in variants
+    ]
+    return [row for row in rows if row.results]
+
+
+class MarginTable(NamedTuple):
+    """Pairs of rows whose margins are tested and listed, with columns of the paper's own margins."""
+
+    name: str
+    title: str
+    pairs: Callable[[Comparison], Iterable[Pair]]
+    published: Mapping[str, Callable[[Margin], float | None]] = MappingProxyType({})
+
+
+class ClaimRule(NamedTuple):
+    """What the paper says of some differences, and how they must be for that."""
+
+    text: str
+    expected: Expectation
+    differences: Callable[[StudyData], Sequence[Contrast]]
+
+
+class Beside(NamedTuple):
+    """The section that puts margins beside the published ones."""
+
+    asked: str
+    remarks: Callable[[StudyData], Iterable[str]]
+    published: tuple[PublishedTable, ...] = ()
+    """Tables of the paper that are shown as they stand there"""
+    rows: bool = False
+    """Whether rows are put beside the paper's too, where the corpus is the paper's own"""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study of the paper."""
+
+    title: str
+    variants: Callable[[Options], list[Variant]]
+    question: tuple[str, str] | None = None
+    """The title and the question of the section that compares the rows; none where it does not"""
+    remarks: Callable[[StudyData], Iterable[str]] = lambda _: ()
+    """What that section says beside the claims"""
+    claims: tuple[ClaimRule, ...] = ()
+    margins: tuple[MarginTable, ...] = ()
+    beside: Beside | None = None
+    """The section of the margins; without one they stand below the rows"""
+    more: Callable[[StudyData], list[Section]] = lambda _: []
+    """Further sections"""
+    plot: Callable[[Comparison], Plot] = plot_f1
+    rows_are: str = "Models"
+    has_reference: bool = True
+    """Whether all rows are compared with the best baseline"""
+
+    def cells(self, options: Options) -> list[Cell]:
+        """Return the trainings that it needs."""
+        return list_cells(self.variants(options))
+
+    def sections(self, options: Options, results: Sequence[CellResult]) -> list[Section]:
+        """Report what the finished cells say; some may be missing."""
+        data = StudyData(self, options, results)
+        compared = [*_compare(data), *_put_beside(data)] if self.question else []
+        return [*compared, *self.more(data), list_trainings(results)]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """What a study is reported from."""
+
+    study: Study
+    options: Options
+    results: Sequence[CellResult]
+
+    @cached_property
+    def rows(self) -> list[RowResults]:
+        """The rows that are done."""
+        return collect_rows(self.study.variants(self.options), self.results)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The rows side by side."""
+        if self.study.has_reference:
+            return compare_rows(self.rows)
+        return Comparison(summarize_rows(self.rows), None, {})
+
+    @cached_property
+    def margins(self) -> dict[str, list[Margin]]:
+        """The margins of each table, by its name."""
+        return {one.name: compare_pairs(one.pairs(self.comparison)) for one in self.study.margins}
+
+    @property
+    def corpus(self) -> dict[str, Any]:
+        """What the cells say of their corpus."""
+        facts: dict[str, Any] = self.results[0].facts["corpus"]
+        return facts
+
+    def judge(self) -> list[Claim]:
+        """Judge the paper's claims."""
+        rules = self.study.claims
+        return [
+            claim
+            for rule in rules
+            for claim in judge_claims(rule.text, rule.differences(self), rule.expected)
+        ]
+
+
+def _compare(data: StudyData) -> list[Section]:
+    """Report the rows, and the margins where they have no section of their own."""
+    study = data.study
+    assert study.question is not None
+    title, asked = study.question
+    table = make_paper_table(data.comparison, study.rows_are)
+    below = [] if study.beside else _list_margins(data)
+    return [
+        Section(
+            title,
+            asked.format(corpus=data.corpus["name"]),
+            tuple(study.remarks(data)),
+            (table, *below),
+            (study.plot(data.comparison),),
+            tuple(data.judge()),
+        )
+    ]
+
+
+def _put_beside(data: StudyData) -> list[Section]:
+    """Put margins beside the published ones, and rows where the corpus is the paper's own."""
+    if (beside := data.study.beside) is None:
+        return []
+    own = find_published(data.corpus) if beside.rows else None
+    tables = [make_side_by_side_table(data.comparison, own)] if own else []
+    tables += _list_margins(data)
+    if not tables:
+        return []
+    tables += map(make_published_table, beside.published)
+    return [Section("Beside the paper", beside.asked, tuple(beside.remarks(data)), tuple(tables))]
+
+
+def _list_margins(data: StudyData) -> list[Table]:
+    """Return the tables of margins of which any is known."""
+    return [
+        make_margin_table(
+            table.name,
+            table.title,
+            found,
+            {head: [published(one) for one in found] for head, published in table.published.items()},
+        )
+        for table in data.study.margins
+        if (found := data.margins[table.name])
+    ]

@@ -20,7 +20,7 @@ def test_compare_prints_the_table_and_names_the_page(seq2set, call, tmp_path: Pa
     outcome = seq2set(*call)
     assert outcome.code == 0, outcome.err
     assert "HL(-)" in outcome.out
-    assert "BR draws nothing at random: one training stands for every seed." in outcome.out
+    assert "BR is deterministic: one run covers all seeds." in outcome.out
     assert f"the results are in {tmp_path / 'out' / 'compare' / 'index.html'}" in outcome.err.replace(
         "\n", ""
     )

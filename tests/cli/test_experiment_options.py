@@ -49,17 +49,6 @@ def test_retrain_by_a_word_of_its_own(seq2set, call) -> None:
     assert refused.err.startswith("seq2set: option 'retrain' is not known")
 
 
-def test_the_help_names_every_option(seq2set) -> None:
-    text = " ".join(seq2set("experiment", "--help").out.split())
-    for words in (
-        "threshold (uncorrelated):",
-        "orders (label-order):",
-        "lambdas (lambda):",
-        "rewards (reward):",
-    ):
-        assert words in text
-
-
 def test_the_last_word_counts() -> None:
     assert parse_extra([" a = 1 ", "a=2", "b=x=y"], {"a": "", "b": ""}) == {"a": "2", "b": "x=y"}
     with pytest.raises(InputError, match="--option is '=1'; it must have the form NAME=VALUE"):

@@ -55,9 +55,9 @@ def test_experiments_and_their_options_are_listed_one_per_line(seq2set) -> None:
     assert set(listed(text, "Experiments")) == {*EXPERIMENTS, ALL}
     options = listed(text, "Options of experiments (--option NAME=VALUE)")
     assert options == {
-        f"{name}: {option}": meaning
-        for name, entry in EXPERIMENTS.items()
-        for option, meaning in entry.options.items()
+        f"{name}: {option}": declared.help
+        for name, row in EXPERIMENTS.items()
+        for option, declared in row.options.items()
     }
 
 

@@ -57,7 +57,7 @@ def test_steps_that_cannot_be(tmp_path: Path) -> None:
 
 def test_what_is_named_wrongly_is_refused_before_any_training(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--option retrain is 'maybe'; it must be no or yes"):
-        ranked_options(tmp_path, ("br",), extra={"retrain": "maybe"})
+        Options("x", tmp_path, ("br",), extra={"retrain": "maybe"})
     options = ranked_options(tmp_path, ("br",), extra={"steps": "5"})
     with pytest.raises(InputError, match="--option steps is '5', but the corpus has 5 labels"):
         cells(options)

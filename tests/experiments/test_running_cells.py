@@ -85,7 +85,7 @@ def test_processes_reach_the_same_results(
     compared: Options, results: list[CellResult], tmp_path: Path
 ) -> None:
     options = replace(compared, out=tmp_path, jobs=2)
-    good = make_cells(options, "br") + make_cells(options, "br", "br-weak", "linear.c=[0.001]")
+    good = make_cells(options, "br", "br") + make_cells(options, "br", "br-weak", "linear.c=[0.001]")
     bad = replace(good[0], row="bad", folder=tmp_path / "bad", split="nowhere")
     progress = Noting()
     outcome = run_cells(Schedule(good, 2), progress)

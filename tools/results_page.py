@@ -45,6 +45,7 @@ open what was once told without one.
 
 NOTHING = "Nothing has been published yet."
 
+
 def write_page(folder: Path) -> None:
     """Write the page over all published results of a folder."""
     write_text(folder / "README.md", build_page(folder))

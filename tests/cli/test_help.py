@@ -10,6 +10,8 @@ import pytest
 
 from seq2set.benchmarks import BENCHMARKS
 from seq2set.config import Config, catalog
+from seq2set.corpora.readers import FORMATS
+from seq2set.corpora.sources import SOURCES
 from seq2set.experiments import ALL, EXPERIMENTS
 from seq2set.labels.best_rule import KINDS
 from seq2set.server.settings import ServeSettings
@@ -43,6 +45,15 @@ def listed(text: str, title: str) -> dict[str, str]:
 def test_names_are_listed_with_their_summaries(seq2set, verb: str, title: str, table) -> None:
     expected = {name: row.summary for name, row in table.items()}
     assert listed(seq2set(verb, "--help").out, title) == expected
+
+
+@pytest.mark.parametrize("verb", ["prepare", "stats", "check"])
+def test_known_corpora_and_formats_are_listed(seq2set, verb: str) -> None:
+    text = seq2set("data", verb, "--help").out
+    assert listed(text, "Known corpora") == {name: source.title for name, source in SOURCES.items()}
+    formats = listed(text, "Formats")
+    assert set(formats) == {row.title for row in FORMATS.values()}
+    assert formats["JSON lines"] == ".jsonl, .ndjson, .json: one object per line"
 
 
 def test_a_row_that_is_added_is_listed(seq2set, monkeypatch: pytest.MonkeyPatch) -> None:

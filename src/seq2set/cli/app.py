@@ -18,6 +18,7 @@ import seq2set
 from seq2set.cli import (
     bench,
     data_check,
+    data_corpus,
     data_list,
     data_prepare,
     data_stats,
@@ -68,9 +69,9 @@ _MODELS = {"Models": read_catalog("MODELS"), "Presets": read_catalog("PRESETS")}
 _SEARCHES = {"Searches": read_catalog("SEARCHES")}
 
 data.command("list")(data_list.list_corpora)
-data.command("prepare")(data_prepare.prepare)
-data.command("stats")(data_stats.stats)
-data.command("check")(data_check.check)
+data.command("prepare", cls=list_names(data_corpus.TABLES))(data_prepare.prepare)
+data.command("stats", cls=list_names(data_corpus.TABLES))(data_stats.stats)
+data.command("check", cls=list_names(data_corpus.TABLES))(data_check.check)
 app.command("train", cls=list_names(_MODELS))(train.train)
 app.command("evaluate", cls=list_names(_SEARCHES))(evaluate.evaluate)
 app.command("predict", cls=list_names(_SEARCHES))(predict.predict)

@@ -1,4 +1,4 @@
-"""The corpus that `data stats` and `data check` read, opened as their options say."""
+"""What the `data` verbs share: the corpora and formats that can be named, and the corpus that they name."""
 
 from __future__ import annotations
 
@@ -12,6 +12,27 @@ if TYPE_CHECKING:
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A prepared folder, a known corpus, a file, or an AAPD folder.")
 ]
+
+
+def list_sources() -> dict[str, str]:
+    """Return the known corpora with their titles."""
+    from seq2set.corpora.sources import SOURCES
+
+    return {name: source.title for name, source in SOURCES.items()}
+
+
+def list_formats() -> dict[str, str]:
+    """Return the formats of files with their suffixes."""
+    from seq2set.corpora.readers import FORMATS
+
+    return {
+        row.title: f"{', '.join(row.suffixes)}: {row.summary}" if row.suffixes else row.summary
+        for row in FORMATS.values()
+    }
+
+
+TABLES = {"Known corpora": list_sources, "Formats": list_formats}
+"""What the help ends with"""
 
 
 def open_data(

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def prepare(
-    name: Annotated[
-        str, typer.Argument(help="A known corpus (see `data list`), or a name for your own files.")
-    ],
+    name: Annotated[str, typer.Argument(help="A known corpus, see below, or a name for your own files.")],
     source: Annotated[
         Path | None, typer.Option("--from", help="The raw file or folder; known corpora say what they take.")
     ] = None,

@@ -1,4 +1,4 @@
-"""The prepared corpus: a folder with one Parquet file a split, and `corpus.json`."""
+"""The prepared corpus: a folder with one Parquet file per split, and `corpus.json`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Split:
         return [f"document {name}" if group is None else group for group, name in pairs]
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
-        """Give the documents in batches of `size`, the last one smaller, without reading all at once."""
+        """Yield the documents in batches of `size`, the last one smaller, without reading all at once."""
         with open_parquet(self.path) as file:
             for batch in file.iter_batches(size):
                 yield [
@@ -175,7 +175,7 @@ class PreparedCorpus:
 
 
 def is_prepared(folder: Path) -> bool:
-    """Tell whether a folder says that it is a prepared corpus."""
+    """Return whether a folder says that it is a prepared corpus."""
     return (folder / FACTS).is_file()
 
 

@@ -37,13 +37,13 @@ class Documents(Protocol):
     """Documents that can be read more than once."""
 
     def __len__(self) -> int:
-        """Say how many documents there are."""
+        """Return how many documents there are."""
 
     def labels(self) -> Sequence[Sequence[str]]:
         """Return the labels of all documents."""
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
-        """Give the documents in batches."""
+        """Yield the documents in batches."""
 
 
 def hash_texts(texts: Iterable[str]) -> Digests:
@@ -109,7 +109,7 @@ class Overlap:
     """A sentence, where they come from the model's corpus and it is not what it was at the training"""
 
     def sentences(self, to_keep: str = "", to_leave_out: str = "") -> list[str]:
-        """Say what a reader of the figures must know, with hints how to keep or leave out what was seen."""
+        """Describe what a reader of the figures must know, with hints how to keep or drop the seen."""
         said = [] if self.changed is None else [self.changed]
         if self.trained_on is None:
             if self.same_corpus:
@@ -208,7 +208,7 @@ class _KeptPart:
         return [one for one, kept in zip(self._part.labels(), self._kept, strict=True) if kept]
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
-        """Give the documents that are kept in batches of at most `size`."""
+        """Yield the documents that are kept in batches of at most `size`."""
         kept = iter(self._kept)
         for batch in self._part.iter_batches(size):
             if chosen := [document for document in batch if next(kept)]:

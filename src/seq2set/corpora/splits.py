@@ -3,7 +3,7 @@
 Four ways, all repeatable through their seed:
 
 - `given`: as the source says. Where it names no validation documents, they are carved out of train
-  (see `carving`); test documents are never carved, for a source with a fixed test split is compared on that
+  (see `carve`); test documents are never carved, for a source with a fixed test split is compared on that
   split.
 - `random`: any document anywhere.
 - `grouped`: documents of one group stay together; no part gets more documents than asked for.
@@ -77,7 +77,7 @@ def assign_splits(
 ) -> NDArray[np.int8]:
     """Return the index in `SPLITS` for each row of `labels` (documents x labels, ones and zeros).
 
-    `given` holds an index a document, and -1 where the source names none; `groups` holds a group a document.
+    `given` holds an index per document, and -1 where the source names none; `groups` a group per document.
     """
     generator = np.random.default_rng(plan.seed)
     documents = labels.shape[0]

@@ -28,7 +28,7 @@ CORRELATED_LABELS = 2000
 """How many labels, the most frequent ones, are compared with one another: it bounds memory to 100 MB."""
 
 QUANTILES = {"min": 0.0, "p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95, "max": 1.0}
-"""The quantiles of document length that are told."""
+"""The quantiles of document length that are reported."""
 
 
 class LabelFrequency(NamedTuple):
@@ -73,7 +73,7 @@ class Imbalance(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """Everything that `data stats` tells."""
+    """Everything that `data stats` prints."""
 
     name: str
     documents: int
@@ -103,7 +103,7 @@ def compute_statistics(
 ) -> CorpusStatistics:
     """Read a corpus once and describe it; words are what white space separates.
 
-    `top` pairs of labels are told as correlated. Labels with fewer than `min_label_documents`
+    The `top` most correlated pairs of labels are kept. Labels with fewer than `min_label_documents`
     documents are not compared: two labels that share their only document would seem to be one.
     `progress` is called with the number of documents read since its last call.
     """

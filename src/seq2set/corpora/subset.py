@@ -1,9 +1,8 @@
-"""A part of a corpus as a prepared corpus of its own, for experiments that train on less.
+"""Corpora made of other corpora: a part to train on less, or the same with a validation split.
 
-It is written once and then only opened. Its notes say what it was made from and how; a folder that holds
-something else is refused, because cells that were trained on it would be taken for cells of this one.
-
-A validation split for a corpus that has none: asked for, as a study stands on it.
+A reduced corpus is written once and then only opened. Its notes say what it was made from and how; a folder
+that holds something else is refused, because cells that were trained on it would be taken for cells of this
+one. A validation split is carved only where it is asked for, as a study stands on it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ NOTE = "reduced"
 """Where the notes of a reduced corpus say what it was made from and how."""
 
 Reduce = Callable[[Document], Document | None]
-"""Gives a document as it is to be, or None where it is to be left out."""
+"""Returns a document as it is to be, or None where it is to be left out."""
 
 
 def open_reduced_corpus(
@@ -34,10 +33,10 @@ def open_reduced_corpus(
     """Open the reduced corpus in `folder`, or make it: `how` must say all that `reduce` depends on."""
     made = {"from": corpus.name, "fingerprint": corpus.fingerprint, **how}
     if is_prepared(folder):
-        return _same(PreparedCorpus.open(folder), made)
+        return _check_same(PreparedCorpus.open(folder), made)
     notes = corpus.facts.get("notes", {})
     return prepare(
-        _documents(corpus, reduce),
+        filter(None, map(reduce, _read(corpus))),
         folder,
         name=name,
         source=f"a part of {corpus.name}: {corpus.facts['source']}",
@@ -47,21 +46,19 @@ def open_reduced_corpus(
     )
 
 
-def _documents(corpus: PreparedCorpus, reduce: Reduce) -> Iterator[Document]:
+def _read(corpus: PreparedCorpus) -> Iterator[Document]:
     for split in SPLITS:
         for batch in corpus.split(split).iter_batches(BATCH):
-            yield from filter(None, map(reduce, batch))
+            yield from batch
 
 
-def _same(found: PreparedCorpus, made: dict[str, Any]) -> PreparedCorpus:
+def _check_same(found: PreparedCorpus, made: dict[str, Any]) -> PreparedCorpus:
     if (seen := found.facts["notes"].get(NOTE)) != made:
         raise InputError(
             f"{found.folder} was made from something else ({seen}, not {made}); use another --out"
         )
     return found
 
-
-BATCH = 1024
 
 NOTHING_TO_CARVE = (
     "no training document can be set aside for validation without losing a label; give more documents a label"
@@ -90,7 +87,7 @@ def carve_validation(corpus: PreparedCorpus, out: Path, share: float) -> None:
     """Write the corpus again, with a validation split taken out of its training split."""
     facts = corpus.facts
     carved = prepare(
-        _documents_to_carve(corpus),
+        _read(corpus),
         out,
         name=corpus.name,
         source=facts["source"],
@@ -100,9 +97,3 @@ def carve_validation(corpus: PreparedCorpus, out: Path, share: float) -> None:
     )
     if not len(carved.split("valid")):
         raise CorpusError(NOTHING_TO_CARVE, corpus.folder)
-
-
-def _documents_to_carve(corpus: PreparedCorpus) -> Iterator[Document]:
-    for name in ("train", "test"):
-        for batch in corpus.split(name).iter_batches(BATCH):
-            yield from batch

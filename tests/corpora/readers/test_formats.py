@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from seq2set.core.errors import CorpusError
-from seq2set.corpora.readers import read_documents
+from seq2set.core.names import load_named
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers import FORMATS, FileFormat, ReadOptions, read_column_names, read_documents
 
 
 def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
@@ -31,3 +34,29 @@ def test_an_empty_file_is_refused_in_every_format(tmp_path: Path, name: str) -> 
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(CorpusError, match=f"{name}: the file is empty"):
         list(read_documents(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_row_names_its_reader_and_its_columns(name: str) -> None:
+    row = FORMATS[name]
+    assert callable(load_named(row.read))
+    assert callable(load_named(row.columns))
+
+
+def test_a_row_that_is_added_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = FileFormat("Toy", "a toy", (".toy",), f"{__name__}:read_toy", f"{__name__}:read_toy_columns")
+    monkeypatch.setitem(FORMATS, "toy", row)
+    (tmp_path / "a.toy.gz").write_bytes(b"x")
+    assert list(read_documents(tmp_path / "a.toy.gz")) == [Document("1", "a.toy.gz", ())]
+    assert read_column_names(tmp_path / "a.toy.gz") == ["text"]
+    (tmp_path / "a.other").write_text("x")
+    with pytest.raises(CorpusError, match=r"\.parquet, \.toy, and may end in \.gz, \.xz or \.zst"):
+        read_documents(tmp_path / "a.other")
+
+
+def read_toy(path: Path, options: ReadOptions) -> Iterator[Document]:
+    yield Document("1", path.name, ())
+
+
+def read_toy_columns(path: Path, encoding: str) -> list[str]:
+    return ["text"]

@@ -1,7 +1,4 @@
-"""One thing that was found in a corpus: what, how often, why it matters and what to do.
-
-What every check is: something that sees each document once and then tells what it found.
-"""
+"""What every check is: something that sees each document once and then returns what it found."""
 
 from __future__ import annotations
 
@@ -57,7 +54,7 @@ class ExampleCounter:
 
 
 def format_share(count: int, total: int) -> str:
-    """Tell a count beside its total: `12 of 1,000 (1.2 %)`."""
+    """Format a count beside its total: `12 of 1,000 (1.2 %)`."""
     return f"{count:,} of {total:,} ({100 * count / max(total, 1):.1f} %)"
 
 
@@ -77,5 +74,5 @@ class Check(Protocol):
         ...
 
     def findings(self) -> Iterator[Finding]:
-        """Tell what was found, once all documents were seen."""
+        """Yield what was found, once all documents were seen."""
         ...

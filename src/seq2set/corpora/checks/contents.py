@@ -1,9 +1,4 @@
-"""Documents that lack a text or lack labels.
-
-Splits that hold nothing.
-
-Texts and labels that were damaged on their way: wrong encodings, control characters, left-over HTML.
-"""
+"""What a corpus holds: documents without text or labels, empty splits, and damaged characters."""
 
 from __future__ import annotations
 
@@ -45,7 +40,7 @@ class Contents:
             self._without_labels[row.split] += 1
 
     def findings(self) -> Iterator[Finding]:
-        """Tell how many documents lack what."""
+        """Yield how many documents lack what."""
         if self._textless.count:
             yield self._without_text_finding()
         if self._unlabelled.count:
@@ -111,7 +106,7 @@ class EmptySplits:
         self._sizes[row.split] += 1
 
     def findings(self) -> Iterator[Finding]:
-        """Tell which splits are empty."""
+        """Yield the splits that are empty."""
         for split in SPLITS:
             if not self._sizes[split]:
                 yield Finding(
@@ -196,7 +191,7 @@ class Damage:
                 self._tallies[code].add(row.document.id)
 
     def findings(self) -> Iterator[Finding]:
-        """Tell how many documents are damaged in which way."""
+        """Yield how many documents are damaged in which way."""
         for code, tally in self._tallies.items():
             if tally.count:
                 kind = _KINDS[code]

@@ -43,7 +43,7 @@ class ExactDuplicates:
         self._ids.append(row.document.id)
 
     def findings(self) -> Iterator[Finding]:
-        """Tell how many documents of test and of valid are repeated."""
+        """Yield how many documents of test and of valid are repeated."""
         for split in HELD_OUT:
             pairs = self.pairs(split)
             if pairs:
@@ -64,17 +64,17 @@ class ExactDuplicates:
         return np.flatnonzero(np.array(self._splits) == SPLITS.index(split))
 
     def earlier(self, split: str) -> NDArray[np.int64]:
-        """Return one row a text of the splits that a held-out split must not repeat, in digest order."""
+        """Return one row per text of the splits that a held-out split must not repeat, in digest order."""
         rows = np.concatenate([self.rows(name) for name in HELD_OUT[split]])
         return rows[np.unique(self.digests[rows], return_index=True)[1]]
 
     @property
     def digests(self) -> NDArray[np.uint64]:
-        """A number a document that is the same where the texts are."""
+        """A number per document that is the same where the texts are."""
         return np.array(self._digests, np.uint64)
 
-    def named(self, row: int) -> str:
-        """Tell a document by its id and its split."""
+    def name_row(self, row: int) -> str:
+        """Name a document by its id and its split."""
         return f"{self._ids[row]} ({SPLITS[self._splits[row]]})"
 
     def _finding(self, split: str, pairs: list[DuplicatePair]) -> Finding:
@@ -86,7 +86,7 @@ class ExactDuplicates:
             what=f"{format_share(len(pairs), total)} {split} texts stand word for word in "
             + " or ".join(HELD_OUT[split]),
             count=len(pairs),
-            examples=tuple(f"{self.named(a)} = {self.named(b)}" for a, b in pairs[:MOST_EXAMPLES]),
+            examples=tuple(f"{self.name_row(a)} = {self.name_row(b)}" for a, b in pairs[:MOST_EXAMPLES]),
             why=f"a model that has learnt them by heart looks better on {split} than it is",
             todo="remove them, or split again with the documents that belong together in one group",
         )

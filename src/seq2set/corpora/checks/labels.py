@@ -32,7 +32,7 @@ class ProblemLabels:
         self._table.add(row.split, row.document.labels)
 
     def findings(self) -> Iterator[Finding]:
-        """Tell which labels make trouble."""
+        """Yield the labels that make trouble."""
         yield from self._joined()
         yield from self._not_in_train("test")
         yield from self._not_in_train("valid")

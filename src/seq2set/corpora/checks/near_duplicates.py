@@ -1,15 +1,12 @@
-"""Texts as sets of shingles (three words in a row), and short sketches of those sets.
+"""Texts that are nearly the same in two splits.
 
-Two sets whose Jaccard similarity is t or more share at least t times the size of the larger one. So if each
-set is put in one order that is the same for all (here: by hash), the first n - ceil(t n) + k elements of a
-set of n contain at least k elements that such a partner has among its own first ones. These first
+Texts are compared as sets of shingles (three words in a row), and only where short sketches of the sets share
+enough. Two sets whose Jaccard similarity is t or more share at least t times the size of the larger one. So
+if each set is put in one order that is the same for all (here: by hash), the first n - ceil(t n) + k elements
+of a set of n contain at least k elements that such a partner has among its own first ones. These first
 elements are the sketch: whatever is similar enough is found by comparing sketches alone.
 (Chaudhuri et al. 2006, "A primitive operator for similarity joins in data cleaning"; with k: Wang et al.
 2012, "Can we beat the prefix filtering?")
-
-Which texts are worth comparing: those whose sketches share enough elements.
-
-Texts that are nearly the same in two splits.
 """
 
 from __future__ import annotations
@@ -158,7 +155,7 @@ class NearDuplicates:
         self._sketches.add(row.words)
 
     def findings(self) -> Iterator[Finding]:
-        """Tell how many documents of test and of valid are nearly repeated."""
+        """Yield how many documents of test and of valid are nearly repeated."""
         found = {split: self._candidates(split) for split in HELD_OUT}
         shingles = self._shingles(
             {number for rows in found.values() for row, others in rows.items() for number in (row, *others)}
@@ -210,5 +207,5 @@ class NearDuplicates:
         )
 
     def _example(self, match: NearDuplicate) -> str:
-        pair = f"{self._exact.named(match.row)} ~ {self._exact.named(match.other)}"
+        pair = f"{self._exact.name_row(match.row)} ~ {self._exact.name_row(match.other)}"
         return f"{pair}, {match.similarity:.2f}"

@@ -12,15 +12,7 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions
 from seq2set.corpora.readers.streams import COMPRESSIONS, check_file, strip_compression
 
-__all__ = [
-    "DEFAULT_OPTIONS",
-    "FORMATS",
-    "ReadOptions",
-    "describe_formats",
-    "find_format",
-    "read_column_names",
-    "read_documents",
-]
+__all__ = ["DEFAULT_OPTIONS", "FORMATS", "ReadOptions", "find_format", "read_column_names", "read_documents"]
 
 
 class FileFormat(NamedTuple):
@@ -100,12 +92,6 @@ def _list_suffixes() -> str:
     never = ", ".join(row.title for row in FORMATS.values() if not row.compressible)
     *others, last = COMPRESSIONS
     return f"{suffixes}, and may end in {', '.join(others)} or {last} ({never} may not)"
-
-
-def describe_formats() -> str:
-    """Return the formats with their suffixes, for help texts."""
-    files = [f"{row.title} ({', '.join(row.suffixes)})" for row in FORMATS.values() if row.suffixes]
-    return f"{', '.join(files)} or a folder in the AAPD layout"
 
 
 def read_documents(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:

@@ -1,11 +1,9 @@
-"""The labels in one cell: a list, a list written out as text, or names with a sign between them.
+"""The labels in one cell: a list, a list written out as text, or names with a separator between them.
 
-Labels that are really several, joined by a sign at which they were not split.
-
-A file whose labels stand as `a|b` reads without complaint where `;` is expected, and every combination is a
-label then: a model learns next to nothing, and nothing says why.
-
-What was met in the place of labels while a file was read, and the sentences that tell of it.
+Cells hold surprises, which are counted (`LabelTally`) and reported in sentences: missing values, lists that
+cannot be read, and separators that nobody named (`guess_separator`). A file whose labels stand as `a|b` reads
+without complaint where `;` is expected, and every combination is a label then: a model learns next to
+nothing, and nothing says why.
 """
 
 from __future__ import annotations
@@ -40,20 +38,20 @@ _QUOTES = ("'", '"')
 
 
 def is_missing(value: object) -> bool:
-    """Say whether a value stands for a missing one: null, not a number, or a word for either."""
+    """Return whether a value stands for a missing one: null, not a number, or a word for either."""
     if isinstance(value, str):
         return value.strip() in MISSING
     return value is None or (isinstance(value, float) and value != value)
 
 
 def looks_like_list(text: str) -> bool:
-    """Say whether a text stands in brackets, as a list does that was written out."""
+    """Return whether a text stands in brackets, as a list does that was written out."""
     text = text.strip()
     return len(text) > 1 and _BRACKETS.get(text[0]) == text[-1]
 
 
 def looks_broken(text: str) -> bool:
-    """Say whether a text that is no list looks like one: cut off, nested, or with quotation marks missing.
+    """Return whether a text that is no list looks like one: cut off, nested, or with quotation marks missing.
 
     Labels may have brackets too: `(misc)`, `[R] Research` and `f(x)` do not count.
     """
@@ -171,7 +169,7 @@ EXAMPLES, WIDTH = 5, 40
 
 @dataclass
 class ValueCounter:
-    """How often something was met, with the first few examples."""
+    """Counts values, and keeps the first few different ones as examples."""
 
     count: int = 0
     examples: dict[str, None] = field(default_factory=dict)
@@ -182,7 +180,7 @@ class ValueCounter:
         if len(self.examples) < EXAMPLES:
             self.examples.setdefault("null" if value is None else str(value).strip())
 
-    def shown(self) -> str:
+    def quote(self) -> str:
         """Return the examples as they may stand in a sentence."""
         short = (shorten(example, WIDTH) for example in self.examples)
         return ", ".join(f'"{one}"' if "'" in one else f"'{one}'" for one in short)
@@ -202,16 +200,16 @@ class LabelTally:
     """Lists with a label that would stand for a missing one if it filled the cell"""
 
     def sentences(self) -> list[str]:
-        """Say what was met; nothing where all cells were plain."""
+        """Describe what was found; nothing where all cells were plain."""
         said = [self._missing()] if self.missing.count else []
         if self.bare.count:
             verb = "is read as a list" if self.bare.count == 1 else "are read as lists"
-            said.append(f"{_cells(self.bare)} {verb} of words without quotation marks ({self.bare.shown()})")
+            said.append(f"{_cells(self.bare)} {verb} of words without quotation marks ({self.bare.quote()})")
         if self.broken.count:
             one = self.broken.count == 1
             look, stand = ("looks like a list", "it is") if one else ("look like lists", "they are")
             said.append(
-                f"{_cells(self.broken)} {look} and cannot be read as such ({self.broken.shown()}): {stand} "
+                f"{_cells(self.broken)} {look} and cannot be read as such ({self.broken.quote()}): {stand} "
                 "split at the separator like any other text, brackets and all; write ['a', 'b'] or a;b"
             )
         return said
@@ -219,12 +217,12 @@ class LabelTally:
     def _missing(self) -> str:
         values, are = ("value stands", "is") if self.missing.count == 1 else ("values stand", "are")
         sentence = (
-            f"{self.missing.count:,} {values} for missing labels ({self.missing.shown()}) and {are} not read "
+            f"{self.missing.count:,} {values} for missing labels ({self.missing.quote()}) and {are} not read "
             "as labels; data.keep_missing=true (--keep-missing) keeps them"
         )
         lists = "1 list" if self.listed == 1 else f"{self.listed:,} lists"
         return sentence + (f"; 'NA' in {lists} is kept as a label" if self.listed else "")
 
 
-def _cells(met: ValueCounter) -> str:
-    return "1 label cell" if met.count == 1 else f"{met.count:,} label cells"
+def _cells(counter: ValueCounter) -> str:
+    return "1 label cell" if counter.count == 1 else f"{counter.count:,} label cells"

@@ -1,7 +1,4 @@
-"""Where the readers find what in a file.
-
-From the named values of one row, object or line to a document: the rules all formats share.
-"""
+"""From the named values of one row, object or line to a document: the rules that all formats share."""
 
 from __future__ import annotations
 
@@ -69,7 +66,7 @@ class Record(NamedTuple):
 
 
 def build_document(record: Record, options: ReadOptions, path: Path) -> Document:
-    """Make a document of a record; a text that is null is empty, labels that are null are none."""
+    """Build a document from a record; a text that is null is empty, labels that are null are none."""
     check_columns(record.values, options, path, record.line)
     text = record.values[options.text]
     if text is not None and not isinstance(text, str):

@@ -56,7 +56,7 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[NumberedLine]:
-    """Give the lines of a text file one by one; a byte order mark at the start is dropped.
+    """Yield the lines of a text file one by one; a byte order mark at the start is dropped.
 
     Lines end in LF or CR LF only, so that a rare separator inside a text breaks no document in two.
     """

@@ -1,15 +1,14 @@
-"""Debian's package index: stanzas of fields, and where apt keeps them.
-
-A stanza of a `Packages` file has the short description and its checksum; the long one stands in a
-`Translation-en` file under that checksum, unless the stanza holds it itself.
-
-Debian package descriptions with their debtags.
+"""Debian package descriptions with their debtags.
 
 From apt's package index (or files of one, named with --from): the text is the short and the long
 description, the labels are the package's tags, and packages built from one source stay in one split, for
 sister packages share most of their words. Packages without tags are left out: nobody has tagged them yet.
 So are packages that repeat a description word by word, for the like of them would stand in training and in
 test. Only tags of at least 50 packages are kept, or of as many as were asked for, and packages that keep one.
+
+A package index holds stanzas of fields. A stanza of a `Packages` file has the short description and its
+checksum; the long one stands in a `Translation-en` file under that checksum, unless the stanza holds it
+itself.
 
 Or from a folder with train.jsonl, val.jsonl and test.jsonl (`id`, `source`, `text`, `labels`), split and
 labelled as given; or from one such file, split by source.
@@ -38,6 +37,14 @@ from seq2set.corpora.splits import SplitPlan
 
 Stanza = dict[str, str]
 
+MIN_PACKAGES = 50
+UPDATE = "apt-get update -o Acquire::Languages=en"
+"""The command that fetches the index with its long descriptions."""
+
+_GIVEN = SplitPlan("given", valid=0.1)
+_GROUPED = SplitPlan("grouped", valid=0.05, test=0.05)
+_COUNTS = ("packages", "packages_without_tags", "repeated_descriptions", "without_long_description")
+_NAMES = {"train": ("train",), "valid": ("val", "valid", "dev"), "test": ("test",)}
 _WANTED = {"Package", "Source", "Tag", "Description", "Description-en", "Description-md5"}
 _PACKAGES = re.compile(r".*Packages(\.\w+)?")
 _TRANSLATION = re.compile(r".*Translation-en(\.\w+)?")
@@ -49,6 +56,102 @@ class IndexFiles(NamedTuple):
 
     packages: list[Path]
     translations: list[Path]
+
+
+def read_debtags(path: Path | None, options: PrepareOptions) -> RawCorpus:
+    """Read apt's package index, or the files at `path` in any of their forms."""
+    if path is not None and not path.exists():
+        raise CorpusError("there is no such file or folder", path)
+    if path is not None and path.is_dir() and (files := _jsonl_files(path)):
+        return RawCorpus(_from_jsonl(files, options), options.complete(_GIVEN), {"form": "jsonl"})
+    if path is not None and Path(strip_compression(path)).suffix == ".jsonl":
+        return RawCorpus(_jsonl(path, options), options.complete(_GROUPED), {"form": "jsonl"})
+    notes: Notes = {"form": "package index"}
+    packages = _from_index(_find_index(path), notes)
+    documents = keep_frequent_labels(packages, options.get_min_label_documents(MIN_PACKAGES), notes)
+    return RawCorpus(documents, options.complete(_GROUPED), notes)
+
+
+def _jsonl_files(folder: Path) -> dict[str, Path]:
+    """Find the files of the three splits; there is no corpus without train."""
+    found = {}
+    for split, names in _NAMES.items():
+        places = (folder / f"{name}.jsonl{suffix}" for name in names for suffix in ("", *COMPRESSIONS))
+        if file := next((place for place in places if place.is_file()), None):
+            found[split] = file
+    return found if "train" in found else {}
+
+
+def _from_jsonl(files: dict[str, Path], options: PrepareOptions) -> Iterator[Document]:
+    for split, file in files.items():
+        for document in _jsonl(file, options):
+            yield document._replace(split=split)
+
+
+def _jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
+    return read_jsonl(file, ReadOptions(group="source", encoding=options.encoding or "utf-8"))
+
+
+def _find_index(path: Path | None) -> IndexFiles:
+    if path is None:
+        files = find_apt_files()
+        if not files.packages:
+            raise CorpusError(f"apt has no package index here; fetch it as root with: {UPDATE}")
+        if not files.translations:
+            raise CorpusError(
+                f"apt's package index has no long descriptions; fetch them as root with: {UPDATE}"
+            )
+        return files
+    files = pick_index_files(path.rglob("*")) if path.is_dir() else IndexFiles([path], [])
+    if not files.packages:
+        raise CorpusError("the folder holds neither train.jsonl nor a file named Packages", path)
+    return files
+
+
+def _from_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
+    descriptions = read_long_descriptions(files.translations)
+    counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
+    seen: set[str] = set()
+    stanzas = (stanza for file in files.packages for stanza in read_stanzas(file))
+    for stanza in (stanza for stanza in stanzas if "Package" in stanza):
+        document = _build(stanza, descriptions)
+        counts["packages"] += 1
+        if not document.labels:
+            counts["packages_without_tags"] += 1
+        elif document.text in seen:
+            counts["repeated_descriptions"] += 1
+        else:
+            counts["without_long_description"] += "\n" not in _find_description(stanza, descriptions)
+            seen.add(document.text)
+            yield document
+    if not counts["packages"]:
+        raise CorpusError(
+            "there is no package here; the stanzas of a package index are wanted", files.packages[0]
+        )
+    notes.update(counts)
+    if (short := counts["without_long_description"]) and not files.translations:
+        add_remark(
+            notes, f"there is no Translation-en here, so {short:,} packages have a short description only"
+        )
+
+
+def _build(stanza: Stanza, descriptions: dict[str, str]) -> Document:
+    tags = (tag.strip() for tag in stanza.get("Tag", "").split(","))
+    labels = tuple(dict.fromkeys(tag for tag in tags if tag))
+    group = stanza.get("Source", stanza["Package"]).split(" ")[0]
+    return Document(
+        stanza["Package"], _join_lines(_find_description(stanza, descriptions)), labels, group=group
+    )
+
+
+def _find_description(stanza: Stanza, descriptions: dict[str, str]) -> str:
+    own = stanza.get("Description-en") or stanza.get("Description", "")
+    return own if "\n" in own else descriptions.get(stanza.get("Description-md5", ""), own)
+
+
+def _join_lines(description: str) -> str:
+    """Join the lines; a line with only a full stop stands for an empty one."""
+    return " ".join(" ".join(line for line in description.split("\n") if line.strip() != ".").split())
 
 
 def find_apt_files() -> IndexFiles:
@@ -75,10 +178,10 @@ def pick_index_files(paths: Iterable[Path]) -> IndexFiles:
 
 
 def read_stanzas(path: Path) -> Iterator[Stanza]:
-    """Give the stanzas of a file, with the fields that matter here; lines of a field stay lines."""
+    """Yield the stanzas of a file, with the fields that matter here; lines of a field stay lines."""
     stanza: Stanza = {}
     name = ""
-    for line in _lines(path):
+    for line in _read_lines(path):
         if not line.strip():
             if stanza:
                 yield stanza
@@ -103,7 +206,7 @@ def read_long_descriptions(files: Iterable[Path]) -> dict[str, str]:
     return found
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _read_lines(path: Path) -> Iterator[str]:
     kind = _BY_PYARROW.get(path.suffix.lower())
     if kind is None:
         yield from (line.text for line in read_lines(path))
@@ -114,107 +217,3 @@ def _lines(path: Path) -> Iterator[str]:
                 yield line.decode("utf-8", "replace").rstrip("\n")
     except OSError as error:
         raise CorpusError(f"the file is damaged, or not a {path.suffix} file: {error}", path) from error
-
-
-MIN_PACKAGES = 50
-UPDATE = "apt-get update -o Acquire::Languages=en"
-"""The command that fetches the index with its long descriptions."""
-
-_GIVEN = SplitPlan("given", valid=0.1)
-_GROUPED = SplitPlan("grouped", valid=0.05, test=0.05)
-_COUNTS = ("packages", "packages_without_tags", "repeated_descriptions", "without_long_description")
-_NAMES = {"train": ("train",), "valid": ("val", "valid", "dev"), "test": ("test",)}
-
-
-def read_debtags(path: Path | None, options: PrepareOptions) -> RawCorpus:
-    """Read apt's package index, or the files at `path` in any of their forms."""
-    if path is not None and not path.exists():
-        raise CorpusError("there is no such file or folder", path)
-    if path is not None and path.is_dir() and (files := _jsonl_files(path)):
-        return RawCorpus(_from_jsonl(files, options), options.complete(_GIVEN), {"form": "jsonl"})
-    if path is not None and Path(strip_compression(path)).suffix == ".jsonl":
-        return RawCorpus(_jsonl(path, options), options.complete(_GROUPED), {"form": "jsonl"})
-    notes: Notes = {"form": "package index"}
-    packages = _from_index(_index(path), notes)
-    documents = keep_frequent_labels(packages, options.get_min_label_documents(MIN_PACKAGES), notes)
-    return RawCorpus(documents, options.complete(_GROUPED), notes)
-
-
-def _jsonl_files(folder: Path) -> dict[str, Path]:
-    """Find the files of the three splits; there is no corpus without train."""
-    found = {}
-    for split, names in _NAMES.items():
-        places = (folder / f"{name}.jsonl{suffix}" for name in names for suffix in ("", *COMPRESSIONS))
-        if file := next((place for place in places if place.is_file()), None):
-            found[split] = file
-    return found if "train" in found else {}
-
-
-def _from_jsonl(files: dict[str, Path], options: PrepareOptions) -> Iterator[Document]:
-    for split, file in files.items():
-        for document in _jsonl(file, options):
-            yield document._replace(split=split)
-
-
-def _jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
-    return read_jsonl(file, ReadOptions(group="source", encoding=options.encoding or "utf-8"))
-
-
-def _index(path: Path | None) -> IndexFiles:
-    if path is None:
-        files = find_apt_files()
-        if not files.packages:
-            raise CorpusError(f"apt has no package index here; fetch it as root with: {UPDATE}")
-        if not files.translations:
-            raise CorpusError(
-                f"apt's package index has no long descriptions; fetch them as root with: {UPDATE}"
-            )
-        return files
-    files = pick_index_files(path.rglob("*")) if path.is_dir() else IndexFiles([path], [])
-    if not files.packages:
-        raise CorpusError("the folder holds neither train.jsonl nor a file named Packages", path)
-    return files
-
-
-def _from_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
-    descriptions = read_long_descriptions(files.translations)
-    counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
-    seen: set[str] = set()
-    stanzas = (stanza for file in files.packages for stanza in read_stanzas(file))
-    for stanza in (stanza for stanza in stanzas if "Package" in stanza):
-        document = _document(stanza, descriptions)
-        counts["packages"] += 1
-        if not document.labels:
-            counts["packages_without_tags"] += 1
-        elif document.text in seen:
-            counts["repeated_descriptions"] += 1
-        else:
-            counts["without_long_description"] += "\n" not in _description(stanza, descriptions)
-            seen.add(document.text)
-            yield document
-    if not counts["packages"]:
-        raise CorpusError(
-            "there is no package here; the stanzas of a package index are wanted", files.packages[0]
-        )
-    notes.update(counts)
-    if (short := counts["without_long_description"]) and not files.translations:
-        add_remark(
-            notes, f"there is no Translation-en here, so {short:,} packages have a short description only"
-        )
-
-
-def _document(stanza: Stanza, descriptions: dict[str, str]) -> Document:
-    tags = (tag.strip() for tag in stanza.get("Tag", "").split(","))
-    labels = tuple(dict.fromkeys(tag for tag in tags if tag))
-    group = stanza.get("Source", stanza["Package"]).split(" ")[0]
-    return Document(stanza["Package"], _flat(_description(stanza, descriptions)), labels, group=group)
-
-
-def _description(stanza: Stanza, descriptions: dict[str, str]) -> str:
-    own = stanza.get("Description-en") or stanza.get("Description", "")
-    return own if "\n" in own else descriptions.get(stanza.get("Description-md5", ""), own)
-
-
-def _flat(description: str) -> str:
-    """Join the lines; a line with only a full stop stands for an empty one."""
-    return " ".join(" ".join(line for line in description.split("\n") if line.strip() != ".").split())

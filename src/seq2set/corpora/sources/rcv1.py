@@ -1,16 +1,12 @@
-"""RCV1 as JSON lines: `doc_token` and `doc_label` hold lists of texts; other keys are passed over.
+"""RCV1-v2, which is not bundled: the files of LYRL2004, or JSON lines.
 
-RCV1-v2 as LYRL2004 distributes it: files of tokens, and topics in a file of judgements.
+The files of LYRL2004 are files of tokens, and topics in a file of judgements. They can be split in two ways:
+`lyrl2004`, where the training file is for training (23,149 documents, out of which validation is carved) and
+the other four are for testing; and `sgm`, as in the papers on sequence generation, where validation and test
+are drawn at random, 1,000 documents each unless other sizes are named.
 
-A token file holds blocks: `.I` and the id, `.W`, lines of tokens, an empty line. The judgements
-(`rcv1-v2.topics.qrels`) hold a topic, an id and a 1 a line.
-
-RCV1-v2, which the user brings: the files of LYRL2004, or JSON lines.
-
-The files of LYRL2004 can be split in two ways: `lyrl2004`, where the training file is for training (23,149
-documents, out of which validation is carved) and the other four are for testing; and `sgm`, as in the papers
-on sequence generation, where validation and test are drawn at random, 1,000 documents each unless other
-sizes are named. JSON lines are split as the names of the files say (`rcv1_train.json`), or at random.
+JSON lines hold lists of texts in `doc_token` and `doc_label`; other keys are ignored. They are split as the
+names of the files say (`rcv1_train.json`), or at random.
 
 Where the tree of topics lies beside, each document's labels are put in its order, parents first, and the
 notes hold it as `tree`.
@@ -38,49 +34,98 @@ from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark
 from seq2set.corpora.splits import SplitPlan
 from seq2set.labels.tree import LabelTree
 
-_SUFFIXES = (".json", ".jsonl")
-_SPLIT = re.compile(r"(?:.*[-_.])?(train|dev|val|valid|test)")
+LYRL2004, SGM = SOURCES["rcv1"].splits
+PUBLISHED = {"train": 23_149, "test": 781_265}
+"""How many documents the two parts of LYRL2004 hold."""
+
+TRAIN_FILE = "lyrl2004_tokens_train.dat"
+TEST_FILES = tuple(f"lyrl2004_tokens_test_pt{part}.dat" for part in range(4))
+TOPICS_FILE = "rcv1-v2.topics.qrels"
+TREE_FILES = ("rcv1.topics.hier.orig", "rcv1.topics.hier.orig.txt", "rcv1.taxonomy")
+
+_GIVEN = SplitPlan("given", valid=0.1)
+_RANDOM = SplitPlan("random", valid=1_000, test=1_000)
+_RANDOM_JSON = SplitPlan("random", valid=0.1, test=0.1)
 
 
-def is_json_lines(path: Path) -> bool:
-    """Tell by its name whether a file holds JSON lines."""
-    return Path(strip_compression(path)).suffix.lower() in _SUFFIXES
+def read_rcv1(path: Path, options: PrepareOptions) -> RawCorpus:
+    """Read a folder with the files of LYRL2004 or with JSON lines, or one file of JSON lines."""
+    if not path.exists():
+        raise CorpusError("there is no such file or folder", path)
+    if path.is_dir() and _find_file(path, TRAIN_FILE):
+        return _read_tokens(path, options)
+    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if is_json_lines(file))
+    if not files:
+        raise CorpusError(f"the folder holds neither {TRAIN_FILE} nor a .json or .jsonl file", path)
+    return _read_json(files, options)
 
 
-def find_split_in_name(path: Path) -> str | None:
-    """Return the split that the end of a file's name tells, as in `rcv1_train.json`."""
-    match = _SPLIT.fullmatch(_stem(path).lower())
-    if match is None:
-        return None
-    return "valid" if match[1] in ("dev", "val") else match[1]
+def _read_tokens(folder: Path, options: PrepareOptions) -> RawCorpus:
+    encoding = options.encoding or "utf-8"
+    judgements = _find_file(folder, TOPICS_FILE)
+    if judgements is None:
+        raise CorpusError(f"the folder has no {TOPICS_FILE} (plain, .gz, .xz or .zst)", folder)
+    notes: Notes = {"form": "tokens", "split": options.split or LYRL2004}
+    documents = _read_token_files(folder, judgements, encoding)
+    if options.split == SGM:
+        return RawCorpus(_order_labels(documents, folder, notes), options.complete(_RANDOM), notes)
+    documents = _check_counts(documents, notes)
+    return RawCorpus(_order_labels(documents, folder, notes), options.complete(_GIVEN), notes)
 
 
-def read_json_lines(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
-    """Give the documents of one file, called after the file and their line."""
-    for record in read_objects(path, encoding):
-        text = " ".join(replace_nul(token) for token in _strings(record, "doc_token", path))
-        labels = clean_labels(_strings(record, "doc_label", path))
-        yield Document(f"{_stem(path)}-{record.line}", text, labels, find_split_in_name(path))
+def _read_token_files(folder: Path, judgements: Path, encoding: str) -> Iterator[Document]:
+    topics = Topics(judgements, encoding)
+    for name in (TRAIN_FILE, *TEST_FILES):
+        split = "train" if name == TRAIN_FILE else "test"
+        if file := _find_file(folder, name):
+            yield from read_tokens(file, topics, split, encoding)
 
 
-def _stem(path: Path) -> str:
-    return Path(strip_compression(path)).stem
+def _check_counts(documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
+    counts: Counter[str | None] = Counter()
+    for document in documents:
+        counts[document.split] += 1
+        yield document
+    for split, published in PUBLISHED.items():
+        if counts[split] != published:
+            add_remark(
+                notes, f"LYRL2004 has {published:,} {split} documents, but these files hold {counts[split]:,}"
+            )
 
 
-def _strings(record: Record, key: str, path: Path) -> list[str]:
-    value = record.values.get(key)
-    if isinstance(value, list):
-        wrong = next((item for item in value if not isinstance(item, str)), None)
-        if wrong is None and None not in value:
-            return value
-        seen = f"holds a list with {type(wrong).__name__} in it"
-    else:
-        seen = f"holds {type(value).__name__}" if key in record.values else "is absent"
-    raise CorpusError(f"'{key}' {seen}; it must hold a list of texts", path, record.line)
+def _read_json(files: list[Path], options: PrepareOptions) -> RawCorpus:
+    if options.split == LYRL2004:
+        raise InputError(f"split is '{LYRL2004}', which JSON lines do not tell; name '{SGM}', or none")
+    named = options.split is None and {find_split_in_name(file) for file in files} >= {"train", "test"}
+    used = [file for file in files if find_split_in_name(file)] if named else files
+    plan = _GIVEN if named else _RANDOM if options.split == SGM else _RANDOM_JSON
+    notes: Notes = {"form": "json", "split": "as the files are named" if named else options.split or "random"}
+    documents = chain.from_iterable(read_json_lines(file, options.encoding or "utf-8") for file in used)
+    return RawCorpus(_order_labels(documents, files[0].parent, notes), options.complete(plan), notes)
+
+
+def _order_labels(documents: Iterable[Document], folder: Path, notes: Notes) -> Iterator[Document]:
+    file = next((found for name in TREE_FILES if (found := _find_file(folder, name))), None)
+    if file is None:
+        add_remark(notes, f"there is no {TREE_FILES[0]} or {TREE_FILES[-1]} here, so labels keep their order")
+        yield from documents
+        return
+    tree = read_tree(file)
+    notes["tree"] = tree.to_dict()
+    for document in documents:
+        yield document._replace(labels=tree.sort_parents_first(document.labels))
+
+
+def _find_file(folder: Path, name: str) -> Path | None:
+    places = (folder / (name + suffix) for suffix in ("", *COMPRESSIONS))
+    return next((place for place in places if place.is_file()), None)
 
 
 class Topics:
-    """The topics of each id, in two arrays sorted by id: the 2.6 million pairs of RCV1 take 21 MB."""
+    """The topics of each id, from a file with a topic, an id and a 1 per line.
+
+    They lie in two arrays sorted by id: the 2.6 million pairs of RCV1 take 21 MB.
+    """
 
     def __init__(self, path: Path, encoding: str = "utf-8"):
         codes: dict[str, int] = {}
@@ -107,14 +152,17 @@ class Topics:
 
 
 def read_tokens(path: Path, topics: Topics, split: str | None, encoding: str = "utf-8") -> Iterator[Document]:
-    """Give the documents of a token file one by one; their texts are the tokens with spaces between."""
+    """Yield the documents of a token file one by one; their texts are the tokens with spaces between.
+
+    The file holds blocks: `.I` and the id, `.W`, lines of tokens, an empty line.
+    """
     number: int | None = None
     tokens: list[str] = []
     for line in read_lines(path, encoding):
         if line.text.startswith(".I"):
             if number is not None:
-                yield _document(number, tokens, topics, split)
-            number, tokens = _id(line.text, path, line.number), []
+                yield _build(number, tokens, topics, split)
+            number, tokens = _parse_id(line.text, path, line.number), []
         elif number is None and line.text.strip():
             raise CorpusError(
                 f"the line is '{line.text[:60]}'; a token file must begin with '.I' and an id",
@@ -124,22 +172,63 @@ def read_tokens(path: Path, topics: Topics, split: str | None, encoding: str = "
         elif line.text.strip() != ".W":
             tokens.extend(line.text.split())
     if number is not None:
-        yield _document(number, tokens, topics, split)
+        yield _build(number, tokens, topics, split)
 
 
 def _is_id(text: str) -> bool:
     return text.isdecimal() and len(text) <= 9  # what 32 bits hold for certain
 
 
-def _id(text: str, path: Path, line: int) -> int:
+def _parse_id(text: str, path: Path, line: int) -> int:
     number = text[2:].strip()
     if not _is_id(number):
         raise CorpusError(f"the line is '{text[:60]}'; after '.I' an id must follow", path, line)
     return int(number)
 
 
-def _document(number: int, tokens: list[str], topics: Topics, split: str | None) -> Document:
+def _build(number: int, tokens: list[str], topics: Topics, split: str | None) -> Document:
     return Document(str(number), " ".join(tokens), topics.of(number), split)
+
+
+_SUFFIXES = (".json", ".jsonl")
+_SPLIT = re.compile(r"(?:.*[-_.])?(train|dev|val|valid|test)")
+
+
+def is_json_lines(path: Path) -> bool:
+    """Return by its name whether a file holds JSON lines."""
+    return Path(strip_compression(path)).suffix.lower() in _SUFFIXES
+
+
+def find_split_in_name(path: Path) -> str | None:
+    """Return the split that the end of a file's name tells, as in `rcv1_train.json`."""
+    match = _SPLIT.fullmatch(_stem(path).lower())
+    if match is None:
+        return None
+    return "valid" if match[1] in ("dev", "val") else match[1]
+
+
+def read_json_lines(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
+    """Yield the documents of one file, called after the file and their line."""
+    for record in read_objects(path, encoding):
+        text = " ".join(replace_nul(token) for token in _check_strings(record, "doc_token", path))
+        labels = clean_labels(_check_strings(record, "doc_label", path))
+        yield Document(f"{_stem(path)}-{record.line}", text, labels, find_split_in_name(path))
+
+
+def _stem(path: Path) -> str:
+    return Path(strip_compression(path)).stem
+
+
+def _check_strings(record: Record, key: str, path: Path) -> list[str]:
+    value = record.values.get(key)
+    if isinstance(value, list):
+        wrong = next((item for item in value if not isinstance(item, str)), None)
+        if wrong is None and None not in value:
+            return value
+        seen = f"holds a list with {type(wrong).__name__} in it"
+    else:
+        seen = f"holds {type(value).__name__}" if key in record.values else "is absent"
+    raise CorpusError(f"'{key}' {seen}; it must hold a list of texts", path, record.line)
 
 
 _ROOT = "Root"
@@ -155,7 +244,7 @@ def read_tree(path: Path, encoding: str = "utf-8") -> LabelTree:
     """
     parents: dict[str, str | None] = {}
     for line in read_lines(path, encoding):
-        for parent, child in _edges(line, path):
+        for parent, child in _parse_edges(line, path):
             if child in parents:
                 raise CorpusError(f"'{child}' has two parents; a tree is wanted", path, line.number)
             parents[child] = None if parent == _ROOT else parent
@@ -165,7 +254,7 @@ def read_tree(path: Path, encoding: str = "utf-8") -> LabelTree:
     return tree
 
 
-def _edges(line: NumberedLine, path: Path) -> list[tuple[str, str]]:
+def _parse_edges(line: NumberedLine, path: Path) -> list[tuple[str, str]]:
     text = line.text.strip()
     if not text:
         return []
@@ -177,90 +266,3 @@ def _edges(line: NumberedLine, path: Path) -> list[tuple[str, str]]:
         form = "a parent and its children between tabs, or 'parent: X child: Y'"
         raise CorpusError(f"the line is '{text[:60]}'; it must be {form}", path, line.number)
     return [(parent, child) for child in children if child != _ROOT]
-
-
-LYRL2004, SGM = SOURCES["rcv1"].splits
-PUBLISHED = {"train": 23_149, "test": 781_265}
-"""How many documents the two parts of LYRL2004 hold."""
-
-TRAIN_FILE = "lyrl2004_tokens_train.dat"
-TEST_FILES = tuple(f"lyrl2004_tokens_test_pt{part}.dat" for part in range(4))
-TOPICS_FILE = "rcv1-v2.topics.qrels"
-TREE_FILES = ("rcv1.topics.hier.orig", "rcv1.topics.hier.orig.txt", "rcv1.taxonomy")
-
-_GIVEN = SplitPlan("given", valid=0.1)
-_RANDOM = SplitPlan("random", valid=1_000, test=1_000)
-_RANDOM_JSON = SplitPlan("random", valid=0.1, test=0.1)
-
-
-def read_rcv1(path: Path, options: PrepareOptions) -> RawCorpus:
-    """Read a folder with the files of LYRL2004 or with JSON lines, or one file of JSON lines."""
-    if not path.exists():
-        raise CorpusError("there is no such file or folder", path)
-    if path.is_dir() and _found(path, TRAIN_FILE):
-        return _read_tokens(path, options)
-    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if is_json_lines(file))
-    if not files:
-        raise CorpusError(f"the folder holds neither {TRAIN_FILE} nor a .json or .jsonl file", path)
-    return _read_json(files, options)
-
-
-def _read_tokens(folder: Path, options: PrepareOptions) -> RawCorpus:
-    encoding = options.encoding or "utf-8"
-    judgements = _found(folder, TOPICS_FILE)
-    if judgements is None:
-        raise CorpusError(f"the folder has no {TOPICS_FILE} (plain, .gz, .xz or .zst)", folder)
-    notes: Notes = {"form": "tokens", "split": options.split or LYRL2004}
-    documents = _documents_of_tokens(folder, judgements, encoding)
-    if options.split == SGM:
-        return RawCorpus(_ordered(documents, folder, notes), options.complete(_RANDOM), notes)
-    documents = _counted(documents, notes)
-    return RawCorpus(_ordered(documents, folder, notes), options.complete(_GIVEN), notes)
-
-
-def _documents_of_tokens(folder: Path, judgements: Path, encoding: str) -> Iterator[Document]:
-    topics = Topics(judgements, encoding)
-    for name in (TRAIN_FILE, *TEST_FILES):
-        split = "train" if name == TRAIN_FILE else "test"
-        if file := _found(folder, name):
-            yield from read_tokens(file, topics, split, encoding)
-
-
-def _counted(documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
-    counts: Counter[str | None] = Counter()
-    for document in documents:
-        counts[document.split] += 1
-        yield document
-    for split, published in PUBLISHED.items():
-        if counts[split] != published:
-            add_remark(
-                notes, f"LYRL2004 has {published:,} {split} documents, but these files hold {counts[split]:,}"
-            )
-
-
-def _read_json(files: list[Path], options: PrepareOptions) -> RawCorpus:
-    if options.split == LYRL2004:
-        raise InputError(f"split is '{LYRL2004}', which JSON lines do not tell; name '{SGM}', or none")
-    named = options.split is None and {find_split_in_name(file) for file in files} >= {"train", "test"}
-    used = [file for file in files if find_split_in_name(file)] if named else files
-    plan = _GIVEN if named else _RANDOM if options.split == SGM else _RANDOM_JSON
-    notes: Notes = {"form": "json", "split": "as the files are named" if named else options.split or "random"}
-    documents = chain.from_iterable(read_json_lines(file, options.encoding or "utf-8") for file in used)
-    return RawCorpus(_ordered(documents, files[0].parent, notes), options.complete(plan), notes)
-
-
-def _ordered(documents: Iterable[Document], folder: Path, notes: Notes) -> Iterator[Document]:
-    file = next((found for name in TREE_FILES if (found := _found(folder, name))), None)
-    if file is None:
-        add_remark(notes, f"there is no {TREE_FILES[0]} or {TREE_FILES[-1]} here, so labels keep their order")
-        yield from documents
-        return
-    tree = read_tree(file)
-    notes["tree"] = tree.to_dict()
-    for document in documents:
-        yield document._replace(labels=tree.sort_parents_first(document.labels))
-
-
-def _found(folder: Path, name: str) -> Path | None:
-    places = (folder / (name + suffix) for suffix in ("", *COMPRESSIONS))
-    return next((place for place in places if place.is_file()), None)

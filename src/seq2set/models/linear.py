@@ -1,18 +1,15 @@
-"""One linear classifier a label, in use.
+"""What the linear models share in use: TF-IDF features in, probabilities and reasons out.
+
+A model's own file says how its scores come about. Fitting lies in `linear_fitting`, so that a model in use
+does not load scikit-learn, which takes a second.
 
 Shapes: N documents, F terms, L labels, K of them with weights.
-
-Why a linear model gives a label: each term's share of the margin, laid on the words it covers.
-
-What the linear baselines have in common in use: TF-IDF features in, scores and reasons out.
-
-Shapes: N documents, F terms, L labels.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,7 +30,7 @@ from seq2set.models.predictions import (
     heaviest_words,
     withhold,
 )
-from seq2set.models.tagger import ModelState
+from seq2set.models.tagger import ModelState, Tensors
 from seq2set.text.tfidf import TfidfFeatures, find_occurrences
 from seq2set.text.vocabulary import Words
 
@@ -41,76 +38,8 @@ Reals = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class LinearScorer:
-    """The weights of the labels: a margin is positive where the classifier says yes.
-
-    Where there are fewer weights than labels, the last labels have their bias alone, in every document.
-    """
-
-    weights: Reals  # (F, K)
-    bias: Reals  # (L,)
-
-    def margins(self, features: csr_matrix) -> Reals:
-        """Return every label's signed distance for every document: (N, L)."""
-        weighed = features @ self.weights  # (N, F) x (F, K) -> (N, K)
-        if missing := len(self.bias) - weighed.shape[1]:
-            weighed = np.pad(weighed, ((0, 0), (0, missing)))  # (N, K) -> (N, L)
-        return np.asarray(weighed + self.bias, dtype=np.float32)
-
-
-def linear_shares(
-    text: str, features: TfidfFeatures, weights: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float64]:
-    """Return each word's share (T,) of what speaks for a label; a word that speaks against it has none.
-
-    A term's contribution to the margin is shared by its occurrences, and an occurrence's by its words.
-    """
-    laid = np.maximum(_place_weights(text, features, weights), 0)
-    return np.asarray(laid / max(laid.sum(), np.finfo(np.float64).tiny), np.float64)
-
-
-def _place_weights(
-    text: str, features: TfidfFeatures, weights: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float64]:
-    vector = features.transform([text])
-    contribution = np.zeros(len(features))
-    contribution[vector.indices] = vector.data * weights[vector.indices]
-    found = find_occurrences(features.words.flat_encode([text]), len(features.words), features.ngrams)
-    column = features.columns(found.code)
-    known = column >= 0
-    column, place, width = column[known], found.place[known], found.width[known]
-    times = np.bincount(column, minlength=len(features))
-    share = contribution[column] / times[column] / width
-    laid = np.zeros(len(features.words.spans(text)))
-    for step in range(features.ngrams):
-        covers = width > step
-        np.add.at(laid, place[covers] + step, share[covers])
-    return laid
-
-
-class Common(NamedTuple):
-    """The values that every linear baseline begins with."""
-
-    config: Config
-    features: TfidfFeatures
-    labels: Labels
-    rule: Rule
-    c: float
-
-    @classmethod
-    def of(cls, state: ModelState) -> Common:
-        """Read them back from a model that was taken apart."""
-        settings, tensors = state.config.features, state.tensors
-        terms, idf = tensors["features.terms"], tensors["features.idf"]
-        features = TfidfFeatures(state.words, settings.ngrams, settings.sublinear, terms, idf)
-        return cls(
-            state.config, features, state.labels, Rule.from_dict(state.fitted["rule"]), state.fitted["c"]
-        )
-
-
-@dataclass(frozen=True)
 class LinearTagger(ABC):
-    """A trained linear baseline; what it is made of is its subclass's business."""
+    """A trained linear model; what it is made of is its subclass's business."""
 
     config: Config
     features: TfidfFeatures
@@ -127,12 +56,14 @@ class LinearTagger(ABC):
         """Return what each term of one document (1, F) speaks for a label: (F,)."""
 
     @abstractmethod
-    def own_tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that only this model has."""
+    def state(self) -> ModelState:
+        """Return what is saved of it."""
 
-    @abstractmethod
-    def own_facts(self) -> dict[str, Any]:
-        """Return the findings of training that only this model has, as plain JSON."""
+    def build_state(self, tensors: Tensors, fitted: Mapping[str, Any]) -> ModelState:
+        """Return a state of the arrays and findings that only this model has, with those of all."""
+        features: Tensors = {"features.terms": self.features.terms, "features.idf": self.features.idf}
+        common = {"rule": self.rule.to_dict(), "c": self.c}
+        return ModelState(self.config, self.words, self.labels, {**tensors, **features}, {**common, **fitted})
 
     @property
     def decodes(self) -> bool:
@@ -169,14 +100,72 @@ class LinearTagger(ABC):
     ) -> list[tuple[Evidence, ...]]:
         spans = self.words.spans(text)
         weights = (self.label_weights(vector, int(label)) for label in labels)
-        shares = (linear_shares(text, self.features, one) for one in weights)
+        shares = (attribute_words(text, self.features, one) for one in weights)
         return [heaviest_words(text, spans, share, most) for share in shares]
 
-    def state(self) -> ModelState:
-        """Return what is saved of it."""
-        terms: dict[str, npt.NDArray[Any]] = {
-            "features.terms": self.features.terms,
-            "features.idf": self.features.idf,
-        }
-        facts = {"rule": self.rule.to_dict(), "c": self.c, **self.own_facts()}
-        return ModelState(self.config, self.words, self.labels, {**self.own_tensors(), **terms}, facts)
+
+class Common(NamedTuple):
+    """The values that every linear model begins with."""
+
+    config: Config
+    features: TfidfFeatures
+    labels: Labels
+    rule: Rule
+    c: float
+
+
+def restore_common(state: ModelState) -> Common:
+    """Read back from a saved state what all linear models have."""
+    settings, tensors, fitted = state.config.features, state.tensors, state.fitted
+    features = TfidfFeatures(
+        state.words, settings.ngrams, settings.sublinear, tensors["features.terms"], tensors["features.idf"]
+    )
+    return Common(state.config, features, state.labels, Rule.from_dict(fitted["rule"]), fitted["c"])
+
+
+@dataclass(frozen=True)
+class LinearScorer:
+    """The weights of the labels: a margin is positive where the classifier says yes.
+
+    Where there are fewer weights than labels, the last labels have their bias alone, in every document.
+    """
+
+    weights: Reals  # (F, K)
+    bias: Reals  # (L,)
+
+    def margins(self, features: csr_matrix) -> Reals:
+        """Return every label's signed distance for every document: (N, L)."""
+        weighed = features @ self.weights  # (N, F) x (F, K) -> (N, K)
+        if missing := len(self.bias) - weighed.shape[1]:
+            weighed = np.pad(weighed, ((0, 0), (0, missing)))  # (N, K) -> (N, L)
+        return np.asarray(weighed + self.bias, dtype=np.float32)
+
+
+def attribute_words(
+    text: str, features: TfidfFeatures, weights: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float64]:
+    """Return each word's share (T,) of what speaks for a label; a word that speaks against it has none.
+
+    A term's contribution to the margin is shared by its occurrences, and an occurrence's by its words.
+    """
+    laid = np.maximum(_lay_weights(text, features, weights), 0)
+    return np.asarray(laid / max(laid.sum(), np.finfo(np.float64).tiny), np.float64)
+
+
+def _lay_weights(
+    text: str, features: TfidfFeatures, weights: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float64]:
+    vector = features.transform([text])
+    contribution = np.zeros(len(features))
+    contribution[vector.indices] = vector.data * weights[vector.indices]
+    found = find_occurrences(features.words.flat_encode([text]), len(features.words), features.ngrams)
+    column = features.columns(found.code)
+    known = column >= 0
+    column, place, width = column[known], found.place[known], found.width[known]
+    times = np.bincount(column, minlength=len(features))
+    share = contribution[column] / times[column] / width
+    laid = np.zeros(len(features.words.spans(text)))
+    for step in range(features.ngrams):
+        covers = width > step
+        np.add.at(laid, place[covers] + step, share[covers])
+    return laid

@@ -1,16 +1,9 @@
-"""One linear classifier a label, fitted in parallel by scikit-learn.
+"""How the linear models are fitted: matrices, a search over C, and classifiers in parallel.
 
-Scoring lies elsewhere, so that a model in use does not load scikit-learn, which takes a second.
+For each C of the settings the model's own function fits classifiers and scores the validation split, where
+the decision threshold is tuned; the best C is kept. What a stopped run has fitted already is read back.
 
 Shapes: N documents, F terms, L labels.
-
-Fitting linear classifiers once: what a stopped run has fitted already is read back.
-
-The examples as matrices, for all linear baselines alike.
-
-The search over C: fit for each, tune the decision on validation, keep the best.
-
-Shapes: N documents of the validation split, L labels.
 """
 
 from __future__ import annotations
@@ -56,81 +49,136 @@ VISITS = 1
 """The random state of liblinear, which visits the documents in a random order. The optimum does not depend on
 it, so it is none of a run's seeds: one training stands for all of them."""
 
+Machine = TypeVar("Machine")
 
-def fit_linear(
-    features: csr_matrix,
-    targets: csr_matrix,
-    *,
-    c: float,
-    tolerance: float,
-    threads: int,
-    advance: Advance,
-    seen: Sequence[int] | None = None,
-) -> LinearScorer:
-    """Fit a support vector machine for each column of `targets` (N, L).
 
-    `seen` says how many of the features, the first ones, each machine sees; all where it is not told.
+class TrainingMatrices(NamedTuple):
+    """Features and targets of both splits; computed once for all values of C."""
+
+    features: TfidfFeatures
+    labels: Labels
+    train: csr_matrix
+    train_targets: csr_matrix
+    valid: csr_matrix
+    valid_targets: csr_matrix
+    valid_actual: csr_matrix
+    """The same, with the labels that `train` does not have behind the others"""
+    valid_known: npt.NDArray[np.bool_]
+    """Whether a word of each is known"""
+
+
+def prepare_matrices(
+    config: Config, train: Examples, valid: Examples, progress: Progress, most_terms: int | None = None
+) -> TrainingMatrices:
+    """Find words, labels and terms in `train`, and turn both splits into matrices.
+
+    Where there are more than `most_terms`, those that occur in the most documents are kept.
     """
-    # Double precision and 32-bit indices are what liblinear reads: converted once, not once a label.
-    wide = csr_matrix(features, dtype=np.float64)
-    by_label = csc_matrix(targets)
-    widths = [features.shape[1]] * targets.shape[1] if seen is None else seen
-    # Processes, not threads: liblinear draws from one random state a process, so that threads would
-    # disturb each other's numbers and no run could be repeated.
-    workers = threads if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
-    jobs = (
-        delayed(_fit_one)(wide, _column(by_label, label), width, c=c, tolerance=tolerance)
-        for label, width in enumerate(widths)
+    with progress.stage("features", 4) as advance:
+        labels = Labels.build(train.label_sets)
+        words = Words.build(train.texts, **config.text.model_dump())
+        advance(1)
+        encoded = list(encode_blocks(words, train.texts))
+        features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
+        if most_terms is not None and len(features) > most_terms:
+            progress.note(f"the {most_terms:,} most frequent of {len(features):,} terms are kept")
+            features = _keep_frequent(features, most_terms)
+        advance(1)
+        train_matrix = features.transform_blocks(encoded)
+        advance(1)
+        valid_matrix = features.transform(valid.texts)
+        advance(1)
+    return TrainingMatrices(
+        features,
+        labels,
+        train_matrix,
+        labels.indicator(train.label_sets),
+        valid_matrix,
+        labels.indicator(valid.label_sets),
+        labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
+        features.has_words(valid_matrix),
     )
-    # Filled label by label: many classes on many terms fit into memory once, not twice.
-    weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
-    bias = np.zeros(targets.shape[1], np.float32)
-    with _fit_in_processes(jobs, workers) as fitted:
-        for label, row in enumerate(fitted):
-            weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
-            advance(1)
-    return LinearScorer(weights, bias)
 
 
-@contextmanager
-def _fit_in_processes(jobs: Iterable[Any], workers: int) -> Iterator[Iterator[npt.NDArray[np.float32]]]:
-    """Give what the workers fit; nobody fits on for a training that was stopped."""
-    with silence_pool(), ExitStack() as stack:
-        with defer_interrupts():
-            fitted = Parallel(n_jobs=workers, return_as="generator")(jobs)
-            stack.callback(_close, fitted)  # here, since a Ctrl-C that was put off comes where the block ends
-        yield fitted
+def _keep_frequent(features: TfidfFeatures, most: int) -> TfidfFeatures:
+    # The more documents a term occurs in, the smaller is its inverse document frequency.
+    kept = np.sort(np.argsort(features.idf, kind="stable")[:most])
+    return replace(features, terms=features.terms[kept], idf=features.idf[kept])
 
 
-def _close(fitted: Generator[object]) -> None:
-    """Stop the workers without the warning that some of their work was in vain."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        fitted.close()
+@dataclass(frozen=True)
+class ScoredFit(Generic[Machine]):
+    """What was fitted with one C, and its scores of the validation split."""
+
+    machine: Machine
+    scores: Scores  # (N, L)
+    boundary: float
+    """The score of a label that the classifiers are undecided about."""
 
 
-def _column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:
-    return np.asarray(targets[:, [label]].toarray().ravel().astype(bool))
+@dataclass(frozen=True)
+class FittedCandidate(Generic[Machine]):
+    """What was fitted with one C, its decision rule, and what it reached on validation."""
+
+    c: float
+    machine: Machine
+    rule: Rule
+    reached: float
 
 
-def _fit_one(
-    features: csr_matrix, target: npt.NDArray[np.bool_], width: int, *, c: float, tolerance: float
-) -> npt.NDArray[np.float32]:
-    """Return one label's weights, its bias last."""
-    if target.all() or not target.any():
-        # Nothing to tell apart: the label is always, or never, given.
-        return np.append(np.zeros(width), 1.0 if target.all() else -1.0).astype(np.float32)
-    if width < features.shape[1]:
-        features = features[:, :width]
-    machine = LinearSVC(C=c, tol=tolerance, random_state=VISITS, dual=True)
-    with warnings.catch_warnings():
-        # A machine stopped at its iteration limit is still judged by its validation score like any other.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(features, target)
-    return np.append(machine.coef_.ravel(), machine.intercept_).astype(np.float32)
+def score_zero_margin(sigmoid: Sigmoid) -> float:
+    """Return the score of a margin of zero."""
+    return float(sigmoid(np.zeros(1, np.float32))[0])
 
 
-def fitted_or_found(
+def find_best_c(
+    config: Config, data: TrainingMatrices, run: RunFolder, fit: Callable[[float], ScoredFit[Machine]]
+) -> FittedCandidate[Machine]:
+    """Fit for each C of the settings until the next does no better on the validation split.
+
+    As in every evaluation, labels that training never saw count as missed, and documents without a known word
+    are given none.
+    """
+    best: FittedCandidate[Machine] | None = None
+    for c in sorted(config.linear.c):
+        candidate = _try_c(config, data, run, c, fit)
+        if best is not None and not is_better(candidate.reached, best.reached, config.decision.metric):
+            # Quality rises with C and then falls, while the time only rises: the rest would be for nothing.
+            break
+        best = candidate
+    assert best is not None  # the settings hold at least one C
+    return best
+
+
+def _try_c(
+    config: Config,
+    data: TrainingMatrices,
+    run: RunFolder,
+    c: float,
+    fit: Callable[[float], ScoredFit[Machine]],
+) -> FittedCandidate[Machine]:
+    began = time.perf_counter()
+    scored = fit(c)
+    scores = withhold_scores(scored.scores, data.valid_known)
+    threshold = _choose_threshold(config, scores, scored.boundary, data.valid_actual)
+    rule = make_global_rule(threshold)
+    reached = Counts.of_known(rule.decide(scores), data.valid_actual).metrics()
+    if not any(record["c"] == c for record in run.records()):
+        seconds = round(time.perf_counter() - began, 3)
+        run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})
+    return FittedCandidate(c, scored.machine, rule, reached[config.decision.metric])
+
+
+def _choose_threshold(config: Config, scores: Scores, boundary: float, actual: csr_matrix) -> float:
+    wanted = config.decision.threshold
+    if wanted == "boundary":
+        return boundary
+    if wanted == "tuned":
+        return find_threshold(scores, actual, config.decision.metric).value
+    return wanted
+
+
+def fit_or_resume(
     checkpoint: Path,
     config: Config,
     features: csr_matrix,
@@ -160,126 +208,74 @@ def fitted_or_found(
     return scorer
 
 
-class Prepared(NamedTuple):
-    """Features and targets of both splits; computed once for all values of C."""
+def fit_linear(
+    features: csr_matrix,
+    targets: csr_matrix,
+    *,
+    c: float,
+    tolerance: float,
+    threads: int,
+    advance: Advance,
+    seen: Sequence[int] | None = None,
+) -> LinearScorer:
+    """Fit a support vector machine for each column of `targets` (N, L).
 
-    features: TfidfFeatures
-    labels: Labels
-    train: csr_matrix
-    train_targets: csr_matrix
-    valid: csr_matrix
-    valid_targets: csr_matrix
-    valid_actual: csr_matrix
-    """The same, with the labels that `train` does not have behind the others"""
-    valid_known: npt.NDArray[np.bool_]
-    """Whether a word of each is known"""
-
-
-def prepare(
-    config: Config, train: Examples, valid: Examples, progress: Progress, most_terms: int | None = None
-) -> Prepared:
-    """Find words, labels and terms in `train`, and turn both splits into matrices.
-
-    Where there are more than `most_terms`, those that occur in the most documents are kept.
+    `seen` says how many of the features, the first ones, each machine sees; all where it is not told.
     """
-    with progress.stage("features", 4) as advance:
-        labels = Labels.build(train.label_sets)
-        words = Words.build(train.texts, **config.text.model_dump())
-        advance(1)
-        encoded = list(encode_blocks(words, train.texts))
-        features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
-        if most_terms is not None and len(features) > most_terms:
-            progress.note(f"the {most_terms:,} most frequent of {len(features):,} terms are kept")
-            features = _cut(features, most_terms)
-        advance(1)
-        train_matrix = features.transform_blocks(encoded)
-        advance(1)
-        valid_matrix = features.transform(valid.texts)
-        advance(1)
-    return Prepared(
-        features,
-        labels,
-        train_matrix,
-        labels.indicator(train.label_sets),
-        valid_matrix,
-        labels.indicator(valid.label_sets),
-        labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
-        features.has_words(valid_matrix),
+    # Double precision and 32-bit indices are what liblinear reads: converted once, not once per label.
+    wide = csr_matrix(features, dtype=np.float64)
+    by_label = csc_matrix(targets)
+    widths = [features.shape[1]] * targets.shape[1] if seen is None else seen
+    # Processes, not threads: liblinear draws from one random state per process, so that threads would
+    # disturb each other's numbers and no run could be repeated.
+    workers = threads if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
+    jobs = (
+        delayed(_fit_one)(wide, _take_column(by_label, label), width, c=c, tolerance=tolerance)
+        for label, width in enumerate(widths)
     )
+    # Filled label by label: many classes on many terms fit into memory once, not twice.
+    weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
+    bias = np.zeros(targets.shape[1], np.float32)
+    with _fit_in_processes(jobs, workers) as fitted:
+        for label, row in enumerate(fitted):
+            weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
+            advance(1)
+    return LinearScorer(weights, bias)
 
 
-def _cut(features: TfidfFeatures, most: int) -> TfidfFeatures:
-    # The more documents a term occurs in, the smaller is its inverse document frequency.
-    kept = np.sort(np.argsort(features.idf, kind="stable")[:most])
-    return replace(features, terms=features.terms[kept], idf=features.idf[kept])
+@contextmanager
+def _fit_in_processes(jobs: Iterable[Any], workers: int) -> Iterator[Iterator[npt.NDArray[np.float32]]]:
+    """Give what the workers fit; nobody fits on for a training that was stopped."""
+    with silence_pool(), ExitStack() as stack:
+        with defer_interrupts():
+            fitted = Parallel(n_jobs=workers, return_as="generator")(jobs)
+            stack.callback(_close, fitted)  # here, since a Ctrl-C that was put off comes where the block ends
+        yield fitted
 
 
-Machine = TypeVar("Machine")
+def _close(fitted: Generator[object]) -> None:
+    """Stop the workers without the warning that some of their work was in vain."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        fitted.close()
 
 
-@dataclass(frozen=True)
-class Scored(Generic[Machine]):
-    """What was fitted with one C, and its scores of the validation split."""
-
-    machine: Machine
-    scores: Scores  # (N, L)
-    boundary: float
-    """The score of a label that the classifiers are undecided about."""
+def _take_column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:
+    return np.asarray(targets[:, [label]].toarray().ravel().astype(bool))
 
 
-@dataclass(frozen=True)
-class Candidate(Generic[Machine]):
-    """What was fitted with one C, its decision rule, and what it reached on validation."""
-
-    c: float
-    machine: Machine
-    rule: Rule
-    reached: float
-
-
-def undecided(sigmoid: Sigmoid) -> float:
-    """Return the score of a margin of zero."""
-    return float(sigmoid(np.zeros(1, np.float32))[0])
-
-
-def best_candidate(
-    config: Config, data: Prepared, run: RunFolder, fit: Callable[[float], Scored[Machine]]
-) -> Candidate[Machine]:
-    """Fit for each C of the settings until the next does no better on the validation split.
-
-    As in every evaluation, labels that training never saw count as missed, and documents without a known word
-    are given none.
-    """
-    best: Candidate[Machine] | None = None
-    for c in sorted(config.linear.c):
-        candidate = _candidate(config, data, run, c, fit)
-        if best is not None and not is_better(candidate.reached, best.reached, config.decision.metric):
-            # Quality rises with C and then falls, while the time only rises: the rest would be for nothing.
-            break
-        best = candidate
-    assert best is not None  # the settings hold at least one C
-    return best
-
-
-def _candidate(
-    config: Config, data: Prepared, run: RunFolder, c: float, fit: Callable[[float], Scored[Machine]]
-) -> Candidate[Machine]:
-    began = time.perf_counter()
-    scored = fit(c)
-    scores = withhold_scores(scored.scores, data.valid_known)
-    threshold = _threshold(config, scores, scored.boundary, data.valid_actual)
-    rule = make_global_rule(threshold)
-    reached = Counts.of_known(rule.decide(scores), data.valid_actual).metrics()
-    if not any(record["c"] == c for record in run.records()):
-        seconds = round(time.perf_counter() - began, 3)
-        run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})
-    return Candidate(c, scored.machine, rule, reached[config.decision.metric])
-
-
-def _threshold(config: Config, scores: Scores, boundary: float, actual: csr_matrix) -> float:
-    wanted = config.decision.threshold
-    if wanted == "boundary":
-        return boundary
-    if wanted == "tuned":
-        return find_threshold(scores, actual, config.decision.metric).value
-    return wanted
+def _fit_one(
+    features: csr_matrix, target: npt.NDArray[np.bool_], width: int, *, c: float, tolerance: float
+) -> npt.NDArray[np.float32]:
+    """Return one label's weights, its bias last."""
+    if target.all() or not target.any():
+        # Nothing to tell apart: the label is always, or never, given.
+        return np.append(np.zeros(width), 1.0 if target.all() else -1.0).astype(np.float32)
+    if width < features.shape[1]:
+        features = features[:, :width]
+    machine = LinearSVC(C=c, tol=tolerance, random_state=VISITS, dual=True)
+    with warnings.catch_warnings():
+        # A machine stopped at its iteration limit is still judged by its validation score like any other.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(features, target)
+    return np.append(machine.coef_.ravel(), machine.intercept_).astype(np.float32)

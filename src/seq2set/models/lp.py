@@ -1,25 +1,13 @@
-"""From margins of label combinations to probabilities of labels.
+"""Label powerset (LP): one linear classifier for each combination of labels that training saw.
 
-A softmax turns the margins into a probability for each combination; a label's is the sum over those that
-hold it.
-
-Shapes: N documents, K combinations, L labels.
-
-Label powerset (LP): one linear classifier for each combination of labels that training saw.
-
-A label's score is its probability over all combinations, and the rule decides on those scores: so scores and
-sets agree, thresholds can be tuned, and a set that no training document had can be given. The boundary
-between yes and no is a score of 0.5.
-
-Shapes: N documents, F terms, K combinations, L labels.
-
-How sharp the softmax over label combinations is: one number, the likeliest for the validation labels.
-
-Shapes: N documents, K combinations, L labels.
-
-Training the label powerset: combinations become classes, the rarest are pruned, one classifier a class.
+Combinations become classes; the rarest are pruned. A softmax turns the classifiers' margins into a
+probability for each combination; a label's is the sum over those that hold it, and the rule decides on these
+scores. So scores and sets agree, thresholds can be tuned, and a set that no training document had can be
+given. The boundary between yes and no is a score of 0.5.
 
 A run that was stopped goes on after the last C that was finished, to the same result.
+
+Shapes: N documents, F terms, K combinations, L labels.
 """
 
 from __future__ import annotations
@@ -39,10 +27,82 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError
 from seq2set.core.progress import Progress
 from seq2set.models.label_combinations import Combinations, find_combinations
-from seq2set.models.linear import Common, LinearScorer, LinearTagger, Reals
-from seq2set.models.linear_fitting import Prepared, Scored, best_candidate, fitted_or_found, prepare
+from seq2set.models.linear import LinearScorer, LinearTagger, Reals, restore_common
+from seq2set.models.linear_fitting import (
+    ScoredFit,
+    TrainingMatrices,
+    find_best_c,
+    fit_or_resume,
+    prepare_matrices,
+)
 from seq2set.models.predictions import Scores
 from seq2set.models.tagger import Examples, ModelState
+
+DOCUMENTS_AT_A_TIME = 1024
+"""Bounds the memory of the combinations' margins."""
+
+SHARPEST = 1000.0
+"""The largest scale; at the smallest, its inverse, all combinations are about as likely as each other."""
+_CERTAIN = 1e-6
+_EXACT = 0.01
+
+
+class _Machine(NamedTuple):
+    scorer: LinearScorer
+    posterior: Posterior
+
+
+def train_lp(
+    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
+) -> LabelPowerset:
+    """Fit for each C on `train`, tune the threshold on `valid`, and return the best model found."""
+    data = prepare_matrices(config, train, valid, progress, config.powerset.max_features)
+    found = _find_combinations(config, data.train_targets, progress)
+    learnt = np.flatnonzero(found.classes >= 0)
+    features, targets = data.train[learnt], _encode_one_hot(found.classes[learnt], found.holds.shape[0])
+
+    def fit(c: float) -> ScoredFit[_Machine]:
+        scorer = fit_or_resume(
+            run.checkpoints / f"powerset-c-{c:g}.safetensors",
+            config,
+            features,
+            targets,
+            c=c,
+            title="one classifier per label combination",
+            progress=progress,
+        )
+        posterior = _calibrate(found.holds, scorer, data)
+        return ScoredFit(_Machine(scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
+
+    best = find_best_c(config, data, run, fit)
+    return LabelPowerset(config, data.features, data.labels, best.rule, best.c, *best.machine, found.counts())
+
+
+def _find_combinations(config: Config, targets: csr_matrix, progress: Progress) -> Combinations:
+    most, least = config.powerset.max_combinations, config.powerset.min_documents
+    found = find_combinations(targets, most=most, least=least)
+    if not found.holds.shape[0]:
+        raise ConfigError(
+            [f"powerset.min_documents is {least}; at least one label combination must have so many documents"]
+        )
+    if found.pruned:
+        progress.note(
+            f"{found.holds.shape[0]:,} label combinations are kept and {found.pruned:,} pruned; of their "
+            f"documents {found.cut:,} count for a part of their labels, {found.left_out:,} are left out"
+        )
+    return found
+
+
+def _calibrate(holds: csr_matrix, scorer: LinearScorer, data: TrainingMatrices) -> Posterior:
+    """Calibrate on documents spread over the validation split, as many as are scored at a time."""
+    size = data.valid.shape[0]
+    rows = np.unique(np.linspace(0, size - 1, min(size, DOCUMENTS_AT_A_TIME)).round().astype(np.int64))
+    return fit_posterior(holds, scorer.margins(data.valid[rows]), data.valid_targets[rows].toarray())
+
+
+def _encode_one_hot(classes: np.ndarray, count: int) -> csr_matrix:
+    cells = (np.ones(len(classes), bool), classes, np.arange(len(classes) + 1))
+    return csr_matrix(cells, shape=(len(classes), count))
 
 
 @dataclass(frozen=True)
@@ -62,71 +122,6 @@ class Posterior:
         return np.ascontiguousarray(np.clip(summed, 0, 1), np.float32)
 
 
-DOCUMENTS_AT_A_TIME = 1024
-"""Bounds the memory of the combinations' margins."""
-
-
-@dataclass(frozen=True)
-class LabelPowerset(LinearTagger):
-    """A trained LP model."""
-
-    scorer: LinearScorer  # one column a combination
-    posterior: Posterior
-    combinations: Mapping[str, int]
-    """How many combinations and documents were kept and pruned."""
-
-    def scores(self, features: csr_matrix) -> Scores:
-        """Return every label's probability over the combinations."""
-        return powerset_scores(self.scorer, self.posterior, features)
-
-    def label_weights(self, vector: csr_matrix, label: int) -> npt.NDArray[np.float32]:
-        """Return the weights of the combinations that hold the label, the likelier ones weighing more."""
-        likely = self.posterior.combinations(self.scorer.margins(vector))[0]
-        held = likely * self.posterior.holds[:, [label]].toarray().ravel()  # (K,)
-        weights = np.zeros(len(self.features), np.float32)
-        # All terms of all combinations would be hundreds of megabytes; only the text's own matter.
-        weights[vector.indices] = self.scorer.weights[vector.indices] @ held
-        return weights
-
-    def own_tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the classifiers, and the labels of each combination one after the other."""
-        return {
-            "linear.weights": self.scorer.weights,
-            "linear.bias": self.scorer.bias,
-            "combinations.labels": self.posterior.holds.indices.astype(np.int32),
-            "combinations.ends": self.posterior.holds.indptr.astype(np.int64),
-        }
-
-    def own_facts(self) -> dict[str, Any]:
-        """Return the calibration, and what was pruned."""
-        return {"scale": self.posterior.scale, "combinations": dict(self.combinations)}
-
-    @classmethod
-    def from_state(cls, state: ModelState) -> LabelPowerset:
-        """Restore from a saved state."""
-        scorer = LinearScorer(state.tensors["linear.weights"], state.tensors["linear.bias"])
-        labels, ends = state.tensors["combinations.labels"], state.tensors["combinations.ends"]
-        shape = (len(ends) - 1, len(state.labels))
-        holds = csr_matrix((np.ones(len(labels), np.float32), labels, ends), shape=shape)
-        posterior = Posterior(holds, state.fitted["scale"])
-        return cls(*Common.of(state), scorer, posterior, state.fitted["combinations"])
-
-
-def powerset_scores(scorer: LinearScorer, posterior: Posterior, features: csr_matrix) -> Scores:
-    """Score the labels of documents, some at a time: (N, F) -> (N, L)."""
-    scores = np.zeros((features.shape[0], posterior.holds.shape[1]), np.float32)
-    for start in range(0, features.shape[0], DOCUMENTS_AT_A_TIME):
-        block = slice(start, start + DOCUMENTS_AT_A_TIME)
-        scores[block] = posterior.labels(scorer.margins(features[block]))
-    return scores
-
-
-SHARPEST = 1000.0
-"""The largest scale; at the smallest, its inverse, all combinations are about as likely as each other."""
-_CERTAIN = 1e-6
-_EXACT = 0.01
-
-
 def fit_posterior(holds: csr_matrix, margins: Reals, actual: npt.NDArray[np.bool_]) -> Posterior:
     """Find the scale under which the labels (N, L) that the documents really have are the likeliest."""
 
@@ -140,59 +135,54 @@ def fit_posterior(holds: csr_matrix, margins: Reals, actual: npt.NDArray[np.bool
     return Posterior(holds, float(np.exp(found.x)))
 
 
-class _Machine(NamedTuple):
-    scorer: LinearScorer
+@dataclass(frozen=True)
+class LabelPowerset(LinearTagger):
+    """A trained LP model."""
+
+    scorer: LinearScorer  # one column per combination
     posterior: Posterior
+    combinations: Mapping[str, int]
+    """How many combinations and documents were kept and pruned."""
+
+    def scores(self, features: csr_matrix) -> Scores:
+        """Return every label's probability over the combinations."""
+        return score_powerset(self.scorer, self.posterior, features)
+
+    def label_weights(self, vector: csr_matrix, label: int) -> npt.NDArray[np.float32]:
+        """Return the weights of the combinations that hold the label, the likelier ones weighing more."""
+        likely = self.posterior.combinations(self.scorer.margins(vector))[0]
+        held = likely * self.posterior.holds[:, [label]].toarray().ravel()  # (K,)
+        weights = np.zeros(len(self.features), np.float32)
+        # All terms of all combinations would be hundreds of megabytes; only the text's own matter.
+        weights[vector.indices] = self.scorer.weights[vector.indices] @ held
+        return weights
+
+    def state(self) -> ModelState:
+        """Return what is saved of it: the labels of the combinations stand one after the other."""
+        tensors: dict[str, npt.NDArray[Any]] = {
+            "linear.weights": self.scorer.weights,
+            "linear.bias": self.scorer.bias,
+            "combinations.labels": self.posterior.holds.indices.astype(np.int32),
+            "combinations.ends": self.posterior.holds.indptr.astype(np.int64),
+        }
+        fitted = {"scale": self.posterior.scale, "combinations": dict(self.combinations)}
+        return self.build_state(tensors, fitted)
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> LabelPowerset:
+        """Restore from a saved state."""
+        scorer = LinearScorer(state.tensors["linear.weights"], state.tensors["linear.bias"])
+        labels, ends = state.tensors["combinations.labels"], state.tensors["combinations.ends"]
+        shape = (len(ends) - 1, len(state.labels))
+        holds = csr_matrix((np.ones(len(labels), np.float32), labels, ends), shape=shape)
+        posterior = Posterior(holds, state.fitted["scale"])
+        return cls(*restore_common(state), scorer, posterior, state.fitted["combinations"])
 
 
-def train_lp(
-    config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
-) -> LabelPowerset:
-    """Train on `train`, tune on `valid`, and return the best model found."""
-    data = prepare(config, train, valid, progress, config.powerset.max_features)
-    found = _combinations(config, data.train_targets, progress)
-    learnt = np.flatnonzero(found.classes >= 0)
-    features, targets = data.train[learnt], _one_hot(found.classes[learnt], found.holds.shape[0])
-
-    def fit(c: float) -> Scored[_Machine]:
-        scorer = fitted_or_found(
-            run.checkpoints / f"powerset-c-{c:g}.safetensors",
-            config,
-            features,
-            targets,
-            c=c,
-            title="one classifier a label combination",
-            progress=progress,
-        )
-        posterior = _posterior(found.holds, scorer, data)
-        return Scored(_Machine(scorer, posterior), powerset_scores(scorer, posterior, data.valid), 0.5)
-
-    best = best_candidate(config, data, run, fit)
-    return LabelPowerset(config, data.features, data.labels, best.rule, best.c, *best.machine, found.counts())
-
-
-def _combinations(config: Config, targets: csr_matrix, progress: Progress) -> Combinations:
-    most, least = config.powerset.max_combinations, config.powerset.min_documents
-    found = find_combinations(targets, most=most, least=least)
-    if not found.holds.shape[0]:
-        raise ConfigError(
-            [f"powerset.min_documents is {least}; at least one label combination must have so many documents"]
-        )
-    if found.pruned:
-        progress.note(
-            f"{found.holds.shape[0]:,} label combinations are kept and {found.pruned:,} pruned; of their "
-            f"documents {found.cut:,} count for a part of their labels, {found.left_out:,} are left out"
-        )
-    return found
-
-
-def _posterior(holds: csr_matrix, scorer: LinearScorer, data: Prepared) -> Posterior:
-    """Calibrate on documents spread over the validation split, as many as are scored at a time."""
-    size = data.valid.shape[0]
-    rows = np.unique(np.linspace(0, size - 1, min(size, DOCUMENTS_AT_A_TIME)).round().astype(np.int64))
-    return fit_posterior(holds, scorer.margins(data.valid[rows]), data.valid_targets[rows].toarray())
-
-
-def _one_hot(classes: np.ndarray, count: int) -> csr_matrix:
-    cells = (np.ones(len(classes), bool), classes, np.arange(len(classes) + 1))
-    return csr_matrix(cells, shape=(len(classes), count))
+def score_powerset(scorer: LinearScorer, posterior: Posterior, features: csr_matrix) -> Scores:
+    """Score the labels of documents, some at a time: (N, F) -> (N, L)."""
+    scores = np.zeros((features.shape[0], posterior.holds.shape[1]), np.float32)
+    for start in range(0, features.shape[0], DOCUMENTS_AT_A_TIME):
+        block = slice(start, start + DOCUMENTS_AT_A_TIME)
+        scores[block] = posterior.labels(scorer.margins(features[block]))
+    return scores

@@ -28,7 +28,7 @@ from seq2set.config.catalog import find_model
 from seq2set.core.hardware import count_threads
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
-from seq2set.models.linear import LinearScorer, Reals, linear_shares
+from seq2set.models.linear import LinearScorer, Reals, attribute_words
 from seq2set.models.linear_fitting import fit_linear
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
@@ -68,7 +68,7 @@ class PriorModel:
         """Return each word's share (T,) of what speaks for a label; none for one without a classifier."""
         terms, classifiers = self.scorer.weights.shape
         weights = self.scorer.weights[:, label] if label < classifiers else np.zeros(terms, np.float32)
-        return linear_shares(text, self.features, weights)
+        return attribute_words(text, self.features, weights)
 
 
 class FittedPrior(NamedTuple):

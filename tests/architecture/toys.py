@@ -18,7 +18,7 @@ from seq2set.core.progress import Progress
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_global_rule
-from seq2set.models.predictions import Inference, Request, decide, deciding_rule
+from seq2set.models.predictions import Inference, Request, choose_rule, decide
 from seq2set.models.tagger import Examples, ModelState
 from seq2set.text.vocabulary import Words
 
@@ -65,7 +65,7 @@ class Frequency:
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         scores = np.tile(np.array(self.shares, np.float32), (len(texts), 1))
         evidence = None if not request.explain else [[()] for _ in texts]
-        rule = deciding_rule(self.rule, request, len(self.labels))
+        rule = choose_rule(self.rule, request, len(self.labels))
         return Inference(scores, decide(scores, self.rule, request), evidence, rule)
 
     def state(self) -> ModelState:

@@ -11,7 +11,7 @@ from seq2set.config import Config, build_config
 from seq2set.config.provenance import Provenance
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError, OutputError
-from seq2set.models.tagger import Examples, fingerprint_of
+from seq2set.models.tagger import Examples, compute_fingerprint
 
 
 def test_a_new_run_keeps_its_settings(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_resume_without_a_run_begins_one(tmp_path: Path) -> None:
 
 def test_a_run_records_its_documents_when_it_begins_and_takes_no_others(tmp_path: Path) -> None:
     learn, tune = Examples(["wheat", "oil"], [["grain"], ["oil", "grain"]]), Examples(["corn"], [["grain"]])
-    begun = Provenance("mine", "f1", fingerprint_of(learn, tune), 2, 1, 2)
+    begun = Provenance("mine", "f1", compute_fingerprint(learn, tune), 2, 1, 2)
     run = RunFolder.start(tmp_path / "run", Config(), provenance=begun)
     assert json.loads((tmp_path / "run" / "run.json").read_text()) == {
         "format": 1,
@@ -76,7 +76,7 @@ def test_a_run_records_its_documents_when_it_begins_and_takes_no_others(tmp_path
 def test_the_fingerprint_of_examples_sees_every_change() -> None:
     texts, sets, ids = ["a b", "c"], [["x"], ["y", "x"]], ["1", "2"]
     one, other = Examples(texts, sets, ids), Examples(["d"], [["y"]], ["3"])
-    assert fingerprint_of(one, other) == fingerprint_of(Examples(texts, sets, ids), other)
+    assert compute_fingerprint(one, other) == compute_fingerprint(Examples(texts, sets, ids), other)
     changed = [
         (Examples(["a b", "d"], sets, ids), other),
         (Examples(texts, [["x"], ["y"]], ids), other),
@@ -88,7 +88,7 @@ def test_the_fingerprint_of_examples_sees_every_change() -> None:
         (other, one),
         (one, Examples(["d"], [["x"]], ["3"])),
     ]
-    assert len({fingerprint_of(one, other), *(fingerprint_of(*parts) for parts in changed)}) == 10
+    assert len({compute_fingerprint(one, other), *(compute_fingerprint(*parts) for parts in changed)}) == 10
 
 
 def test_history_passes_over_a_line_cut_off_by_a_crash(tmp_path: Path) -> None:

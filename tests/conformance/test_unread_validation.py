@@ -15,7 +15,7 @@ from seq2set.core.progress import Silent
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.labels.rules import make_global_rule
 from seq2set.models.predictions import Request
-from seq2set.models.tagger import Examples, fit_function
+from seq2set.models.tagger import Examples, get_fit_function
 from tiny_networks import tiny_config, tiny_examples
 
 
@@ -28,7 +28,7 @@ def half_strange() -> Examples:
 
 def run_of(folder: Path, config: Config, valid: Examples) -> Any:
     run = RunFolder.start(folder, config)
-    return fit_function(config.model)(config, tiny_examples(), valid, run, Silent())
+    return get_fit_function(config.model)(config, tiny_examples(), valid, run, Silent())
 
 
 def reached(tagger: Any, valid: Examples, request: Request, metric: str = "micro_f1") -> float:

@@ -11,6 +11,6 @@ def test_a_stopped_fit_is_an_interrupt_that_no_search_swallows(monkeypatch: pyte
     def stopped(*arguments: object) -> None:
         raise StoppedError("stopped after update 3")
 
-    monkeypatch.setattr(train, "fit_function", lambda name: stopped)
+    monkeypatch.setattr(train, "get_fit_function", lambda name: stopped)
     with pytest.raises(KeyboardInterrupt):
         Seq2SetClassifier(model="br").fit(["a b", "c d", "a c", "b d"], [("x",), ("y",), ("x",), ("y",)])

@@ -19,7 +19,7 @@ from seq2set.labels.thresholds import find_threshold
 from seq2set.models.br import train_br
 from seq2set.models.linear_fitting import fit_linear
 from seq2set.models.predictions import Request
-from seq2set.models.tagger import Examples, fit_function
+from seq2set.models.tagger import Examples, get_fit_function
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
 from seq2set.workflows.training_data import load_examples
@@ -149,7 +149,7 @@ def test_training_counts_validation_labels_that_it_never_saw(
     tune = Examples(tune.texts, [(*labels, "whaling") for labels in tune.label_sets])
     config = build_config(model=model, assignments=["linear.c=[1]"])
     run = RunFolder.start(tmp_path / "run", config)
-    tagger = fit_function(model)(config, learn, tune, run, Silent())
+    tagger = get_fit_function(model)(config, learn, tune, run, Silent())
     (record,) = run.records()
     assert record["micro_f1"] == evaluate_tagger(tagger, tune).metrics["micro_f1"]
     # 32 documents miss one label each, so that recall is at most 1 - 32 / all labels.

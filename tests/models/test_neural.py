@@ -212,8 +212,8 @@ def test_weights_of_other_sizes_are_a_sentence(tagger: NeuralTagger, tmp_path: P
 def test_evidence_leaves_out_punctuation_and_repetitions() -> None:
     text, spans = "Oil , oil up", [Span(0, 3), Span(4, 5), Span(6, 9), Span(10, 12)]
     weights = np.array([0.2, 0.5, 0.25, 0.05, 0.0], np.float32)
-    words = neural.heaviest_words(text, spans, weights, 5)
+    words = neural.pick_evidence(text, spans, weights, 5)
     assert [(word.word, word.start, word.end) for word in words] == [("oil", 6, 9), ("up", 10, 12)]
     assert [word.weight for word in words] == pytest.approx([0.25, 0.05])
-    assert len(neural.heaviest_words(text, spans, weights, 1)) == 1
-    assert neural.heaviest_words(text, spans, np.zeros(4, np.float32), 5) == ()
+    assert len(neural.pick_evidence(text, spans, weights, 1)) == 1
+    assert neural.pick_evidence(text, spans, np.zeros(4, np.float32), 5) == ()

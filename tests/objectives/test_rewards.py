@@ -11,12 +11,12 @@ from seq2set.nn.decoding.rollout import label_masks
 from seq2set.objectives.rewards import (
     RunningF1,
     f1,
+    get_reward,
     hamming,
     jaccard,
     micro_f1,
-    reward_named,
     subset_accuracy,
-    sums_of,
+    sum_sets,
 )
 
 LABELS = 6
@@ -45,7 +45,7 @@ def test_rewards_are_those_of_the_sets(pairs: list[tuple[set[int], set[int]]]) -
     actual = torch.stack([mask(a) for _, a in pairs])
     for name in set(REWARDS) - {"micro_f1"}:
         expected = torch.tensor([by_sets(name, p, a) for p, a in pairs])
-        torch.testing.assert_close(reward_named(name)(predicted, actual), expected)
+        torch.testing.assert_close(get_reward(name)(predicted, actual), expected)
 
 
 @settings(max_examples=60, deadline=None)
@@ -55,7 +55,7 @@ def test_the_mean_of_micro_f1_is_the_micro_f1_of_all(pairs: list[tuple[set[int],
     actual = torch.stack([mask(a) for _, a in pairs])
     common, sizes = sum(len(p & a) for p, a in pairs), sum(len(p) + len(a) for p, a in pairs)
     expected = 2 * common / sizes if sizes else 0.0
-    so_far = RunningF1(*sums_of(predicted, actual).tolist())
+    so_far = RunningF1(*sum_sets(predicted, actual).tolist())
     assert so_far.f1 == pytest.approx(expected, abs=1e-9)
     assert micro_f1(predicted, actual, so_far).mean().item() == pytest.approx(expected, abs=1e-5)
 
@@ -71,7 +71,7 @@ def test_values_worked_by_hand() -> None:
 def test_micro_f1_worked_by_hand() -> None:
     predicted = torch.stack([mask({0, 1}), mask({2}), mask(set())])
     actual = torch.stack([mask({0}), mask({2, 3}), mask(set())])
-    assert sums_of(predicted, actual).tolist() == [2, 3, 3, 3]
+    assert sum_sets(predicted, actual).tolist() == [2, 3, 3, 3]
     # f = 2 (1 + 1) / (3 + 3) = 2/3, the mean of P + A is 2; then f + (2 TP - f (P + A)) / 2:
     # 2/3 + (2 - 2) / 2, the same again, and 2/3 + 0.
     so_far = RunningF1(2, 3, 3, 3)
@@ -96,7 +96,7 @@ def test_sums_are_those_of_all_samples() -> None:
     predicted = torch.stack([torch.stack([mask({0}), mask({1})]), torch.stack([mask({2}), mask({2, 3})])])
     actual = torch.stack([mask({0, 5}), mask({2})])
     # right: 1 + 0 + 1 + 1; given: 1 + 1 + 1 + 2; actual, twice each: 2 x 2 + 2 x 1; four sets
-    assert sums_of(predicted, actual[:, None]).tolist() == [3, 5, 6, 4]
+    assert sum_sets(predicted, actual[:, None]).tolist() == [3, 5, 6, 4]
 
 
 def test_micro_f1_does_not_depend_on_how_a_batch_is_divided() -> None:
@@ -104,17 +104,17 @@ def test_micro_f1_does_not_depend_on_how_a_batch_is_divided() -> None:
     actual = torch.rand(64, 30, generator=draw) < 0.12
     kept = actual[:, None] & (torch.rand(64, 4, 30, generator=draw) < 0.6)
     predicted = kept | (torch.rand(64, 4, 30, generator=draw) < 0.05)
-    so_far = RunningF1().after(sums_of(predicted, actual[:, None]))
+    so_far = RunningF1().after(sum_sets(predicted, actual[:, None]))
     whole = micro_f1(predicted, actual[:, None], so_far)
     for parts in (2, 4, 8, 16):
         pairs = zip(predicted.chunk(parts), actual.chunk(parts), strict=True)
         cut = torch.cat([micro_f1(one, other[:, None], so_far) for one, other in pairs])
         assert torch.equal(cut, whole)
         sums = [
-            sums_of(one, other)
+            sum_sets(one, other)
             for one, other in zip(predicted.chunk(parts), actual[:, None].chunk(parts), strict=True)
         ]
-        assert torch.equal(torch.stack(sums).sum(0), sums_of(predicted, actual[:, None]))
+        assert torch.equal(torch.stack(sums).sum(0), sum_sets(predicted, actual[:, None]))
 
 
 def test_empty_sets() -> None:
@@ -132,7 +132,7 @@ def test_the_order_of_labels_does_not_matter(
     random.shuffle(shuffled)
     padding = [LABELS + 2] * (LABELS - length)
     sequences = torch.tensor([order[:length] + padding, shuffled + padding])
-    for reward in map(reward_named, REWARDS):
+    for reward in map(get_reward, REWARDS):
         first, second = reward(label_masks(sequences, LABELS), mask(actual)).tolist()
         assert first == second
 
@@ -145,11 +145,11 @@ def test_samples_go_with_their_document() -> None:
 
 
 def test_rewards_are_found_by_name() -> None:
-    assert reward_named("jaccard") is reward_named("jaccard", RunningF1(2, 3, 3, 3)) is jaccard
+    assert get_reward("jaccard") is get_reward("jaccard", RunningF1(2, 3, 3, 3)) is jaccard
     predicted, actual = mask({0, 1}), mask({0})
-    told = reward_named("micro_f1", RunningF1(1, 2, 3, 2))
+    told = get_reward("micro_f1", RunningF1(1, 2, 3, 2))
     # f = 2/5, the mean of P + A 5/2: 0.4 + (2 - 0.4 x 3) / 2.5
     assert told(predicted, actual).item() == pytest.approx(0.72)
     text = r"^reward 'jacard' is not known, did you mean 'jaccard'\?; known are: f1, hamming, jaccard, micro"
     with pytest.raises(UnknownNameError, match=text):
-        reward_named("jacard")
+        get_reward("jacard")

@@ -12,7 +12,7 @@ from seq2set.core.errors import ConfigError
 from seq2set.nn.decoding.rollout import greedy, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.objectives.losses import self_critical
-from seq2set.objectives.rewards import RunningF1, f1, sums_of
+from seq2set.objectives.rewards import RunningF1, f1, sum_sets
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Losses, Objective, Phase, TrainingStep
 from tiny_networks import tiny_config, tiny_examples, tiny_network
@@ -188,7 +188,7 @@ def test_a_sample_that_equals_the_greedy_set_has_no_advantage(monkeypatch: pytes
     expected = (worth(drawn) - worth(greedy(final).masks(4)[:, None])) / 3
     torch.testing.assert_close(seen[0], expected, atol=1e-6, rtol=0)
     assert losses.sums is not None
-    assert losses.sums.tolist() == sums_of(drawn, gold).tolist()
+    assert losses.sums.tolist() == sum_sets(drawn, gold).tolist()
 
 
 def test_one_sample_has_no_others_to_compare_with() -> None:

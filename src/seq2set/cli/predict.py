@@ -83,9 +83,9 @@ class _CutTexts:
 
     def tell(self) -> None:
         if self.cut:
-            from seq2set.models.neural import cut_sentence
+            from seq2set.models.neural import describe_cut
 
-            typer.echo(cut_sentence(self.cut, self.texts, self.most), err=True)
+            typer.echo(describe_cut(self.cut, self.texts, self.most), err=True)
 
 
 def _items(

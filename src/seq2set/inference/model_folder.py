@@ -38,7 +38,7 @@ from seq2set.core.files import (
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
-from seq2set.models.tagger import ModelState, Tagger, tagger_class
+from seq2set.models.tagger import ModelState, Tagger, get_tagger_class
 from seq2set.text.vocabulary import Words
 
 FORMAT = 2
@@ -119,7 +119,7 @@ def load_model(folder: Path) -> Tagger:
             tensors=load_file(folder / TENSORS),
             fitted=_facts(saved["facts"]),
         )
-        tagger = tagger_class(state.config.model).from_state(state)
+        tagger = get_tagger_class(state.config.model).from_state(state)
         tagger.rule.refuse_misfit(len(state.labels))
         return tagger
     except (KeyError, TypeError, ValueError, SafetensorError, InputError) as error:

@@ -25,9 +25,9 @@ from seq2set.models.predictions import (
     Inference,
     Request,
     Scores,
+    choose_rule,
     decide,
-    deciding_rule,
-    heaviest_words,
+    pick_evidence,
     withhold,
 )
 from seq2set.models.tagger import ModelState, Tensors
@@ -86,7 +86,7 @@ class LinearTagger(ABC):
         known = self.features.has_words(matrix)
         chosen = withhold(decide(scores, self.rule, request), known, request)
         evidence = self._evidence(texts, matrix, chosen, request.words_per_label) if request.explain else None
-        rule = deciding_rule(self.rule, request, len(self.labels))
+        rule = choose_rule(self.rule, request, len(self.labels))
         return Inference(scores, chosen, evidence, rule, known)
 
     def _evidence(
@@ -101,7 +101,7 @@ class LinearTagger(ABC):
         spans = self.words.spans(text)
         weights = (self.label_weights(vector, int(label)) for label in labels)
         shares = (attribute_words(text, self.features, one) for one in weights)
-        return [heaviest_words(text, spans, share, most) for share in shares]
+        return [pick_evidence(text, spans, share, most) for share in shares]
 
 
 class Common(NamedTuple):

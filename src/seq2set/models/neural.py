@@ -24,9 +24,9 @@ from seq2set.models.predictions import (
     Evidence,
     Inference,
     Request,
+    choose_rule,
     decide,
-    deciding_rule,
-    heaviest_words,
+    pick_evidence,
     withhold,
 )
 from seq2set.models.prior import PriorModel, has_prior
@@ -104,7 +104,7 @@ class NeuralTagger:
     def _rule(self, request: Request) -> Rule | None:
         """Return the rule that decides; a search that gives a set by itself leaves it nothing to decide."""
         if self.rule_decides(request):
-            return deciding_rule(self.rule, request, len(self.labels))
+            return choose_rule(self.rule, request, len(self.labels))
         for name, value in (("threshold", request.threshold), ("top_k", request.top_k)):
             if value is not None:
                 raise InputError(
@@ -118,7 +118,7 @@ class NeuralTagger:
         A text takes the memory of the hypotheses that are `held` of it.
         """
         limit, vectors = self.config.encoder.max_words, self.config.encoder.words
-        encoded = [limited(one, limit, vectors) for one in self.words.encode(texts)]
+        encoded = [limit_words(one, limit, vectors) for one in self.words.encode(texts)]
         known = has_words(encoded, self.words)
         margins = None
         if self.prior is not None:  # which reads the whole text, and words that have no vector
@@ -126,7 +126,7 @@ class NeuralTagger:
             known |= also_known
         device = self.network.device
         most = max(1, CELLS_AT_A_TIME // (held * (len(self.labels) + 1)))
-        for index in _by_length(encoded, most):
+        for index in _group_by_length(encoded, most):
             read = collate(encoded, index)
             prior = None if margins is None else torch.from_numpy(margins[index]).to(device)
             output = self.network(read.ids.to(device), read.lengths.to(device), prior)
@@ -161,7 +161,7 @@ class NeuralTagger:
                 prior = None if self.prior is None else self.prior.attributions(texts[place], int(label))
                 if prior is not None and prior.any():
                     weights = (weights + prior) / 2
-                evidence[place].append(heaviest_words(texts[place], spans, weights, most))
+                evidence[place].append(pick_evidence(texts[place], spans, weights, most))
 
     def state(self) -> ModelState:
         """Return what is saved of it."""
@@ -191,7 +191,7 @@ class NeuralTagger:
             network.load_state_dict(weights)
         except RuntimeError as error:  # names or shapes
             raise ValueError(f"the weights are not those of the settings: {error}") from error
-        prior = _restored_prior(state) if has_prior(state.config) else None
+        prior = _restore_prior(state) if has_prior(state.config) else None
         rule = Rule.from_dict(state.fitted["rule"])
         return cls(state.config, state.words, state.labels, network, prior, rule)
 
@@ -201,13 +201,13 @@ def count_longer(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> int:
     return sum(len(one) > most for one in encoded)
 
 
-def cut_sentence(cut: int, texts: int, most: int) -> str:
+def describe_cut(cut: int, texts: int, most: int) -> str:
     """Say how many texts are not read to their end."""
     have = "has" if cut == 1 else "have"
     return f"{cut:,} of {texts:,} texts {have} more than {most} words; the network reads the first {most}"
 
 
-def limited(ids: npt.NDArray[np.int32], most: int, known: int) -> npt.NDArray[np.int32]:
+def limit_words(ids: npt.NDArray[np.int32], most: int, known: int) -> npt.NDArray[np.int32]:
     """Keep the first words of a text, and make those that the encoder has no vector for unknown."""
     ids = ids[:most]
     return np.where(ids < known + 2, ids, np.int32(UNK))
@@ -218,7 +218,7 @@ def has_words(encoded: Sequence[npt.NDArray[np.int32]], words: Words) -> npt.NDA
     return np.array([words.is_word[one].any() for one in encoded], bool)
 
 
-def _by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Iterator[npt.NDArray[np.int64]]:
+def _group_by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Iterator[npt.NDArray[np.int64]]:
     lengths = np.array([max(1, len(one)) for one in encoded], np.int64)
     order = np.argsort(lengths, kind="stable")
     start = 0
@@ -229,7 +229,7 @@ def _by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Iterator[
             start = end
 
 
-def _restored_prior(state: ModelState) -> PriorModel:
+def _restore_prior(state: ModelState) -> PriorModel:
     settings, tensors = state.config.features, state.tensors
     features = TfidfFeatures(
         state.words, settings.ngrams, settings.sublinear, tensors["prior/terms"], tensors["prior/idf"]

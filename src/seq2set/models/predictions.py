@@ -60,10 +60,10 @@ class Inference(NamedTuple):
         return [None if one else NO_KNOWN_WORDS for one in known]
 
     def suggestions(self, names: Sequence[str]) -> list[tuple[Suggestion, ...]]:
-        """Spell the chosen labels out."""
-        return [self._spelled(row, names) for row in range(len(self.chosen))]
+        """Convert chosen indices to labels."""
+        return [self._to_suggestions(row, names) for row in range(len(self.chosen))]
 
-    def _spelled(self, row: int, names: Sequence[str]) -> tuple[Suggestion, ...]:
+    def _to_suggestions(self, row: int, names: Sequence[str]) -> tuple[Suggestion, ...]:
         labels = self.chosen[row]
         reasons = self.evidence[row] if self.evidence else [()] * len(labels)
         return tuple(
@@ -111,7 +111,7 @@ class Request:
             )
 
 
-def deciding_rule(rule: Rule, request: Request, labels: int) -> Rule:
+def choose_rule(rule: Rule, request: Request, labels: int) -> Rule:
     """Return the rule that decides among so many labels: the request's where it names one, or the model's."""
     if request.threshold is not None:
         return make_global_rule(request.threshold)
@@ -127,7 +127,7 @@ def decide(scores: Scores, rule: Rule, request: Request) -> list[npt.NDArray[np.
     Where the rule gives more labels than are asked for, the best of them stay; where it gives fewer, the
     best of the others join them.
     """
-    given = deciding_rule(rule, request, scores.shape[1]).decide(scores)
+    given = choose_rule(rule, request, scores.shape[1]).decide(scores)
     _fill(given, scores, request.min_labels)
     # Only what is given is put in order: it is little, and sorting all labels would take most of the time.
     rows, labels = np.nonzero(given)
@@ -164,7 +164,7 @@ def _fill(given: npt.NDArray[np.bool_], scores: Scores, least: int) -> None:
         given[row, others[: least - given[row].sum()]] = True
 
 
-def heaviest_words(
+def pick_evidence(
     text: str, spans: Sequence[Span], weights: npt.NDArray[Any], most: int
 ) -> tuple[Evidence, ...]:
     """Return the words of the most weight (T,), the heaviest first, without punctuation and repetitions."""

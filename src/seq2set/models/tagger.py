@@ -115,18 +115,18 @@ class Examples:
             yield batch
 
 
-def fingerprint_of(*parts: Examples) -> str:
+def compute_fingerprint(*parts: Examples) -> str:
     """Return a short text that differs where the examples, or the part that they stand in, differ."""
     return hashlib.sha256("".join(part.digest() for part in parts).encode()).hexdigest()[:16]
 
 
-def tagger_class(model: str) -> type[Tagger]:
+def get_tagger_class(model: str) -> type[Tagger]:
     """Return the class that restores a saved model of this name."""
     found: type[Tagger] = load_named(find_model(model).tagger)
     return found
 
 
-def fit_function(model: str) -> Callable[..., Tagger]:
+def get_fit_function(model: str) -> Callable[..., Tagger]:
     """Return the function that trains a model of this name."""
     found: Callable[..., Tagger] = load_named(find_model(model).fit)
     return found

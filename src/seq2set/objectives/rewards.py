@@ -49,11 +49,11 @@ class RunningF1(NamedTuple):
         return max(self.given + self.actual, 1e-9) / self.sets
 
     def after(self, sums: Tensor) -> RunningF1:
-        """Count the sums of an update (see `sums_of`); what was before fades."""
+        """Count the sums of an update (see `sum_sets`); what was before fades."""
         return RunningF1(*(FADING * old + new for old, new in zip(self, sums.tolist(), strict=True)))
 
 
-def sums_of(predicted: Tensor, actual: Tensor) -> Tensor:
+def sum_sets(predicted: Tensor, actual: Tensor) -> Tensor:
     """Return the sums (4,) that sets (.., L) add to a `RunningF1`: exact, and so the same in any order."""
     common = predicted & actual
     counts = (common.sum(), predicted.expand_as(common).sum(), actual.expand_as(common).sum())
@@ -93,7 +93,7 @@ def micro_f1(predicted: Tensor, actual: Tensor, so_far: RunningF1 = RunningF1())
     return so_far.f1 + (2 * common - so_far.f1 * sizes) / so_far.size
 
 
-def reward_named(name: str, so_far: RunningF1 | None = None) -> Reward:
+def get_reward(name: str, so_far: RunningF1 | None = None) -> Reward:
     """Find a reward, or say which there are; the one that needs it is told how the run did so far."""
     row = find_named("reward", name, REWARDS)
     reward: Callable[..., Tensor] = load_named(row.of)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from seq2set.config import Config
 from seq2set.labels.labels import Labels, order_labels, rank_labels
-from seq2set.models.neural import count_longer, limited
+from seq2set.models.neural import count_longer, limit_words
 from seq2set.models.tagger import Examples
 from seq2set.nn.decoder import Symbols
 from seq2set.text.batches import collate
@@ -87,7 +87,7 @@ def encode_examples(
     encoded, most = words.encode(examples.texts), config.encoder.max_words
     rows = np.split(matrix.indices.astype(np.int64), matrix.indptr[1:-1])
     return EncodedExamples(
-        [limited(one, most, config.encoder.words) for one in encoded],
+        [limit_words(one, most, config.encoder.words) for one in encoded],
         [order_labels(row, rank, shuffle) for row in rows] if len(examples) else [],
         len(labels),
         examples.ids,

@@ -26,7 +26,7 @@ from seq2set.objectives.losses import (
     self_critical,
     total_loss,
 )
-from seq2set.objectives.rewards import Reward, RunningF1, reward_named, sums_of
+from seq2set.objectives.rewards import Reward, RunningF1, get_reward, sum_sets
 from seq2set.training.examples import TrainingBatch
 
 SAME_REWARD = 1e-6
@@ -107,7 +107,7 @@ class TrainingStep(nn.Module):
         assert isinstance(policies, Policies), "only the set models have other phases"
         if phase == "warm-start":
             return Losses(self._likelihood(policies.final, batch) + _sequence_loss(policies, batch))
-        reward = reward_named(self.objective.reward, so_far)
+        reward = get_reward(self.objective.reward, so_far)
         rewarded = self._self_critical(policies.final, batch, generator, reward)
         share = self.objective.likelihood_share
         loss = rewarded.total
@@ -137,7 +137,7 @@ class TrainingStep(nn.Module):
         else:
             baseline = reward(self.test_time_greedy(policy, batch).masks(policy.labels), batch.gold)[:, None]
         differ = ((gained - baseline).abs() > SAME_REWARD).any(-1)  # (B,)
-        sums = sums_of(sets, gold) if REWARDS[self.objective.reward].needs_run else None
+        sums = sum_sets(sets, gold) if REWARDS[self.objective.reward].needs_run else None
         loss = self_critical(drawn.log_prob, gained, baseline)
         return Losses(loss, gained.mean(), differ.float().mean(), sums)
 

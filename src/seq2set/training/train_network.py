@@ -18,7 +18,7 @@ from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.network import build_network
-from seq2set.models.neural import NeuralTagger, cut_sentence
+from seq2set.models.neural import NeuralTagger, describe_cut
 from seq2set.models.predictions import Request, withhold_scores
 from seq2set.models.prior import FittedPrior, PriorCache, fit_prior, has_prior
 from seq2set.models.seq2set import SetNetwork
@@ -62,7 +62,7 @@ def train_network(
     learn = encode_examples(train, config, words, labels, prior and prior.margins)
     tune = encode_validation(valid, config, words, labels, prior and prior.model)
     if cut := learn.cut + tune.examples.cut:
-        progress.note(cut_sentence(cut, len(train) + len(valid), config.encoder.max_words))
+        progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
     trainer = Trainer(
         step,
         learn,

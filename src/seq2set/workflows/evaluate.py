@@ -76,11 +76,11 @@ def _cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
     count = getattr(tagger, "count_cut", None)
     if count is None:
         return
-    from seq2set.models.neural import cut_sentence
+    from seq2set.models.neural import describe_cut
 
     cut = sum(count([document.text for document in batch]) for batch in part.iter_batches(1024))
     if cut:
-        yield cut_sentence(cut, len(part), tagger.config.encoder.max_words)
+        yield describe_cut(cut, len(part), tagger.config.encoder.max_words)
 
 
 class Shown(NamedTuple):

@@ -21,7 +21,7 @@ from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_card import model_card
 from seq2set.inference.model_folder import read_metadata, save_model
-from seq2set.models.tagger import Tagger, fingerprint_of, fit_function
+from seq2set.models.tagger import Tagger, compute_fingerprint, get_fit_function
 from seq2set.training.history import add_tensorboard
 from seq2set.workflows.training_corpus import open_training_corpus
 from seq2set.workflows.training_data import TrainingData, load_training_data
@@ -94,7 +94,7 @@ def train(
 
 def train_in_memory(config: Config, data: TrainingData, progress: Progress | None = None) -> TrainedModel:
     """Train a model on texts given in Python; its run folder is temporary."""
-    origin = Origin("texts given in Python", "not stated", "not stated", fingerprint_of(*data))
+    origin = Origin("texts given in Python", "not stated", "not stated", compute_fingerprint(*data))
     with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
         run = RunFolder.start(Path(folder) / "run", config)
         return fit_model(config, data, origin, run, progress or Silent())
@@ -110,7 +110,7 @@ def fit_model(
 ) -> TrainedModel:
     """Train a model in a run folder, and measure it on the examples that it was tuned on."""
     began = time.perf_counter()
-    fit = fit_function(config.model)
+    fit = get_fit_function(config.model)
     if priors is not None and find_model(config.model).family == "set":
         fit = partial(fit, priors=priors)
     tagger = fit(config, *data, run, progress)
@@ -156,7 +156,7 @@ def record_provenance(corpus: PreparedCorpus, data: TrainingData | None = None) 
     return Provenance(
         corpus.name,
         corpus.fingerprint,
-        fingerprint_of(*data),
+        compute_fingerprint(*data),
         len(data.learn),
         len(data.tune),
         len(labels),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from doing import KEY, MOST_CHARACTERS
+from actions import KEY, MOST_CHARACTERS
 from playwright.sync_api import Browser, Page, expect
 
 from seq2set.config.run_folder import RunFolder

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import httpx
-from doing import drop
+from actions import drop
 from playwright.sync_api import Page, expect
 
 ROWS = [("n1", 'wheat, "harvest"\nbushels'), ("n2", "crude barrels"), ("n3", "")]

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from doing import TEXT, chip, names, suggest
+from actions import TEXT, chip, names, suggest
 from playwright.sync_api import Page, expect
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from doing import KEY, MOST_CHARACTERS, TEXT, chip, names, suggest
+from actions import KEY, MOST_CHARACTERS, TEXT, chip, names, suggest
 from playwright.sync_api import Page, expect
 
 from browsers import MISSING, chromium

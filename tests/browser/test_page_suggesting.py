@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import httpx
-from doing import TEXT, chip, counting_requests, drop, lit, names, suggest
+from actions import TEXT, chip, counting_requests, drop, lit, names, suggest
 from playwright.sync_api import Page, expect
 
 SIGNS = {"grain": {"wheat", "harvest"}, "oil": {"Crude", "barrels"}, "money": {"bank", "rates"}}

@@ -112,7 +112,7 @@ def test_labels_that_were_not_split(tmp_path):
     assert finding.level == "warning"
     assert finding.what == "3 labels look like several, joined by '|'"
     assert finding.examples == ("a|b", "a|c", "b|c")  # the most frequent first
-    assert "here probably --separator '|', or for a training --set data.separator='|'" in finding.todo
+    assert finding.todo == "pass the separator of the labels, here probably --separator '|'"
 
 
 def test_labels_that_were_split_may_hold_any_sign(tmp_path):

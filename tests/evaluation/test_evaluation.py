@@ -161,7 +161,7 @@ def test_what_is_odd_about_a_corpus_is_said_when_it_is_learnt_from(tmp_path: Pat
     # The labels of some are two, which nobody has split.
     assert (
         "no document has two labels, and some look like several joined by '|'; if so, split them with "
-        "--set data.separator='|'"
+        "--separator '|'"
     ) in said
     assert run.model.is_dir()
 

@@ -13,7 +13,7 @@ import httpx
 
 from seq2set.models.predictions import Inference, Request
 from seq2set.server.app import create_app
-from seq2set.server.listen import Server, address_of, make_server, open_socket
+from seq2set.server.listen import Server, format_address, make_server, open_socket
 from seq2set.server.service import ServedModel
 from seq2set.server.settings import ServeSettings
 
@@ -86,7 +86,7 @@ def run(opened: ServedModel, settings: ServeSettings) -> Running:
     listens = threading.Event()
     server = make_server(app, settings, lambda address: listens.set())
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-    url = address_of(listening)
+    url = format_address(listening)
     thread.start()
     assert listens.wait(120)
     headers = {"X-API-Key": settings.key.encode()} if settings.key else {}

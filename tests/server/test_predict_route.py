@@ -101,12 +101,12 @@ def test_under_overload_requests_are_refused_and_told_when_to_come_again(start: 
         assert server.watched.busy.wait(60)
         # Four of the ten find room in the queue.
         others = [threads.submit(server.predict, text="another") for _ in range(10)]
-        refusals = [one.result() for one in _done(others, 6)]
+        describe_errors = [one.result() for one in _done(others, 6)]
         server.watched.free.set()
         assert first.result().status_code == 200
         assert sorted(one.result().status_code for one in others) == [200] * 4 + [429] * 6
-    refused(refusals[0], 429, "busy", "4 texts wait already; try again in 1 s")
-    assert refusals[0].headers["retry-after"] == "1"
+    refused(describe_errors[0], 429, "busy", "4 texts wait already; try again in 1 s")
+    assert describe_errors[0].headers["retry-after"] == "1"
 
 
 def _done(futures, count: int):  # type: ignore[no-untyped-def]

@@ -2,14 +2,25 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
+from packaging.requirements import Requirement
 from running_servers import Running, Start, answer_of, refused
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
 JSON = {"content-type": "application/json"}
 
 
@@ -237,3 +248,15 @@ def test_a_server_that_takes_no_texts_is_not_ready(start: Start) -> None:
     refused(server.client.get("/readyz"), 503, "unavailable", "not ready")
     refused(server.predict(text="a"), 503, "unavailable", "the server is stopping; try again in a moment")
     assert server.client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_what_is_used_of_uvicorn_beyond_its_documentation_is_there_and_its_version_bounded() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {one.name: one.specifier for one in map(Requirement, project["optional-dependencies"]["serve"])}
+    assert "<" in str(needed["uvicorn"])
+    assert uvicorn.__version__ in needed["uvicorn"]
+    used = {
+        H11Protocol: ("connection_made", "connection_lost", "data_received", "send_400_response"),
+        uvicorn.Server: ("startup", "capture_signals", "handle_exit"),
+    }
+    assert [name for owner, names in used.items() for name in names if not hasattr(owner, name)] == []

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from seq2set.core.errors import InputError
-from seq2set.server.listen import address_of, open_socket
-from seq2set.server.settings import ServeSettings, key_from_environment
+from seq2set.server.listen import format_address, open_socket
+from seq2set.server.settings import ServeSettings, read_key
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,15 @@ def test_by_default_only_this_machine_is_served() -> None:
 
 def test_the_key_is_taken_from_the_environment_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQ2SET_API_KEY", "sesame")
-    assert key_from_environment() == "sesame"
+    assert read_key() == "sesame"
     assert "sesame" not in repr(ServeSettings(key="sesame"))
     monkeypatch.setenv("SEQ2SET_API_KEY", "")
-    assert key_from_environment() is None
+    assert read_key() is None
 
 
 @pytest.mark.parametrize("utf8", ["0", "1"])
 def test_the_key_is_the_same_in_every_locale(utf8: str) -> None:
-    ask = "from seq2set.server.settings import key_from_environment as key; print(ascii(key()))"
+    ask = "from seq2set.server.settings import read_key as key; print(ascii(key()))"
     locale: dict[str, str | bytes] = {"LC_ALL": "C", "PYTHONUTF8": utf8, "PYTHONCOERCECLOCALE": "0"}
     environment = {**os.environ, **locale, "SEQ2SET_API_KEY": "clé".encode()}
     asked = subprocess.run([sys.executable, "-c", ask], env=environment, capture_output=True, check=True)
@@ -57,7 +57,7 @@ def test_the_key_is_the_same_in_every_locale(utf8: str) -> None:
 def test_a_key_that_is_not_utf8_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQ2SET_API_KEY", os.fsdecode("clé".encode("latin-1")))
     with pytest.raises(InputError, match="SEQ2SET_API_KEY is not UTF-8; it must be, as clients send it so$"):
-        key_from_environment()
+        read_key()
 
 
 def test_a_port_that_cannot_be_had_is_one_sentence() -> None:
@@ -73,11 +73,11 @@ def test_a_port_that_cannot_be_had_is_one_sentence() -> None:
 
 def test_addresses_are_written_as_browsers_take_them() -> None:
     with open_socket(ServeSettings(port=0)) as listening:
-        assert address_of(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert format_address(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
     if socket.has_ipv6:
         try:
             six = open_socket(ServeSettings(host="::1", port=0))
         except InputError:
             return  # a machine without it
         with six:
-            assert address_of(six) == f"http://[::1]:{six.getsockname()[1]}"
+            assert format_address(six) == f"http://[::1]:{six.getsockname()[1]}"

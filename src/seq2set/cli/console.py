@@ -87,26 +87,26 @@ def print_evaluation(*reports: Report) -> None:
     from seq2set.config.catalog import shown_metrics
 
     several, first = len(reports) > 1, reports[0]
-    metrics = {_metric_head(row): (name, row.digits) for name, row in shown_metrics().items()}
-    title = "" if several else f"{_measured_on(first)}, {first.result.labels:,} labels"
+    metrics = {_format_head(row): (name, row.digits) for name, row in shown_metrics().items()}
+    title = "" if several else f"{_describe_split(first)}, {first.result.labels:,} labels"
     heads = ("Run", "Models", "Measured on") if several else ("Models",)
     numbers = (*metrics, "docs/s")
     rows = []
     for report in reports:
-        names = (report.run, report.model, _measured_on(report)) if several else (report.model,)
+        names = (report.run, report.model, _describe_split(report)) if several else (report.model,)
         values = [f"{report.result.metrics[name]:.{digits}f}" for name, digits in metrics.values()]
         rows.append((*names, *values, f"{report.result.documents_per_second:,.0f}"))
     print_table((*heads, *numbers), rows, numbers=numbers, title=title)
-    for sentence in remarks(reports):
+    for sentence in list_remarks(reports):
         Console(highlight=False).print(Text(sentence))
 
 
-def _metric_head(metric: Metric) -> str:
+def _format_head(metric: Metric) -> str:
     """Return a heading as in the paper: (+) higher is better, (-) lower."""
     return f"{metric.short or metric.title}({'-' if metric.better == 'lower' else '+'})"
 
 
-def remarks(reports: Sequence[Report]) -> list[str]:
+def list_remarks(reports: Sequence[Report]) -> list[str]:
     """Return what is to be known of the figures, by run where there are several."""
     from seq2set.evaluation.measure import same_documents
 
@@ -120,7 +120,7 @@ def remarks(reports: Sequence[Report]) -> list[str]:
     return said
 
 
-def _measured_on(report: Report) -> str:
+def _describe_split(report: Report) -> str:
     return f"{report.data}, {report.split}: {report.result.documents:,} documents"
 
 
@@ -131,7 +131,7 @@ WORDS_SHOWN = 5
 def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = None) -> None:
     """Print a text, its labels and, where there is any, the evidence marked in the text."""
     console = Console(highlight=False)
-    console.print(Text.assemble((f"{prediction.id} ", "dim"), _marked(prediction)))
+    console.print(Text.assemble((f"{prediction.id} ", "dim"), _mark_evidence(prediction)))
     if prediction.note:
         console.print(Text(f"  {prediction.note}", style="yellow"))
     if not prediction.suggestions:
@@ -148,7 +148,7 @@ def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = No
         console.print(Text(f"  missed: {'; '.join(missed)}", style="yellow"))
 
 
-def _marked(prediction: Prediction, most: int = 600) -> Text:
+def _mark_evidence(prediction: Prediction, most: int = 600) -> Text:
     text = Text(prediction.text[:most].replace("\n", " ") + ("…" if len(prediction.text) > most else ""))
     for suggestion in prediction.suggestions:
         for word in suggestion.evidence:

@@ -50,7 +50,7 @@ def evaluate(
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the report folder.")] = False,
 ) -> None:
     """Measure models on a split of a corpus."""
-    from seq2set.cli.console import RichProgress, print_evaluation, print_prediction, remarks
+    from seq2set.cli.console import RichProgress, list_remarks, print_evaluation, print_prediction
     from seq2set.core.files import refuse_occupied
     from seq2set.models.predictions import Request
     from seq2set.workflows.evaluate import evaluate as measure
@@ -80,7 +80,7 @@ def evaluate(
     if as_json:
         for one in found:
             typer.echo(json.dumps(one.summary()))
-        for sentence in remarks(found):
+        for sentence in list_remarks(found):
             progress.note(sentence)
     else:
         print_evaluation(*found)

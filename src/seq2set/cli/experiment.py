@@ -137,7 +137,7 @@ def _print_plan(schedule: Schedule) -> None:
     from seq2set.experiments.cells.plan import format_duration
 
     rows = [
-        (cell.name, state, format_duration(time.seconds), _source(state, time))
+        (cell.name, state, format_duration(time.seconds), _describe_source(state, time))
         for cell, state, time in schedule.list_steps()
     ]
     title = f"cells: {len(schedule.cells)}, to be done: {len(schedule.left)}"
@@ -147,7 +147,7 @@ def _print_plan(schedule: Schedule) -> None:
     typer.echo(f"{schedule.describe_time_left()} with --jobs {schedule.jobs}")
 
 
-def _source(state: str, time: CellTime) -> str:
+def _describe_source(state: str, time: CellTime) -> str:
     """Return where the time of a cell is known from."""
     if state in ("done", "published"):
         return "its training"
@@ -162,7 +162,7 @@ def _print_table(shown: Table) -> None:
 
     from seq2set.cli.console import print_table
 
-    columns = [_column(shown, place) for place in range(len(shown.columns))]
+    columns = [_format_column(shown, place) for place in range(len(shown.columns))]
     first = max(map(len, [shown.rows_are, *(row.name for row in shown.rows)])) + _PADDING
     widths = accumulate((max(map(len, texts)) + _PADDING for texts in columns), initial=first)
     columns = columns[: sum(width < Console().width for width in widths) - 1]
@@ -175,7 +175,7 @@ def _print_table(shown: Table) -> None:
     print_table((shown.rows_are, *heads), rows, numbers=heads, title=shown.title)
 
 
-def _column(shown: Table, place: int) -> list[str]:
+def _format_column(shown: Table, place: int) -> list[str]:
     """Return the texts of a column, its head first, as narrow as they go."""
     from seq2set.experiments.render.tables import format_entry
 

@@ -52,7 +52,7 @@ def predict(
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     predictor = Predictor.open(model)
     watched = _CutTexts(predictor)
-    items = watched.pass_on(_items(texts, source, text_column, id_column, encoding))
+    items = watched.pass_on(_read_items(texts, source, text_column, id_column, encoding))
     answers = predictor.stream(items, request)
     if out is not None:
         _write(answers, out, explain)
@@ -88,7 +88,7 @@ class _CutTexts:
             typer.echo(describe_cut(self.cut, self.texts, self.most), err=True)
 
 
-def _items(
+def _read_items(
     texts: list[str] | None, source: Path | None, text_column: str, id_column: str, encoding: str
 ) -> Iterator[TextItem]:
     from seq2set.inference.predictor import TextItem
@@ -100,11 +100,11 @@ def _items(
         for document in read_documents(source, options):
             yield TextItem(document.id, document.text)
         return
-    for number, text in enumerate(texts or _standard_input(encoding), start=1):
+    for number, text in enumerate(texts or _read_standard_input(encoding), start=1):
         yield TextItem(str(number), text)
 
 
-def _standard_input(encoding: str) -> Iterator[str]:
+def _read_standard_input(encoding: str) -> Iterator[str]:
     """Give the lines of standard input in an encoding that does not depend on the locale."""
     from seq2set.core.errors import InputError
 

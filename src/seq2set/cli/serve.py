@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from seq2set.cli import options
-from seq2set.server.settings import ServeSettings, key_from_environment
+from seq2set.server.settings import ServeSettings, read_key
 
 LOOPBACK = ("127.", "localhost", "::1")
 
@@ -29,7 +29,7 @@ def serve(
 
     for needed in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
         import_extra(needed, "serve")
-    _run(model, ServeSettings(key=key_from_environment(), **settings), access_log)
+    _run(model, ServeSettings(key=read_key(), **settings), access_log)
 
 
 def _run(model: Path, settings: ServeSettings, access_log: bool) -> None:

@@ -49,7 +49,7 @@ class ApiError(HTTPException):
 
     def response(self) -> JSONResponse:
         """Return the refusal as it is sent."""
-        return error_response(self.status_code, self.code, str(self.detail), self.headers)
+        return make_error_response(self.status_code, self.code, str(self.detail), self.headers)
 
 
 def busy(message: str, seconds: int = 1) -> ApiError:
@@ -62,44 +62,45 @@ def unavailable(message: str, *, code: str | None = None) -> ApiError:
     return ApiError(503, message, code=code, headers={"Retry-After": "1"})
 
 
-def error_response(
+def make_error_response(
     status: int, code: str, message: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """Return an error in the one form."""
-    return JSONResponse(error_body(code, message), status, headers)
+    return JSONResponse(make_error_body(code, message), status, headers)
 
 
-def error_body(code: str, message: str) -> dict[str, Any]:
+def make_error_body(code: str, message: str) -> dict[str, Any]:
     """Return the one form of errors as plain JSON; a message may repeat what can hardly be written."""
     return {"error": {"code": code, "message": message.encode(errors="replace").decode()}}
 
 
 def handle_errors(app: FastAPI) -> None:
     """Give every error of the app the one form."""
-    app.exception_handler(PlainHTTPException)(_refused)
-    app.exception_handler(RequestValidationError)(_invalid)
-    app.exception_handler(InputError)(_wrong_input)
-    app.exception_handler(ClientDisconnect)(_disconnected)
+    app.exception_handler(PlainHTTPException)(_handle_refusal)
+    app.exception_handler(RequestValidationError)(_handle_invalid)
+    app.exception_handler(InputError)(_handle_input_error)
+    app.exception_handler(ClientDisconnect)(_handle_disconnect)
 
 
-async def _refused(request: Request, error: PlainHTTPException) -> JSONResponse:  # noqa: ARG001
+async def _handle_refusal(request: Request, error: PlainHTTPException) -> JSONResponse:  # noqa: ARG001
     if isinstance(error, ApiError):
         return error.response()
     status = error.status_code
-    return error_response(
+    return make_error_response(
         status, _CODES.get(status, "error"), _SENTENCES.get(status, str(error.detail)), error.headers
     )
 
 
-async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:  # noqa: ARG001
-    return error_response(422, _CODES[422], "; ".join(_sentence(fault) for fault in error.errors()[:5]))
+async def _handle_invalid(request: Request, error: RequestValidationError) -> JSONResponse:  # noqa: ARG001
+    sentences = [_describe_fault(fault) for fault in error.errors()[:5]]
+    return make_error_response(422, _CODES[422], "; ".join(sentences))
 
 
-async def _wrong_input(request: Request, error: InputError) -> JSONResponse:  # noqa: ARG001
-    return error_response(422, _CODES[422], str(error))
+async def _handle_input_error(request: Request, error: InputError) -> JSONResponse:  # noqa: ARG001
+    return make_error_response(422, _CODES[422], str(error))
 
 
-async def _disconnected(request: Request, error: ClientDisconnect) -> JSONResponse:  # noqa: ARG001
+async def _handle_disconnect(request: Request, error: ClientDisconnect) -> JSONResponse:  # noqa: ARG001
     return client_disconnected().response()
 
 
@@ -108,11 +109,11 @@ def client_disconnected() -> ApiError:
     return ApiError(CLIENT_CLOSED, "the client disconnected before the answer", code="client_closed")
 
 
-def _sentence(fault: Mapping[str, Any]) -> str:
+def _describe_fault(fault: Mapping[str, Any]) -> str:
     """Say what is wrong; a value is repeated only where it is a number, for others may hold texts."""
     if fault["type"] == "json_invalid":
         return f"the body is not JSON: {fault['ctx']['error']}, at character {fault['loc'][-1]}"
-    place, value = _place(fault["loc"]), fault["input"]
+    place, value = _name_place(fault["loc"]), fault["input"]
     if fault["type"] == "extra_forbidden":
         return f"{place} is not an option here"
     if fault["type"] == "missing":
@@ -124,6 +125,6 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     return seen + message[:1].lower() + message[1:]
 
 
-def _place(location: Sequence[int | str]) -> str:
+def _name_place(location: Sequence[int | str]) -> str:
     named = [str(part) for part in location[1:]]
     return ".".join(named) or f"the {location[0]}"

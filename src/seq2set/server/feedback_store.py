@@ -41,7 +41,7 @@ class FeedbackStore:
         self.path, self.model = path, model
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="seq2set-feedback")
         try:
-            self._connection = self._thread.submit(_opened, path).result()
+            self._connection = self._thread.submit(_open, path).result()
         except OutputError:
             self._thread.shutdown()
             raise
@@ -58,7 +58,7 @@ class FeedbackStore:
     def _add(self, feedback: Feedback) -> int:
         with self._connection as transaction:  # commits, or takes everything back
             transaction.execute("BEGIN IMMEDIATE")
-            number = self._insert(transaction, _text_number(transaction, feedback.text))
+            number = self._insert(transaction, _number_text(transaction, feedback.text))
             rows = [(number, place, *one) for place, one in enumerate(feedback.verdicts())]
             transaction.executemany(
                 "INSERT INTO feedback_labels (feedback_id, place, label, verdict) VALUES (?, ?, ?, ?)", rows
@@ -73,13 +73,13 @@ class FeedbackStore:
         return int(done.lastrowid or 0)
 
 
-def _text_number(transaction: sqlite3.Connection, text: str) -> int:
+def _number_text(transaction: sqlite3.Connection, text: str) -> int:
     digest = hashlib.sha256(text.encode()).digest()
     transaction.execute("INSERT OR IGNORE INTO texts (sha256, text) VALUES (?, ?)", (digest, text))
     return int(transaction.execute("SELECT id FROM texts WHERE sha256 = ?", (digest,)).fetchone()[0])
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     with report_output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     connection = None

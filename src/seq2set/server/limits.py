@@ -19,9 +19,27 @@ import anyio
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seq2set.server.errors import INTERNAL, ApiError, client_disconnected, error_response, unavailable
+from seq2set.server.errors import INTERNAL, ApiError, client_disconnected, make_error_response, unavailable
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.settings import ServeSettings
+
+ACCESS_LOG = "seq2set.access"
+"""The logger that has one line per request: who, what, the status and the time; never a text or a query."""
+
+PAGE_POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+)
+"""What the page may load: files of this server only, and no code inside the page itself."""
+
+_HEADERS = {
+    "content-security-policy": PAGE_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+}
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_log = logging.getLogger(ACCESS_LOG)
+Result = TypeVar("Result")
 
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 16 * 2**20
@@ -42,13 +60,13 @@ class BodyGuard:
         headers = dict(scope["headers"])
         declared = int(headers.get(b"content-length", b"0"))
         expected = declared > 0 or b"transfer-encoding" in headers
-        body = _Body(receive, send, *self._limits(scope["path"]), arrived=not expected)
+        body = _Body(receive, send, *self._find_limits(scope["path"]), arrived=not expected)
         if declared > body.most:
             await body.too_large().response()(scope, body.receive, body.send)
         else:
             await self._app(scope, body.receive, body.send)
 
-    def _limits(self, path: str) -> tuple[int, float]:
+    def _find_limits(self, path: str) -> tuple[int, float]:
         if path == self._upload_path:
             return self._settings.max_upload_bytes, self._settings.upload_seconds
         return self._settings.max_body_bytes, self._settings.body_seconds
@@ -73,7 +91,7 @@ class _Body:
         self.deadline = self.deadline or anyio.current_time() + self.seconds
         try:
             with anyio.fail_after(self.deadline - anyio.current_time()):
-                message = await self._next()
+                message = await self._receive_next()
         except TimeoutError:
             raise ApiError(408, f"the body took more than {self.seconds:g} s to arrive") from None
         if self.seen > self.most:
@@ -97,7 +115,7 @@ class _Body:
         """Refuse a body for its size."""
         return ApiError(413, f"the body has more than {self.most:,} bytes, which is the most allowed here")
 
-    async def _next(self) -> Message:
+    async def _receive_next(self) -> Message:
         message = await self.inner_receive()
         self.seen += len(message.get("body", b""))
         self.arrived = message["type"] == "http.disconnect" or not message.get("more_body", False)
@@ -107,25 +125,7 @@ class _Body:
         most = self.seen + LINGER_BYTES
         with anyio.move_on_after(LINGER_SECONDS):
             while not self.arrived and self.seen < most:
-                await self._next()
-
-
-ACCESS_LOG = "seq2set.access"
-"""The logger that has one line per request: who, what, the status and the time; never a text or a query."""
-
-PAGE_POLICY = (
-    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
-)
-"""What the page may load: files of this server only, and no code inside the page itself."""
-
-_HEADERS = {
-    "content-security-policy": PAGE_POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-cache",
-}
-_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-_log = logging.getLogger(ACCESS_LOG)
+                await self._receive_next()
 
 
 class KeyGuard:
@@ -137,9 +137,9 @@ class KeyGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass that has the key or needs none."""
         if scope["type"] == "http" and self._key and _needs_key(scope["path"]):
-            sent = _sent_key(dict(scope["headers"]))
+            sent = _read_key(dict(scope["headers"]))
             if not hmac.compare_digest(sent, self._key):  # in constant time
-                await _no_key().response()(scope, receive, send)
+                await _refuse_key().response()(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -148,12 +148,12 @@ def _needs_key(path: str) -> bool:
     return path.startswith("/v1/") or path == "/metrics"
 
 
-def _sent_key(headers: Mapping[bytes, bytes]) -> bytes:
+def _read_key(headers: Mapping[bytes, bytes]) -> bytes:
     scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
     return token.strip() if scheme.lower() == b"bearer" else headers.get(b"x-api-key", b"")
 
 
-def _no_key() -> ApiError:
+def _refuse_key() -> ApiError:
     sentence = "a key is needed here: send 'Authorization: Bearer KEY', or 'X-API-Key: KEY'"
     return ApiError(401, sentence, headers={"WWW-Authenticate": "Bearer"})
 
@@ -175,7 +175,7 @@ class AccessGuard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": _with_defaults(message.get("headers", []))}
+                message = {**message, "headers": _add_defaults(message.get("headers", []))}
             await send(message)
 
         try:
@@ -183,31 +183,28 @@ class AccessGuard:
         except Exception:
             if status:  # the answer has begun; breaking the connection is the only way to say that it failed
                 raise
-            _log.exception("%s %s failed", scope["method"], _route(scope))
-            await error_response(500, "internal", INTERNAL)(scope, receive, noted)
+            _log.exception("%s %s failed", scope["method"], _name_route(scope))
+            await make_error_response(500, "internal", INTERNAL)(scope, receive, noted)
         finally:
             self._note(scope, status, time.perf_counter() - began)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        route, method = _route(scope), scope["method"] if scope["method"] in _METHODS else "other"
+        route, method = _name_route(scope), scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.requests.labels(method, route, str(status)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         client = (scope.get("client") or ("-",))[0]
         _log.info("%s %s %s %d %.1f ms", client, method, route, status, 1000 * seconds)
 
 
-def _route(scope: Scope) -> str:
+def _name_route(scope: Scope) -> str:
     """Name the address as it was declared: what a client wrote could be anything, even a text."""
     return str(getattr(scope.get("route"), "path", "unknown"))
 
 
-def _with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _add_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     present = {name.lower() for name, _ in headers}
     missing = ((name.encode(), value.encode()) for name, value in _HEADERS.items())
     return [*headers, *(one for one in missing if one[0] not in present)]
-
-
-Result = TypeVar("Result")
 
 
 async def run_until_disconnect(request: Request, work: Coroutine[Any, Any, Result], seconds: float) -> Result:

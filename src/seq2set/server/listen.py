@@ -22,11 +22,11 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from seq2set.core.errors import InputError
-from seq2set.server.errors import error_body
+from seq2set.server.errors import make_error_body
 from seq2set.server.settings import ServeSettings
 
 
-def guarded_protocol(settings: ServeSettings) -> type[H11Protocol]:
+def make_protocol(settings: ServeSettings) -> type[H11Protocol]:
     """Return the protocol that uvicorn is to speak under these settings."""
 
     class Guarded(GuardedProtocol):
@@ -67,14 +67,14 @@ class GuardedProtocol(H11Protocol):
         self._refuse(400, "bad_request", msg[:1].lower() + msg[1:].rstrip("."))
 
     def _watch_head(self) -> None:
-        self._timer = self.loop.call_later(self.limits.header_seconds, self._head_is_late)
+        self._timer = self.loop.call_later(self.limits.header_seconds, self._refuse_late_head)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _head_is_late(self) -> None:
+    def _refuse_late_head(self) -> None:
         self._timer = None
         if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
             seconds = self.limits.header_seconds
@@ -82,7 +82,7 @@ class GuardedProtocol(H11Protocol):
 
     def _refuse(self, status: int, code: str, message: str) -> None:
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            body = json.dumps(error_body(code, message)).encode()
+            body = json.dumps(make_error_body(code, message)).encode()
             headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
             head = h11.Response(status_code=status, headers=[*headers, ("connection", "close")])
             for event in (head, h11.Data(data=body), h11.EndOfMessage()):
@@ -107,7 +107,7 @@ def open_socket(settings: ServeSettings) -> socket.socket:
         raise InputError(f"cannot listen on {host}, port {port}: {str(reason).lower()}") from error
 
 
-def address_of(listening: socket.socket) -> str:
+def format_address(listening: socket.socket) -> str:
     """Return the address to open in a browser."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -124,7 +124,7 @@ class Server(uvicorn.Server):
         """Listen, then announce the address."""
         await super().startup(sockets)
         for listening in sockets or ():
-            self._announce(address_of(listening))
+            self._announce(format_address(listening))
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -142,7 +142,7 @@ def make_server(app: FastAPI, settings: ServeSettings, announce: Announce) -> Se
     """Return a server that is ready to run on a socket."""
     config = uvicorn.Config(
         app,
-        http=guarded_protocol(settings),
+        http=make_protocol(settings),
         ws="none",
         lifespan="on",
         log_config=None,

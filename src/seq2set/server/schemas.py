@@ -59,6 +59,6 @@ class ErrorAnswer(BaseModel):
     error: ErrorDetail
 
 
-def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the errors that a route may answer with."""
     return {status: {"model": ErrorAnswer} for status in statuses}

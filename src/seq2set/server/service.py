@@ -123,7 +123,7 @@ class Service:
             raise ApiError(413, f"{place} has {len(text):,} characters; at most {most:,} are allowed")
 
 
-def service_of(request: Request) -> Service:
+def get_service(request: Request) -> Service:
     """Return the parts of the server that a request came to."""
     service = request.app.state.service
     assert isinstance(service, Service)

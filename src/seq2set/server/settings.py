@@ -57,7 +57,7 @@ class ServeSettings:
             )
 
 
-def key_from_environment() -> str | None:
+def read_key() -> str | None:
     """Return the key that clients must send, or nothing where none is set.
 
     Clients send UTF-8, so the variable's bytes are read as that, whatever the locale makes of them.

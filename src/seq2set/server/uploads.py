@@ -24,7 +24,7 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import ReadOptions, read_documents
 from seq2set.inference.predictor import Prediction
 from seq2set.server.answers import Answer
-from seq2set.server.errors import INTERNAL, ApiError, error_body
+from seq2set.server.errors import INTERNAL, ApiError, make_error_body
 from seq2set.server.service import Service
 
 FORMATS = {
@@ -71,10 +71,10 @@ async def receive(request: Request, folder: Path, named: str | None, options: Re
     path = folder / "upload"
     with path.open("wb") as target:
         if kind == "multipart/form-data":
-            found = await _from_form(request, target) or named
+            found = await _receive_form(request, target) or named
         else:
             found = _require(named or _TYPES.get(kind))
-            await _from_body(request, target)
+            await _receive_body(request, target)
     form = _require(named or found)
     return Upload(path.rename(path.with_suffix(f".{form}")), form, options)
 
@@ -85,7 +85,7 @@ def _require(form: str | None) -> str:
     return form
 
 
-async def _from_form(request: Request, target: IO[bytes]) -> str | None:
+async def _receive_form(request: Request, target: IO[bytes]) -> str | None:
     async with request.form(max_files=1, max_fields=1) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile):
@@ -95,7 +95,7 @@ async def _from_form(request: Request, target: IO[bytes]) -> str | None:
         return _ENDINGS.get(ending) or _TYPES.get((file.content_type or "").partition(";")[0])
 
 
-async def _from_body(request: Request, target: IO[bytes]) -> None:
+async def _receive_body(request: Request, target: IO[bytes]) -> None:
     waiting = bytearray()
     async for block in request.stream():
         waiting += block
@@ -112,7 +112,7 @@ class JsonRows:
     """One object per line, as `seq2set predict --json` prints them."""
 
     head = b""
-    failure = json.dumps(error_body("internal", INTERNAL)).encode() + b"\n"
+    failure = json.dumps(make_error_body("internal", INTERNAL)).encode() + b"\n"
     """The last line of results that break off."""
 
     def __init__(self, *, explain: bool):
@@ -138,9 +138,9 @@ class DelimitedRows:
     def rows(self, documents: Sequence[Document], answers: Sequence[Answer]) -> bytes:
         """Write results."""
         pairs = zip(documents, answers, strict=True)
-        return self._format([self._row(document, answer) for document, answer in pairs])
+        return self._format([self._make_row(document, answer) for document, answer in pairs])
 
-    def _row(self, document: Document, answer: Answer) -> tuple[str, str, str, str]:
+    def _make_row(self, document: Document, answer: Answer) -> tuple[str, str, str, str]:
         labels = self._separator.join(one.label for one in answer.labels)
         scores = self._separator.join(f"{one.score:.6g}" for one in answer.labels)
         return document.id, labels, scores, answer.note or ""
@@ -151,7 +151,7 @@ class DelimitedRows:
         return stream.getvalue().encode("utf-8", "replace")
 
 
-def row_writer(
+def make_row_writer(
     name: str, separator: str, labels: Sequence[str], *, explain: bool
 ) -> JsonRows | DelimitedRows:
     """Return what writes results in a format; refuse what the format cannot hold."""

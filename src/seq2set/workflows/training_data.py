@@ -41,7 +41,7 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
         quoted = quote_separator(sign)
         progress.note(
             f"no document has two labels, and some look like several joined by {quoted}; if so, "
-            f"split them with --set data.separator={quoted}"
+            f"split them with --separator {quoted}"
         )
     if len(tune):
         return TrainingData(learn, tune)

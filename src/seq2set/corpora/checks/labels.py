@@ -55,8 +55,7 @@ class ProblemLabels:
                 count=len(labels),
                 examples=tuple(labels[:MOST_EXAMPLES]),
                 why="every combination of labels is then a label of its own, with few examples",
-                todo=f"name what stands between labels, here probably --separator {quoted}, or for "
-                f"a training --set data.separator={quoted}",
+                todo=f"pass the separator of the labels, here probably --separator {quoted}",
             )
 
     def _not_in_train(self, split: str) -> Iterator[Finding]:

@@ -17,9 +17,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from seq2set.corpora.readers import ReadOptions
 from seq2set.server.answers import LabelRequest
-from seq2set.server.schemas import Search, refusals
-from seq2set.server.service import Service, service_of
-from seq2set.server.uploads import FORMATS, DelimitedRows, JsonRows, Upload, receive, row_writer
+from seq2set.server.schemas import Search, describe_errors
+from seq2set.server.service import Service, get_service
+from seq2set.server.uploads import FORMATS, DelimitedRows, JsonRows, Upload, make_row_writer, receive
 
 PATH = "/v1/batch"
 TOTAL = "X-Total-Documents"
@@ -51,7 +51,7 @@ _RESULTS: dict[int | str, dict[str, Any]] = {
     PATH,
     response_class=StreamingResponse,
     openapi_extra=_BODY,
-    responses=_RESULTS | refusals(400, 401, 408, 413, 415, 422, 429, 500, 503),
+    responses=_RESULTS | describe_errors(400, 401, 408, 413, 415, 422, 429, 500, 503),
 )
 async def batch(
     request: Request,
@@ -92,12 +92,12 @@ async def _answer(
     separator: str,
 ) -> StreamedResults:
     """Receive and check the file; what is held from then on is let go by the answer."""
-    service = service_of(request)
+    service = get_service(request)
     held.enter_context(service.upload_slot())
     folder = held.enter_context(tempfile.TemporaryDirectory(prefix="seq2set-"))
     upload = await receive(request, Path(folder), file_format, options)
     names = service.model.predictor.tagger.labels.names
-    writer = row_writer(upload.format, separator, names, explain=wanted.explain)
+    writer = make_row_writer(upload.format, separator, names, explain=wanted.explain)
     total = await run_sync(upload.check, service)
     await service.batcher.submit([""], wanted)  # what the model cannot do is refused before the answer begins
     results = _label(service, upload, wanted, writer)

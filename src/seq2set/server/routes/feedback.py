@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from seq2set.server.errors import ApiError, unavailable
 from seq2set.server.feedback_store import Feedback
-from seq2set.server.schemas import EXAMPLE_TEXT, Body, Label, Text, refusals
-from seq2set.server.service import Service, service_of
+from seq2set.server.schemas import EXAMPLE_TEXT, Body, Label, Text, describe_errors
+from seq2set.server.service import Service, get_service
 
 
 class FeedbackBody(Body):
@@ -46,10 +46,12 @@ class FeedbackAnswer(BaseModel):
 router = APIRouter(tags=["feedback"])
 
 
-@router.post("/v1/feedback", status_code=201, responses=refusals(400, 401, 404, 408, 413, 422, 500, 503))
+@router.post(
+    "/v1/feedback", status_code=201, responses=describe_errors(400, 401, 404, 408, 413, 422, 500, 503)
+)
 async def feedback(body: FeedbackBody, request: Request) -> FeedbackAnswer:
     """Keep what was accepted, rejected and added; three empty lists say that the text has no label."""
-    service = service_of(request)
+    service = get_service(request)
     if service.store is None:
         raise ApiError(404, "no feedback is kept here; start the server with --feedback", code="feedback_off")
     service.check_text(body.text)

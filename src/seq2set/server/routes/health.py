@@ -9,8 +9,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
 from seq2set.server.errors import unavailable
-from seq2set.server.schemas import refusals
-from seq2set.server.service import service_of
+from seq2set.server.schemas import describe_errors
+from seq2set.server.service import get_service
 
 _TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 
@@ -21,7 +21,7 @@ class HealthAnswer(BaseModel):
     status: Literal["ok"]
 
 
-router = APIRouter(tags=["health"], responses=refusals(408, 413, 500))
+router = APIRouter(tags=["health"], responses=describe_errors(408, 413, 500))
 
 
 @router.get("/healthz")
@@ -30,10 +30,10 @@ async def healthz() -> HealthAnswer:
     return HealthAnswer(status="ok")
 
 
-@router.get("/readyz", responses=refusals(503))
+@router.get("/readyz", responses=describe_errors(503))
 async def readyz(request: Request) -> HealthAnswer:
     """Report whether the server accepts texts."""
-    if not service_of(request).batcher.accepting:
+    if not get_service(request).batcher.accepting:
         raise unavailable("not ready")
     return HealthAnswer(status="ok")
 
@@ -41,8 +41,8 @@ async def readyz(request: Request) -> HealthAnswer:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses=_TEXT | refusals(401),
+    responses=_TEXT | describe_errors(401),
 )
 async def metrics(request: Request) -> Response:
     """Return the counters in the format of Prometheus."""
-    return Response(service_of(request).metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    return Response(get_service(request).metrics.text(), media_type=CONTENT_TYPE_LATEST)

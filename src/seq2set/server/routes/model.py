@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 import seq2set
 from seq2set.config.catalog import SEARCHES, shown_metrics
 from seq2set.server.answers import LabelRequest
-from seq2set.server.schemas import refusals
-from seq2set.server.service import LabelRow, Service, find_labels, read_figures, service_of
+from seq2set.server.schemas import describe_errors
+from seq2set.server.service import LabelRow, Service, find_labels, get_service, read_figures
 
 
 class LabelsAnswer(BaseModel):
@@ -71,16 +71,16 @@ class ModelAnswer(BaseModel):
     limits: LimitsAnswer
 
 
-router = APIRouter(tags=["model"], responses=refusals(401, 408, 413, 500))
+router = APIRouter(tags=["model"], responses=describe_errors(401, 408, 413, 500))
 
 
 @router.get("/v1/model")
 async def model(request: Request) -> ModelAnswer:
     """Describe the model: its card, metrics, files, decision rule and labels."""
-    return _describe(service_of(request))
+    return _describe(get_service(request))
 
 
-@router.get("/v1/labels", responses=refusals(422))
+@router.get("/v1/labels", responses=describe_errors(422))
 async def labels(
     request: Request,
     query: Annotated[str, Query(max_length=200, description="A part of the label's name.")] = "",
@@ -88,7 +88,7 @@ async def labels(
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> LabelsAnswer:
     """Search the labels that the model can give."""
-    found = find_labels(service_of(request).rows, query)
+    found = find_labels(get_service(request).rows, query)
     return LabelsAnswer(total=len(found), labels=found[offset : offset + limit])
 
 

@@ -11,8 +11,8 @@ from seq2set.models.predictions import Suggestion
 from seq2set.server.answers import Answer, LabelRequest
 from seq2set.server.errors import ApiError
 from seq2set.server.limits import run_until_disconnect
-from seq2set.server.schemas import EXAMPLE_TEXT, WHOLE_NUMBER, Body, Count, Search, Text, refusals
-from seq2set.server.service import Service, service_of
+from seq2set.server.schemas import EXAMPLE_TEXT, WHOLE_NUMBER, Body, Count, Search, Text, describe_errors
+from seq2set.server.service import Service, get_service
 
 _TEXT_OR_TEXTS: list[JsonValue] = [
     {"required": ["text"], "properties": {"text": {"type": "string"}, "texts": {"type": "null"}}},
@@ -123,12 +123,12 @@ router = APIRouter()
 @router.post(
     "/v1/predict",
     response_model_exclude_none=True,
-    responses=refusals(400, 401, 408, 413, 422, 429, 500, 503),
+    responses=describe_errors(400, 401, 408, 413, 422, 429, 500, 503),
     tags=["predict"],
 )
 async def predict(body: PredictBody, request: Request) -> PredictAnswer:
     """Return each text's labels with their scores and, with `explain`, the words that they rest on."""
-    service = service_of(request)
+    service = get_service(request)
     texts = _check_texts(body, service)
     work = service.batcher.submit(texts, body.request())
     answers = await run_until_disconnect(request, work, service.settings.answer_seconds)
@@ -155,14 +155,14 @@ _DIGITS = 6
 def _to_json(answer: Answer, *, explain: bool) -> TextAnswer:
     given = {one.label for one in answer.labels}
     candidates = [
-        CandidateAnswer(**_label_fields(one, explain), given=one.label in given)
+        CandidateAnswer(**_list_fields(one, explain), given=one.label in given)
         for one in answer.candidates or ()
     ]
-    labels = [LabelAnswer(**_label_fields(one, explain)) for one in answer.labels]
+    labels = [LabelAnswer(**_list_fields(one, explain)) for one in answer.labels]
     found = None if answer.candidates is None else candidates
     return TextAnswer(labels=labels, candidates=found, note=answer.note)
 
 
-def _label_fields(one: Suggestion, explain: bool) -> dict[str, Any]:
+def _list_fields(one: Suggestion, explain: bool) -> dict[str, Any]:
     words = [word._asdict() | {"weight": round(word.weight, _DIGITS)} for word in one.evidence]
     return {"label": one.label, "score": round(one.score, _DIGITS), "evidence": words if explain else None}

@@ -60,7 +60,7 @@ def linear_run(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(scope="module")
 def network_run(small_corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("toys") / "network"
-    chosen = [*SMALL, "objective.reward=toy-recall", "search.name=toy-first"]
+    chosen = [*SMALL, "objective.reward=toy-recall", "search.name=toy-first", "encoder.kind=toy-bag"]
     settings = [word for one in chosen for word in ("--set", one)]
     seq2set("train", "--data", small_corpus.folder, "--model", "seq2set-simp", *settings, "--out", run)
     return run
@@ -81,11 +81,28 @@ def test_a_model_and_a_metric_of_a_row_are_evaluated(linear_run: Path, tmp_path:
     assert "toy-frequency" in page
 
 
-def test_a_search_and_a_reward_of_a_row_train_and_predict(network_run: Path) -> None:
+def test_a_search_a_reward_and_an_encoder_of_a_row_train_and_predict(network_run: Path) -> None:
     found = evaluate(network_run)
     assert found["model"] == "seq2set-simp"
     assert 0 < found["toy_labels"] <= 1
-    assert 'reward = "toy-recall"' in (network_run / "config.toml").read_text(encoding="utf-8")
+    settings = (network_run / "config.toml").read_text(encoding="utf-8")
+    assert 'reward = "toy-recall"' in settings
+    assert 'kind = "toy-bag"' in settings
+
+
+@pytest.mark.parametrize(
+    ("verb", "names"),
+    [
+        ("train", ["toy-frequency", "toy-bag", "toy-recall"]),
+        ("evaluate", ["toy-first"]),
+        ("predict", ["toy-first"]),
+        ("tune", ["toy-frequency", "toy_labels"]),
+        ("experiment", ["toy-frequency"]),
+    ],
+)
+def test_the_help_lists_the_rows(verb: str, names: list[str]) -> None:
+    shown = {line.split()[0] for line in seq2set(verb, "--help").splitlines() if line.strip()}
+    assert set(names) <= shown
 
 
 def test_the_server_names_and_takes_the_search(network_run: Path) -> None:
@@ -96,8 +113,8 @@ def test_the_server_names_and_takes_the_search(network_run: Path) -> None:
 
 
 def test_a_fault_names_the_rows() -> None:
-    settings = ["model=x", "search.name=x", "objective.reward=x"]
+    settings = ["model=x", "search.name=x", "objective.reward=x", "encoder.kind=x", "decision.metric=x"]
     with pytest.raises(AssertionError) as caught:
         python(BUILD, *settings)
-    for name in ("toy-frequency", "toy-first", "toy-recall"):
+    for name in ("toy-frequency", "toy-first", "toy-recall", "toy-bag", "toy_labels"):
         assert f"'{name}'" in str(caught.value)

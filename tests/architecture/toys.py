@@ -1,4 +1,4 @@
-"""A metric, a search, a reward and a model that a user adds: one file, one row each, nothing else.
+"""A metric, a search, a reward, an encoder and a model that a user adds: one file and one row each.
 
 Importing this file adds the rows. `docs/extending.md` explains what each row says.
 """
@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seq2set.config import Config
-from seq2set.config.catalog import METRICS, MODELS, REWARDS, SEARCHES, Metric, Model, Reward, Search, Style
+from seq2set.config.catalog import (
+    ENCODERS,
+    METRICS,
+    MODELS,
+    REWARDS,
+    SEARCHES,
+    EncoderKind,
+    Metric,
+    Model,
+    Reward,
+    Search,
+    Style,
+)
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
 from seq2set.labels.labels import Labels
@@ -26,6 +38,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from seq2set.nn.decoding.searches import SearchResult
+    from seq2set.nn.encoders import Encoder
 
 
 def labels_per_document(counts: Counts) -> float:
@@ -46,6 +59,25 @@ def recall(predicted: Tensor, actual: Tensor) -> Tensor:
     """Return the share of the true labels (.., L) that are given: of none 1."""
     wanted = actual.sum(-1).float()
     return ((predicted & actual).sum(-1) / wanted).masked_fill(wanted == 0, 1.0)
+
+
+def build_bag(config: Config, tokens: int) -> Encoder:
+    """Build an encoder that reads words without their order."""
+    import torch
+
+    from seq2set.nn.encoders import Encoded, Encoder
+
+    class Bag(Encoder):
+        def __init__(self) -> None:
+            super().__init__()
+            self.size = self.summary_size = config.encoder.embedding
+            self.vectors = torch.nn.Embedding(tokens, self.size, padding_idx=0)
+
+        def forward(self, tokens: Tensor, lengths: Tensor) -> Encoded:
+            states = self.vectors(tokens)  # (B, T, E)
+            return Encoded(states, tokens > 0, states.sum(1) / lengths[:, None])
+
+    return Bag()
 
 
 @dataclass(frozen=True)
@@ -98,7 +130,9 @@ METRICS["toy_labels"] = Metric(
     "toys:labels_per_document",
     "toys",
     digits=2,
+    tunable=True,
 )
+ENCODERS["toy-bag"] = EncoderKind("word vectors and their mean, a toy", "toys:build_bag")
 SEARCHES["toy-first"] = Search("the first label of the greedy search", "toys:find_first", decides=True)
 REWARDS["toy-recall"] = Reward("the recall of the set", "toys:recall")
 MODELS["toy-frequency"] = Model(

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.core.errors import OutputError
+from seq2set.core.errors import OutputError, WorkError
 from seq2set.core.files import (
     compute_sha256,
+    hold_lock,
     read_json,
     report_output_errors,
     write_aside,
@@ -146,3 +147,32 @@ def test_json_of_earlier_versions_has_the_keys_of_today(tmp_path: Path) -> None:
         "documents_per_second": 2,
         "all": [{"corpus": {"labels_per_document": 1.5, "name": "texts_a_pass"}}],
     }
+
+
+def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with hold_lock(lock, busy="first", seconds=0):
+        with (
+            pytest.raises(WorkError, match="^somebody is here$"),
+            hold_lock(lock, busy="somebody is here", seconds=0),
+        ):
+            pass
+    with hold_lock(lock, busy="nobody is left", seconds=0):
+        pass
+
+
+def test_those_who_share_a_lock_keep_others_out(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with hold_lock(lock, busy="", seconds=0, shared=True), hold_lock(lock, busy="", seconds=0, shared=True):
+        with (
+            pytest.raises(WorkError, match="^two are here$"),
+            hold_lock(lock, busy="two are here", seconds=0),
+        ):
+            pass
+
+
+def test_a_lock_is_let_go_of_when_its_block_fails(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), hold_lock(tmp_path / "lock", busy="", seconds=0):
+        raise ZeroDivisionError
+    with hold_lock(tmp_path / "lock", busy="it is still held", seconds=0):
+        pass

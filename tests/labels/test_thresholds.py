@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from seq2set.config.catalog import is_better, list_tunable
+from seq2set.config import catalog
+from seq2set.config.catalog import Metric, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import GRID, find_threshold
@@ -160,3 +161,19 @@ def test_labels_that_are_never_given_move_the_threshold():
 @pytest.mark.parametrize("metric", list_tunable())
 def test_where_no_label_can_be_given_the_threshold_is_the_highest_probability(metric):
     assert find_threshold(np.full((2, 3), -np.inf, np.float32), ACTUAL, metric).value == 1
+
+
+def count_per_document(counts):
+    return counts.predicted_total / counts.documents
+
+
+@pytest.mark.parametrize(("better", "value"), [("higher", 0.5), ("lower", 0.9)])
+def test_a_metric_of_a_row_is_searched_in_its_own_direction(monkeypatch, better, value):
+    row = Metric(
+        "labels", "labels per document", f"{__name__}:count_per_document", better=better, tunable=True
+    )
+    monkeypatch.setitem(catalog.METRICS, "labels", row)
+    # Right labels score 0.9, 0.8 and 0.6: the lowest threshold is 0.5, midway to 0.4; the highest gives none.
+    found = find_threshold(SCORES, ACTUAL, "labels")
+    assert found.value == pytest.approx(value)
+    assert found.score == (1.5 if better == "higher" else 0)

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.core.errors import CorpusError, ModelFolderError
-from seq2set.labels.labels import Labels
+from seq2set.core.errors import ModelFolderError
 from seq2set.text.vocabulary import PAD, UNK, Words
 
 PLAIN = {
@@ -225,63 +224,3 @@ def test_a_forked_child_encodes_without_a_warning():
 
 def test_the_number_of_threads_changes_nothing():
     assert run("plain", RAYON_NUM_THREADS="1").stdout == run("plain", RAYON_NUM_THREADS="4").stdout
-
-
-def test_labels_stand_in_descending_frequency_ties_by_name():
-    # wheat 2, grain 2, corn 1 (a label repeated in one document counts once).
-    labels = Labels.build([("wheat", "grain"), ("grain", "wheat"), ("corn", "corn"), ()])
-    assert labels.names == ("grain", "wheat", "corn")
-    assert labels.frequencies == (2, 2, 1)
-    assert len(labels) == 3
-
-
-def test_labels_are_found_by_name():
-    labels = Labels.build([("b",), ("a", "b")])
-    assert (labels.index("b"), labels.index("a"), labels.index("c")) == (0, 1, None)
-    assert labels.decode(np.array([1, 0])) == ("a", "b")
-
-
-@pytest.mark.parametrize("label_sets", [[], [(), ()]])
-def test_no_label_at_all_is_refused(label_sets):
-    message = "the training split has no label at all; at least one document needs a label"
-    with pytest.raises(CorpusError, match=f"^{message}$"):
-        Labels.build(label_sets)
-
-
-def test_the_indicator_leaves_unknown_labels_out():
-    labels = Labels.build([("b",), ("a", "b"), ("c",)])
-    given_sets = [("c", "b", "c"), (), ("zz", "a", "zz"), ("yy",)]
-    matrix = labels.indicator(given_sets)
-    assert matrix.toarray().astype(int).tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0], [0, 0, 0]]
-    assert (matrix.format, matrix.dtype, matrix.has_canonical_format) == ("csr", np.bool_, True)
-
-
-def test_the_indicator_of_nothing_has_all_columns():
-    assert Labels.build([("a", "b")]).indicator([]).shape == (0, 2)
-
-
-def test_labels_go_to_json_and_back():
-    labels = Labels.build([("é", "a"), ("a",)])
-    again = Labels.from_dict(json.loads(json.dumps(labels.to_dict())))
-    assert (again.names, again.frequencies) == (("a", "é"), (2, 1))
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {},
-        {"names": ["a"]},
-        {"names": ["a"], "frequencies": []},
-        {"names": [1], "frequencies": [1]},
-        {"names": ["a"], "frequencies": ["1"]},
-        {"names": "a", "frequencies": [1]},
-    ],
-)
-def test_damaged_labels_are_refused(values):
-    with pytest.raises(ModelFolderError, match="they must hold names and as many whole-number frequencies"):
-        Labels.from_dict(values)
-
-
-def test_a_label_named_twice_is_refused():
-    with pytest.raises(ModelFolderError, match="the labels name one label twice; each must stand there once"):
-        Labels.from_dict({"names": ["a", "a"], "frequencies": [2, 1]})

@@ -66,13 +66,17 @@ data = typer.Typer(name="data", help="Get, prepare, describe and check corpora."
 app.add_typer(data)
 
 _MODELS = {"Models": read_catalog("MODELS"), "Presets": read_catalog("PRESETS")}
+_PARTS = {
+    "Encoders (encoder.kind)": read_catalog("ENCODERS"),
+    "Rewards (objective.reward)": read_catalog("REWARDS"),
+}
 _SEARCHES = {"Searches": read_catalog("SEARCHES")}
 
 data.command("list")(data_list.list_corpora)
 data.command("prepare", cls=list_names(data_corpus.TABLES))(data_prepare.prepare)
 data.command("stats", cls=list_names(data_corpus.TABLES))(data_stats.stats)
 data.command("check", cls=list_names(data_corpus.TABLES))(data_check.check)
-app.command("train", cls=list_names(_MODELS))(train.train)
+app.command("train", cls=list_names(_MODELS | _PARTS))(train.train)
 app.command("evaluate", cls=list_names(_SEARCHES))(evaluate.evaluate)
 app.command("predict", cls=list_names(_SEARCHES))(predict.predict)
 app.command("tune", cls=list_names(_MODELS | tune.TABLES))(tune.tune)

@@ -38,7 +38,7 @@ class RunFolder:
 
     @property
     def history(self) -> Path:
-        """What happened, one JSON object a line."""
+        """What happened, one JSON object per line."""
         return self.path / "history.jsonl"
 
     @property

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.config.catalog import is_better, list_tunable
-from seq2set.core.errors import UnknownNameError
+from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.core.text_utils import join_names
 from seq2set.labels.indicator import Indicators, as_indicator
-from seq2set.labels.label_thresholds import find_label_thresholds
+from seq2set.labels.label_thresholds import SUPPORTED, find_label_thresholds
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import RULES, Rule, RuleKind, make_global_rule, make_label_rule, make_top_rule
 from seq2set.labels.thresholds import find_number, find_threshold, refuse_unfit
@@ -56,7 +57,7 @@ def find_best_rule(
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     refuse_unfit(scores, indicator)
     right = indicator.toarray()
-    kinds = [one for one in RULES if kind in (one, "best")]
+    kinds = [one for one in RULES if kind in (one, "best") and (one != "per-label" or metric in SUPPORTED)]
     reached = {one: _score_held_out(one, scores, right, metric, least) for one in kinds}
     winner = kinds[0]
     for other in kinds[1:]:
@@ -71,6 +72,10 @@ def refuse_unknown(kind: str, metric: str) -> None:
         raise UnknownNameError("kind", kind, KINDS)
     if metric not in list_tunable():
         raise UnknownNameError("metric", metric, list_tunable())
+    if kind == "per-label" and metric not in SUPPORTED:
+        raise InputError(
+            f"metric is '{metric}'; thresholds per label can be tuned for {join_names(SUPPORTED)} only"
+        )
 
 
 def score_rule(

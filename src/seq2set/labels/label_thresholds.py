@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from seq2set.labels.metrics import f1
 from seq2set.labels.thresholds import Cuts, find_cuts
 
+SUPPORTED = ("hamming_loss", "micro_f1", "macro_f1", "example_f1", "subset_accuracy")
+"""The metrics that thresholds per label can be tuned for; each needs an algorithm of its own."""
+
 ENOUGH = 1e-9
 """What a move must gain: sums of documents' F1 are not exact, and rounding must not go in circles."""
 

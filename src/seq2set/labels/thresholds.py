@@ -119,7 +119,7 @@ def _search_grid(
     values: NDArray[Any], scores: NDArray[Any], right: sparse.csr_matrix[Any], metric: str
 ) -> Threshold:
     """Measure each threshold from the lowest up, on ever fewer labels; of equals the higher one wins."""
-    best = Threshold(float(values[-1]), -1.0)
+    best: Threshold | None = None
     rows, columns = np.nonzero(scores >= values[-1])
     above = scores[rows, columns]
     for value in values[::-1]:
@@ -127,8 +127,9 @@ def _search_grid(
         rows, columns, above = rows[kept], columns[kept], above[kept]
         given = sparse.csr_matrix((np.ones(len(above), dtype=bool), (rows, columns)), shape=right.shape)
         reached = Counts.of(given, right).metrics()[metric]
-        if reached >= best.score:
+        if best is None or not is_better(best.score, reached, metric):
             best = Threshold(float(value), reached)
+    assert best is not None  # there is at least one threshold
     return best
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from seq2set.config.catalog import is_better, list_tunable
+from seq2set.config import catalog
+from seq2set.config.catalog import Metric, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.labels.best_rule import LEAST, find_best_rule
 from seq2set.labels.label_thresholds import find_label_thresholds
@@ -276,3 +277,19 @@ def test_a_rule_is_the_best_with_the_labels_that_nobody_can_give(kind, metric):
         assert found.score <= best  # climbed one label at a time
     else:
         assert found.score == pytest.approx(best)
+
+
+def count_per_document(counts):
+    return counts.predicted_total / counts.documents
+
+
+def test_thresholds_per_label_are_refused_for_a_metric_that_they_cannot_be_found_for(monkeypatch):
+    row = Metric("labels", "labels per document", f"{__name__}:count_per_document", tunable=True)
+    monkeypatch.setitem(catalog.METRICS, "labels", row)
+    scores, right = np.array([[0.9, 0.1], [0.8, 0.4]], np.float32), np.array([[1, 0], [1, 1]])
+    with pytest.raises(
+        InputError, match="metric is 'labels'; thresholds per label can be tuned for hamming_loss, "
+    ):
+        find_best_rule("per-label", scores, right, "labels")
+    # The best of the other kinds: all labels of each text.
+    assert find_best_rule("best", scores, right, "labels").held_out.keys() == {"global", "top-k"}

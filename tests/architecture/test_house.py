@@ -1,0 +1,102 @@
+"""The shape of the package: how it is cut into files and folders, and what is named how."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2set.config.catalog import METRICS, MODELS
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src/seq2set").rglob("*.py"))
+
+NOUNS = {
+    "drawing": "a picture",
+    "teacher_forcing": "the field's own term",
+}
+"""Files that end in `ing` without being named after what they do, and what they are named after."""
+
+ONE_THOUGHT_EACH = {
+    "cli/": "one file per verb, imported by the list of verbs",
+    "server/routes/": "one file per group of routes, imported by the application",
+}
+"""Folders whose files may be short and have one importer, and why."""
+
+
+@pytest.fixture(scope="module")
+def house() -> dict[str, Any]:
+    measured: dict[str, Any] = runpy.run_path(str(ROOT / "tools/house.py"))["measure"](ROOT / "src/seq2set")
+    return measured
+
+
+def test_a_folder_can_be_taken_in_at_a_glance(house: dict[str, Any]) -> None:
+    assert house["crowded_folders"] == {}
+
+
+def test_the_readme_is_short() -> None:
+    assert (ROOT / "README.md").stat().st_size <= 8 * 1024
+
+
+DISPLAYED = {row.title for row in (*MODELS.values(), *METRICS.values())}
+PARTS = ("startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition")
+
+
+def compared_texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Return the texts, each with its line, that code compares with other texts or cuts off from them."""
+    named = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        compared: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            compared = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PARTS:
+            compared = list(node.args)
+        for one in compared:
+            inner = one.elts if isinstance(one, ast.Tuple | ast.List | ast.Set) else [one]
+            yield from ((node.lineno, text) for part in inner if (text := spelled(part, named)))
+
+
+def spelled(node: ast.expr, named: dict[str, ast.expr]) -> str:
+    """Return the text of a constant, of a name of the module for one, or of an f-string with gaps."""
+    if isinstance(node, ast.Name):
+        node = named.get(node.id, node)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(spelled(part, named) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return "gap"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def is_display_text(text: str) -> bool:
+    """Say whether a text is a title, or reads like a part of a sentence: `", shuffled"`, `"λ = "`."""
+    return text in DISPLAYED or bool(re.search(r"[^\W\d_]", text) and re.search(r"[ λ]", text))
+
+
+@pytest.mark.parametrize("text", [", shuffled", "λ = ", "Every training", "micro-F1", "Seq2Set (simp.)"])
+def test_display_text_is_seen(text: str) -> None:
+    code = f"T = {text!r}\nrow.endswith(T) or title != {text!r} or {text!r} in title or row.removeprefix(T)"
+    found = [one for _, one in compared_texts(ast.parse(code)) if is_display_text(one)]
+    assert found == [text] * 4
+
+
+def test_display_text_is_seen_in_an_f_string() -> None:
+    tree = ast.parse('row.endswith(f", {kind}")')
+    assert [text for _, text in compared_texts(tree) if is_display_text(text)] == [", gap"]
+
+
+FOREIGN = {
+    "model name": "of /proc/cpuinfo",
+    "Value error, ": "pydantic's",
+}
+"""Texts of other programs, which can only be told by what they say."""

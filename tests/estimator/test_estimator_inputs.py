@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_matrix
 
 from seq2set.core.errors import InputError
-from seq2set.estimator.inputs import EstimatorInputError, Form, check_targets, check_texts
+from seq2set.estimator.inputs import EstimatorInputError, LabelFormat, check_targets, check_texts
 
 
 def test_the_errors_are_of_both_kinds() -> None:
@@ -87,20 +87,20 @@ def test_wrong_labels(y, message: str) -> None:
     [
         (
             [["a"], []],
-            Form("indicator", True, 2),
+            LabelFormat("indicator", True, 2),
             "y is label sets; the model was fitted to an indicator matrix",
         ),
-        (np.eye(2), Form(), "y is an indicator matrix; the model was fitted to label sets"),
-        (np.eye(2), Form("sparse", True, 3), "y has 2 columns; the model was fitted to 3"),
-        ([[1], []], Form(), "the labels of y are whole numbers; the model was fitted to strings"),
+        (np.eye(2), LabelFormat(), "y is an indicator matrix; the model was fitted to label sets"),
+        (np.eye(2), LabelFormat("sparse", True, 3), "y has 2 columns; the model was fitted to 3"),
+        ([[1], []], LabelFormat(), "the labels of y are whole numbers; the model was fitted to strings"),
         (
             [["1"], []],
-            Form(numbers=True),
+            LabelFormat(numbers=True),
             "the labels of y are strings; the model was fitted to whole numbers",
         ),
     ],
 )
-def test_labels_in_another_form_than_those_of_fit(y, form: Form, message: str) -> None:
+def test_labels_in_another_form_than_those_of_fit(y, form: LabelFormat, message: str) -> None:
     with pytest.raises(EstimatorInputError, match=message):
         check_targets(y, 2, form)
 
@@ -123,15 +123,15 @@ def test_nothing_to_measure_on(fitted) -> None:
 
 def test_rows_of_zeros_and_ones_are_a_matrix_unless_sets_are_expected() -> None:
     rows = [[0, 1, 1], [1, 0, 0]]
-    assert check_targets(rows, 2) == ([("1", "2"), ("0",)], Form("indicator", True, 3))
-    assert check_targets([[0, 1], [1, 0]], 2, Form(numbers=True)).sets == [("0", "1"), ("0", "1")]
+    assert check_targets(rows, 2) == ([("1", "2"), ("0",)], LabelFormat("indicator", True, 3))
+    assert check_targets([[0, 1], [1, 0]], 2, LabelFormat(numbers=True)).sets == [("0", "1"), ("0", "1")]
     assert check_targets([[0, 1], [1, 2]], 2).sets == [("0", "1"), ("1", "2")]
-    assert check_targets([[1], [0]], 2).form == Form("sets", numbers=True)
-    assert check_targets([], 0) == ([], Form())
+    assert check_targets([[1], [0]], 2).form == LabelFormat("sets", numbers=True)
+    assert check_targets([], 0) == ([], LabelFormat())
 
 
 def test_texts_without_labels_are_of_either_kind() -> None:
-    assert check_targets([[], ()], 2, Form(numbers=True)).sets == [(), ()]
+    assert check_targets([[], ()], 2, LabelFormat(numbers=True)).sets == [(), ()]
 
 
 def test_what_is_given_stays_as_it_was() -> None:

@@ -11,7 +11,13 @@ import pytest
 
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ModelFolderError, OutputError
-from seq2set.inference.model_folder import load_model, model_folder, read_metadata, renew_model, save_model
+from seq2set.inference.model_folder import (
+    find_model_folder,
+    load_model,
+    read_metadata,
+    renew_model,
+    save_model,
+)
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.rules import make_global_rule, make_top_rule
 from seq2set.models.predictions import Request
@@ -221,12 +227,12 @@ def test_killed_at_any_moment_the_folder_opens(br_run: RunFolder, model: Path, t
 
 def test_what_is_no_model_folder(tmp_path: Path) -> None:
     with pytest.raises(ModelFolderError, match="nowhere does not exist; a run or a model folder is wanted"):
-        model_folder(tmp_path / "nowhere")
+        find_model_folder(tmp_path / "nowhere")
     with pytest.raises(ModelFolderError, match=r"holds no model: there is no manifest.json in it$"):
-        model_folder(tmp_path)
+        find_model_folder(tmp_path)
     (tmp_path / "config.toml").touch()
     with pytest.raises(ModelFolderError, match="the run has not finished: pass --resume to train"):
-        model_folder(tmp_path)
+        find_model_folder(tmp_path)
 
 
 def test_a_folder_in_use_is_not_overwritten(br_run: RunFolder) -> None:

@@ -9,7 +9,7 @@ from running_servers import Running, Start, refused
 import seq2set
 from seq2set.config import catalog
 from seq2set.config.run_folder import RunFolder
-from seq2set.inference.model_folder import model_folder
+from seq2set.inference.model_folder import find_model_folder
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.rules import make_label_rule, make_top_rule
 from seq2set.server.service import LabelRow, ServedModel, find_labels, make_label_rows, open_served
@@ -17,7 +17,7 @@ from seq2set.server.service import LabelRow, ServedModel, find_labels, make_labe
 
 def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: ServedModel) -> None:
     answer = shared.client.get("/v1/model").json()
-    folder = model_folder(br_run.path)
+    folder = find_model_folder(br_run.path)
     assert (answer["model"], answer["version"], answer["labels"]) == ("br", seq2set.__version__, 4)
     assert answer["card"] == (folder / "README.md").read_text(encoding="utf-8")
     assert answer["manifest"] == json.loads((folder / "manifest.json").read_text(encoding="utf-8"))

@@ -108,14 +108,14 @@ def _format_head(metric: Metric) -> str:
 
 def list_remarks(reports: Sequence[Report]) -> list[str]:
     """Return what is to be known of the figures, by run where there are several."""
-    from seq2set.evaluation.measure import same_documents
+    from seq2set.evaluation.measure import have_same_documents
 
     said = [
         f"{report.run}: {sentence}" if len(reports) > 1 else sentence
         for report in reports
         for sentence in report.remarks()
     ]
-    if not same_documents(reports):
+    if not have_same_documents(reports):
         said.append("the rows were not measured on the same documents: their figures cannot be compared")
     return said
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from seq2set.core.errors import ModelFolderError, StoppedError
 from seq2set.core.progress import Silent, StderrProgress
-from seq2set.estimator.inputs import EstimatorInputError, Form, check_targets, check_texts
+from seq2set.estimator.inputs import EstimatorInputError, LabelFormat, check_targets, check_texts
 from seq2set.estimator.settings import configure, find_changes, plain
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import read_seen
@@ -177,7 +177,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
             loaded = cls(config.model, config.preset, find_changes(config), config.seed, config.threads)
             loaded.set_params(**saved["parameters"])
             trained = TrainedModel(predictor.tagger, predictor.metadata, [], read_seen(Path(folder)))
-            return loaded._take(trained, Form(**saved["form"]))
+            return loaded._take(trained, LabelFormat(**saved["form"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFolderError(
                 f"{folder} does not hold an estimator that can be opened: {error}"
@@ -212,7 +212,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
             )
         return data
 
-    def _take(self, trained: TrainedModel, form: Form) -> Seq2SetClassifier:
+    def _take(self, trained: TrainedModel, form: LabelFormat) -> Seq2SetClassifier:
         names = trained.tagger.labels.names
         classes = form.classes(names)
         places = {str(label): column for column, label in enumerate(classes)}

@@ -1,6 +1,7 @@
 """What users of scikit-learn hand over: lists, arrays or Series; label sets or indicator matrices.
 
-Inside this package a label is a name. `Form` remembers how labels were given, so that answers have that form.
+Inside this package a label is a name. `LabelFormat` remembers how labels were given, so that predictions have
+that form.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class EstimatorInputError(InputError, ValueError):
     """What was handed to the estimator is wrong; a `ValueError` too, because scikit-learn expects one."""
 
 
-class Form(NamedTuple):
+class LabelFormat(NamedTuple):
     """How label sets were given."""
 
     kind: Literal["sets", "indicator", "sparse"] = "sets"
@@ -41,7 +42,7 @@ class Targets(NamedTuple):
     """The label set of each text by names, and how it was given."""
 
     sets: list[tuple[str, ...]]
-    form: Form
+    form: LabelFormat
 
 
 def check_texts(X: Any) -> list[str]:
@@ -59,7 +60,7 @@ def check_texts(X: Any) -> list[str]:
     return [str(text) for text in texts]
 
 
-def check_targets(y: Any, documents: int, expected: Form | None = None) -> Targets:
+def check_targets(y: Any, documents: int, expected: LabelFormat | None = None) -> Targets:
     """Return the label sets by names; where a form is expected, another one is refused."""
     if y is None:
         raise EstimatorInputError(
@@ -113,7 +114,7 @@ def _from_matrix(y: Any) -> Targets:
     for value in matrix.data[matrix.data != 1][:1]:
         raise EstimatorInputError(f"y holds {value:g}; an indicator matrix must hold only 0 and 1")
     rows = np.split(matrix.indices, matrix.indptr[1:-1]) if matrix.shape[0] else []
-    form = Form("sparse" if issparse(y) else "indicator", True, matrix.shape[1])
+    form = LabelFormat("sparse" if issparse(y) else "indicator", True, matrix.shape[1])
     return Targets([tuple(map(str, row)) for row in rows], form)
 
 
@@ -129,7 +130,7 @@ def _from_sets(y: Any) -> Targets:
         )
     # A set is given in an order that changes from run to run.
     return Targets(
-        [tuple(sorted({str(label) for label in row})) for row in rows], Form("sets", False in kinds)
+        [tuple(sorted({str(label) for label in row})) for row in rows], LabelFormat("sets", False in kinds)
     )
 
 
@@ -146,7 +147,7 @@ def _labels(row: Any, place: int) -> list[Any]:
     return labels
 
 
-def _refuse_other_form(targets: Targets, expected: Form) -> None:
+def _refuse_other_form(targets: Targets, expected: LabelFormat) -> None:
     given = targets.form
     if (given.kind == "sets") != (expected.kind == "sets"):
         forms = {True: "label sets", False: "an indicator matrix"}

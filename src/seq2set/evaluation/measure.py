@@ -1,4 +1,4 @@
-"""A model against a split: counts, metrics, ranking quality and speed.
+"""Measure a model on a split: metrics, ranking, each label's figures, the threshold curve and the speed.
 
 Shapes: N documents, L labels.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from seq2set.labels.indicator import build_indicator
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
 from seq2set.labels.rules import Rule
-from seq2set.models.predictions import Inference, Request
+from seq2set.models.predictions import Request
 from seq2set.models.tagger import Tagger
 
 BATCH = 512
@@ -71,7 +71,7 @@ class Evaluation:
 
     @property
     def documents_per_second(self) -> float:
-        """How many documents were predicted in a second."""
+        """The speed of prediction."""
         return self.documents / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -98,7 +98,7 @@ class Report:
         """Return the sentences that a reader of the figures must know."""
         hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
         seen = self.overlap.sentences(*hints) if self.overlap else []
-        return [*seen, *_unseen_sentences(self.result)]
+        return [*seen, *_describe_unseen_labels(self.result)]
 
     def summary(self) -> dict[str, Any]:
         """Return the object that `evaluate --json` prints."""
@@ -122,12 +122,12 @@ class Report:
         }
 
 
-def same_documents(reports: Sequence[Report]) -> bool:
+def have_same_documents(reports: Sequence[Report]) -> bool:
     """Say whether all figures stand on the very same documents, so that they can be compared."""
     return len({(report.data, report.split, report.fingerprint) for report in reports}) == 1
 
 
-def _unseen_sentences(result: Evaluation) -> list[str]:
+def _describe_unseen_labels(result: Evaluation) -> list[str]:
     """Say how many of the labels no prediction can be right about."""
     there = [label.label for label in result.per_label if label.support]
     if not result.unseen_labels:
@@ -140,11 +140,11 @@ def _unseen_sentences(result: Evaluation) -> list[str]:
     known = [label.label for label in result.per_label[: -result.unseen_labels]]
     return [
         f"the model knows none of the {len(there):,} labels of these documents, so that nothing it gives can "
-        f"be right: they have {_some(there)}; it knows {_some(known)}"
+        f"be right: they have {_list_some(there)}; it knows {_list_some(known)}"
     ]
 
 
-def _some(names: Sequence[str], most: int = 3) -> str:
+def _list_some(names: Sequence[str], most: int = 3) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
@@ -158,31 +158,24 @@ def evaluate_tagger(
     misses, and they have rows of their own in the per-label table.
     """
     progress = progress or Silent()
-    tally = _Tally(tagger, tagger.labels.with_unseen(split.labels()), request or Request())
+    counts = _SplitCounts(tagger, tagger.labels.with_unseen(split.labels()), request or Request())
     with progress.stage("predict", len(split)) as advance:
         for documents in split.iter_batches(BATCH):
-            tally.add(documents)
+            counts.add(documents)
             advance(len(documents))
-    if tally.strange:
-        progress.note(_strange_sentence(tally.strange, request or Request()))
-    return tally.result()
+    if counts.no_known_words:
+        progress.note(_describe_unknown(counts.no_known_words, request or Request()))
+    return counts.result()
 
 
-def _strange_sentence(count: int, request: Request) -> str:
+def _describe_unknown(count: int, request: Request) -> str:
     documents = "1 document has" if count == 1 else f"{count:,} documents have"
     withheld = "" if request.top_k or request.min_labels else " and got no label"
     return f"{documents} no known word{withheld}"
 
 
-class Timed(NamedTuple):
-    """An answer and the seconds it took."""
-
-    answer: Inference
-    seconds: float
-
-
-class _Tally:
-    """Counts that add up batch by batch."""
+class _SplitCounts:
+    """The counts of a split, which add up batch by batch."""
 
     def __init__(self, tagger: Tagger, labels: Labels, request: Request):
         self.tagger, self.labels, self.request = tagger, labels, request
@@ -192,24 +185,25 @@ class _Tally:
         self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
         self.chosen: list[IntArray] = []
         self.seconds = 0.0
-        self.strange = 0
+        self.no_known_words = 0
         self.rule: Rule | None = None
 
     def add(self, documents: Sequence[Document]) -> None:
         texts = [document.text for document in documents]
-        answer, seconds = timed(lambda: self.tagger.infer(texts, self.request))
+        began = time.perf_counter()
+        answer = self.tagger.infer(texts, self.request)
+        self.seconds += time.perf_counter() - began
         actual = self.labels.indicator([document.labels for document in documents])
         unseen = len(self.labels.names) - answer.scores.shape[1]
         scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
         self.counts.append(Counts.of(build_indicator(answer.chosen, len(self.labels.names)), actual))
         self.ranking.append(RankingCounts.of(scores, actual))
         known = np.array([note is None for note in answer.notes()], bool)
-        self.strange += int((~known).sum())
+        self.no_known_words += int((~known).sum())
         self._add_curve(np.where(known[:, None], scores, 0), actual)  # what a threshold would give
         self.chosen += answer.chosen
         self.sizes[0].update(len(one) for one in answer.chosen)
         self.sizes[1].update(np.diff(actual.indptr).tolist())
-        self.seconds += seconds
         self.rule = answer.rule
 
     def _add_curve(self, scores: npt.NDArray[np.float32], actual: csr_matrix) -> None:
@@ -229,23 +223,17 @@ class _Tally:
             metrics=counts.metrics(),
             ranking=ranking.metrics(),
             per_label=counts.per_label(names),
-            curve=_points(self.curve, counts.actual_total),
+            curve=_compute_points(self.curve, counts.actual_total),
             predicted_cardinality=dict(sorted(self.sizes[0].items())),
             actual_cardinality=dict(sorted(self.sizes[1].items())),
             unseen_labels=len(names) - len(self.tagger.labels.names),
             seconds=self.seconds,
             chosen=self.chosen,
-            no_known_words=self.strange,
+            no_known_words=self.no_known_words,
         )
 
 
-def timed(work: Callable[[], Inference]) -> Timed:
-    """Do `work` and measure how long it takes."""
-    began = time.perf_counter()
-    return Timed(work(), time.perf_counter() - began)
-
-
-def _points(curve: npt.NDArray[np.int64], actual: int) -> list[CurvePoint]:
+def _compute_points(curve: npt.NDArray[np.int64], actual: int) -> list[CurvePoint]:
     right, predicted = curve[:, 0], curve[:, 1]
     precision = right / np.maximum(predicted, 1)
     recall = right / max(actual, 1)

@@ -6,25 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seq2set.config import Config
-from seq2set.config.catalog import find_model
+from seq2set.config.catalog import METRICS, find_model, shown_metrics
 from seq2set.labels.rules import Rule
-
-_METRIC_NAMES = {
-    "micro_f1": "micro-F1",
-    "micro_precision": "micro-precision",
-    "micro_recall": "micro-recall",
-    "macro_f1": "macro-F1",
-    "example_f1": "example F1",
-    "hamming_loss": "hamming loss",
-    "subset_accuracy": "subset accuracy",
-}
 
 _TRAINING_NAMES = {"phase": "phase of the kept weights", "update": "update of the kept weights"}
 
 
-def model_card(config: Config, metadata: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    """Write the card in Markdown."""
-    corpus, metrics = metadata["corpus"], metadata["validation"]
+def render_model_card(config: Config, metadata: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """Return the card in Markdown."""
+    corpus = metadata["corpus"]
     lines = [
         f"# {config.model} on {corpus['name']}",
         "",
@@ -45,16 +35,16 @@ def model_card(config: Config, metadata: Mapping[str, Any], facts: Mapping[str, 
         "The decision rule and the other choices of this model were tuned on this very split, so these "
         "figures are a little too good. The test split was not looked at: `seq2set evaluate` reports it.",
         "",
-        *_table(("metric", "value"), [(_METRIC_NAMES[k], f"{metrics[k]:.4f}") for k in _METRIC_NAMES]),
+        *_table(("metric", "value"), _metric_rows(metadata["validation"])),
         "",
-        *_tuned_later(metadata),
+        *_describe_tuning(metadata),
         "## Training",
         "",
         *_table(
             ("", ""),
             [
-                (_TRAINING_NAMES.get(key, str(key)), _plain(value))
-                for key, value in (dict(metadata["training"]) | _found(facts)).items()
+                (_TRAINING_NAMES.get(key, str(key)), _format_value(value))
+                for key, value in (dict(metadata["training"]) | _describe_fitted(facts)).items()
             ],
         ),
         "",
@@ -66,21 +56,26 @@ def model_card(config: Config, metadata: Mapping[str, Any], facts: Mapping[str, 
     return "\n".join(lines)
 
 
-def _tuned_later(metadata: Mapping[str, Any]) -> list[str]:
+def _metric_rows(values: Mapping[str, float]) -> list[tuple[str, str]]:
+    # A metric that is newer than the model has no value.
+    return [(row.title, f"{values[name]:.4f}") for name, row in shown_metrics().items() if name in values]
+
+
+def _describe_tuning(metadata: Mapping[str, Any]) -> list[str]:
     """Say what was tuned after the training, and whether the figures above are from before that."""
     if "tuned" not in metadata:
         return []
     tuned = metadata["tuned"]
     stale = "" if tuned["validation_renewed"] else " The figures above are without that rule."
     return [
-        f"The decision rule was tuned after the training for the best {_METRIC_NAMES[tuned['metric']]} on "
+        f"The decision rule was tuned after the training for the best {METRICS[tuned['metric']].title} on "
         f"{tuned['data']}, {tuned['split']}, {tuned['documents']:,} documents: {tuned['before']:.4f} before, "
         f"{tuned['after']:.4f} after.{stale}",
         "",
     ]
 
 
-def _found(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_fitted(facts: Mapping[str, Any]) -> dict[str, Any]:
     return dict(facts) | {"rule": Rule.from_dict(facts["rule"]).describe()}
 
 
@@ -116,7 +111,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
 
 
-def _plain(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(part)}" for key, part in value.items())
+        return ", ".join(f"{key} {_format_value(part)}" for key, part in value.items())
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -88,7 +88,7 @@ def renew_model(
 
     Whenever this is killed, the folder can be opened.
     """
-    folder = model_folder(folder)
+    folder = find_model_folder(folder)
     settings = _read_json(folder / CONFIG)["settings"]
     manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
     with ExitStack() as stack:
@@ -108,7 +108,7 @@ def renew_model(
 
 def load_model(folder: Path) -> Tagger:
     """Check a model folder against its manifest, and put the model together."""
-    folder = model_folder(folder)
+    folder = find_model_folder(folder)
     verify(folder)
     try:
         saved = _read_json(folder / CONFIG)
@@ -137,20 +137,20 @@ def _facts(saved: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_metadata(folder: Path) -> dict[str, Any]:
     """Return what training recorded about a model: data, metrics, sizes."""
-    metadata: dict[str, Any] = _read_json(model_folder(folder) / CONFIG)["about"]
+    metadata: dict[str, Any] = _read_json(find_model_folder(folder) / CONFIG)["about"]
     return metadata
 
 
 def read_seen(folder: Path) -> SeenTexts:
     """Return what a model remembers of the texts that it was trained and tuned on."""
-    path = model_folder(folder) / SEEN
+    path = find_model_folder(folder) / SEEN
     try:
         return SeenTexts.from_arrays(load_file(path)) if path.is_file() else NOTHING_KNOWN
     except SafetensorError as error:
         raise ModelFolderError(f"{path} cannot be read: {error}") from error
 
 
-def model_folder(path: Path) -> Path:
+def find_model_folder(path: Path) -> Path:
     """Return the model folder for a run or a model folder."""
     for candidate in (path, path / "model"):
         if (candidate / MANIFEST).is_file():

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seq2set.inference.model_folder import load_model, model_folder, read_metadata
+from seq2set.inference.model_folder import find_model_folder, load_model, read_metadata
 from seq2set.models.predictions import Request, Suggestion
 from seq2set.models.tagger import Tagger
 
@@ -46,7 +46,7 @@ class Predictor:
     @classmethod
     def open(cls, path: Path) -> Predictor:
         """Open a run or a model folder."""
-        folder = model_folder(path)
+        folder = find_model_folder(path)
         return cls(load_model(folder), read_metadata(folder))
 
     def predict(self, texts: Sequence[str], request: Request | None = None) -> list[tuple[Suggestion, ...]]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from fastapi import Request
 from pydantic import BaseModel, Field
 
-from seq2set.inference.model_folder import CARD, MANIFEST, TENSORS, model_folder
+from seq2set.inference.model_folder import CARD, MANIFEST, TENSORS, find_model_folder
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.rules import Rule
 from seq2set.server.answers import Answerer
@@ -40,7 +40,7 @@ class ServedModel(NamedTuple):
 
 def open_served(path: Path) -> ServedModel:
     """Open a run or a model folder, checked against its manifest."""
-    folder = model_folder(path)
+    folder = find_model_folder(path)
     predictor = Predictor.open(folder)
     kind = predictor.tagger.config.model
     card = (folder / CARD).read_text(encoding="utf-8")

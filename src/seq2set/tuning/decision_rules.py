@@ -19,7 +19,7 @@ from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.seen_texts import Digests, Documents, SeenTexts, select_unseen
 from seq2set.evaluation.measure import BATCH
-from seq2set.inference.model_card import model_card
+from seq2set.inference.model_card import render_model_card
 from seq2set.inference.model_folder import read_seen, renew_model
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.best_rule import LEAST, TunedRule, find_best_rule, refuse_unknown, score_rule
@@ -266,7 +266,7 @@ def _store(
         metadata["per_label"] = [label._asdict() for label in per_label]
     state = predictor.tagger.state()
     facts = dict(state.fitted) | {"rule": tuned.rule.to_dict()}
-    card = model_card(state.config, metadata, facts)
+    card = render_model_card(state.config, metadata, facts)
     renew_model(model, facts=facts, metadata=metadata, card=card, seen=seen.and_tuned(documents.digests))
 
 

@@ -112,7 +112,7 @@ def sample_predictions(
     return [Shown(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)]
 
 
-class Measured(NamedTuple):
+class MeasuredSplit(NamedTuple):
     """The documents to measure on, and their names for the report."""
 
     corpus: str
@@ -126,23 +126,25 @@ class Measured(NamedTuple):
     """What is to be known of that corpus"""
 
 
-def open_measured(trained: TrainingCorpus, named: str | None, split: str | None) -> Measured:
-    """Open what is to be measured: a split of a corpus, by default test, or all of another plain file."""
+def open_measured(trained: TrainingCorpus, named: str | None, split: str | None) -> MeasuredSplit:
+    """Open the documents to measure on: a split of a corpus, by default test, or all of a plain file."""
     own = named is None or is_training_corpus(trained, named)
     # Another corpus need not have the columns of groups and splits that the training's had.
     others = trained.data.model_copy(update={"corpus": named, "group": "", "split": "auto"})
     if named and not own and split is None and Path(named).is_file():
         whole = open_corpus(named, replace(read_options(others), split=None), UNSPLIT)
-        return Measured(whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks))
+        return MeasuredSplit(
+            whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks)
+        )
     corpus = reopen_corpus(trained, named) if own else open_training_corpus(others)
     part = corpus.split(split or "test")
     if not len(part):
         raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)
-    return Measured(corpus.name, part.name, part, own, corpus.fingerprint, tuple(corpus.remarks))
+    return MeasuredSplit(corpus.name, part.name, part, own, corpus.fingerprint, tuple(corpus.remarks))
 
 
 def select_unseen_part(
-    measured: Measured, seen: SeenTexts, metadata: Mapping[str, Any], *, include_seen: bool | None = None
+    measured: MeasuredSplit, seen: SeenTexts, metadata: Mapping[str, Any], *, include_seen: bool | None = None
 ) -> Selection:
     """Count the documents that a model was trained or tuned on, and leave them out where that is due.
 

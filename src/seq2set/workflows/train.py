@@ -19,7 +19,7 @@ from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.evaluation.measure import evaluate_tagger
-from seq2set.inference.model_card import model_card
+from seq2set.inference.model_card import render_model_card
 from seq2set.inference.model_folder import read_metadata, save_model
 from seq2set.models.tagger import Tagger, compute_fingerprint, get_fit_function
 from seq2set.training.history import add_tensorboard
@@ -54,7 +54,7 @@ class TrainedModel(NamedTuple):
     def save(self, folder: Path, *, force: bool = False) -> None:
         """Write the model folder."""
         state = self.tagger.state()
-        card = model_card(state.config, self.metadata, state.fitted)
+        card = render_model_card(state.config, self.metadata, state.fitted)
         save_model(self.tagger, folder, card=card, metadata=self.metadata, seen=self.seen, force=force)
 
 

@@ -19,7 +19,7 @@ from seq2set.corpora.open_corpus import hash_content, open_corpus
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
 from seq2set.corpora.readers import ReadOptions
 from seq2set.corpora.readers.aapd import is_aapd
-from seq2set.inference.model_folder import model_folder
+from seq2set.inference.model_folder import find_model_folder
 from seq2set.inference.predictor import Predictor
 
 
@@ -51,7 +51,7 @@ def find_training_corpus(
 
 
 def _record_of(model: Path) -> Provenance | None:
-    folder = model_folder(model).absolute()
+    folder = find_model_folder(model).absolute()
     try:
         return read_provenance(folder.parent) if RunFolder(folder.parent).model == folder else None
     except InputError:  # a damaged record is none: the model itself is whole

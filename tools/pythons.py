@@ -9,37 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import tomli
+
 from conditions import CannotBeHadError
 from copies import ROOT
 
 PYENV = Path.home() / ".pyenv/versions"
 EXTRAS = ".[dev,demo,serve,track,tune]"
-WITHOUT_TORCH = (
-    "fastapi",
-    "httpx",
-    "hypothesis",
-    "matplotlib",
-    "numpy",
-    "optuna",
-    "pandas",
-    "prometheus-client",
-    "pubmed-parser",
-    "pyarrow",
-    "pydantic",
-    "pytest",
-    "pytest-xdist",
-    "python-multipart",
-    "rich",
-    "safetensors",
-    "scikit-learn",
-    "scipy",
-    "tokenizers",
-    "tomli",
-    "tomli-w",
-    "typer",
-    "uvicorn",
-)
-"""What most tests need; torch for another Python is a download of gigabytes."""
+LARGE = ("torch", "lightning-fabric", "playwright", "schemathesis")
+"""What an environment without torch lacks: for another Python it is a download of gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +34,22 @@ def environment_of(version: str, *, install: str) -> Environment | None:
     if install == "all" and not (full / ".ready").exists():
         _make(full, version, ["--constraint", "constraints.txt", "torch"], ["--editable", EXTRAS])
     if install == "light" and not (light / ".ready").exists():
-        _make(light, version, ["--only-binary", ":all:", *WITHOUT_TORCH])
+        _make(light, version, ["--only-binary", ":all:", *_small_dependencies()])
     for folder in (full, light):
         if (folder / ".ready").exists():
             return Environment(str(folder / "bin/python"), has_torch=folder == full)
     return None
+
+
+def _small_dependencies() -> list[str]:
+    """Return what pyproject.toml asks for, without what is large."""
+    project = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [
+        *project["dependencies"],
+        *(one for name in ("dev", "demo", "serve", "tune") for one in extras[name]),
+    ]
+    return [one for one in wanted if not one.startswith(LARGE)]
 
 
 def _make(folder: Path, version: str, *wanted: Sequence[str]) -> None:

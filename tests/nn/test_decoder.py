@@ -100,8 +100,9 @@ def test_a_bias_is_added_to_the_logits(world: World) -> None:
 def test_a_decoder_may_have_no_source() -> None:
     torch.manual_seed(0)
     decoder = AttentionDecoder(3, 2, 4, sources=(), start=5)
-    rollout = greedy(decoder.bind(torch.randn(2, 5), []), keep_attention=True)
-    assert rollout.attention == ()
+    policy = decoder.bind(torch.randn(2, 5), [])
+    rollout = greedy(policy)
+    assert policy.start().attention == ()
     assert torch.isfinite(rollout.log_prob).all()
 
 

@@ -1,7 +1,4 @@
-"""What a model says of a text, and how much of it is asked for.
-
-From a weight a word to the few words that a reader should look at.
-"""
+"""What is asked of a model and what it answers: requests, decisions by a rule, suggestions with evidence."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ class DecoderPolicy:
         return self.first.output.device
 
     def start(self) -> DecoderState:
-        """Return s_0, one hypothesis a document."""
+        """Return s_0, one hypothesis per document."""
         return self.first
 
     def advance(self, state: DecoderState, previous: Tensor) -> DecoderState:

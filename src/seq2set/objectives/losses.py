@@ -1,12 +1,6 @@
-"""Likelihood: the paper's L(phi), and the same without an order.
+"""The losses that training minimises: likelihood, policy gradient, and the two put together.
 
-Letters: B documents, S steps.
-
-Self-critical policy gradient, eq. 9-10: push up what was better than the baseline.
-
-Letters: B documents, K samples a document.
-
-How the two losses of a step are put together.
+Letters: B documents, S steps, K samples per document.
 """
 
 from __future__ import annotations
@@ -28,8 +22,8 @@ def negative_log_likelihood(steps: Tensor) -> Tensor:
 def self_critical(log_prob: Tensor, reward: Tensor, baseline: Tensor) -> Tensor:
     """Return a scalar whose gradient is that of L(theta) as eq. 10 estimates it.
 
-    `log_prob` and `reward` (B,) or (B, K) belong to sampled sequences. The baseline is the reward of the
-    greedy sequence, (B,) or (B, 1), or `leave_one_out` of the rewards.
+    It pushes up what was better than the baseline: the reward of the greedy sequence, (B,) or (B, 1), or
+    `leave_one_out` of the rewards. `log_prob` and `reward` (B,) or (B, K) belong to sampled sequences.
     """
     if log_prob.dim() == 2 and baseline.dim() == 1:
         baseline = baseline[:, None]

@@ -5,7 +5,7 @@ Every reward but `micro_f1` looks at each document alone and lies between 0 and 
 well the run has done so far, never how well the other documents of a batch do, so that it is the same however
 a batch is divided.
 
-Letters: B documents, K samples a document, L labels.
+Letters: B documents, K samples per document, L labels.
 """
 
 from __future__ import annotations

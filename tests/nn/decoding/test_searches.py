@@ -203,18 +203,20 @@ def test_states_up_to_and_including_eos_can_be_attended_to(world: World) -> None
     assert beyond.abs().max() == 0
 
 
-@pytest.mark.parametrize("search", [greedy, sample, beam_search, set_beam_search])
-def test_attention_belongs_to_the_labels(world: World, search: Callable[..., Any]) -> None:
+def test_attention_is_that_of_the_state_that_emits_the_label(world: World) -> None:
     policy = world(labels=5, documents=7, sources=(3, 2))
-    extra = {"width": 3} if search in (beam_search, set_beam_search) else {}
-    found = search(policy, keep_attention=True, **extra)
-    labels = found.labels if found.labels.dim() == 3 else found.labels[:, None]
-    again = attention_along(policy, labels)
-    assert len(found.attention) == 2
-    for weights, expected in zip(found.attention, again, strict=True):
-        torch.testing.assert_close(weights.view_as(expected), expected)
-        there = (labels < 5).float()
-        torch.testing.assert_close(expected.sum(-1), there)
+    labels = sample(policy, samples=2, generator=generator()).labels
+    found = attention_along(policy, labels)
+    assert [weights.shape for weights in found] == [(*labels.shape, weights.shape[-1]) for weights in found]
+    for number, sequence in itertools.product(range(7), range(2)):
+        alone = policy.select(torch.tensor([number]))
+        state = alone.advance(alone.start(), torch.full((1, 1), 6))  # bos
+        for step, label in enumerate(labels[number, sequence]):
+            for weights, expected in zip(found, state.attention, strict=True):
+                there = expected[0, 0] * (label < 5)
+                torch.testing.assert_close(weights[number, sequence, step], there)
+            state = alone.advance(state, label.view(1, 1))
+    torch.testing.assert_close(found[0].sum(-1), (labels < 5).float())
 
 
 def test_attention_along_no_label_is_empty(world: World) -> None:

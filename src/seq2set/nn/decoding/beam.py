@@ -23,7 +23,6 @@ from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
 from seq2set.nn.decoding.policy import Policy, S, begin, limit_steps, new_mask
 from seq2set.nn.decoding.rescoring import rescore_sets
 from seq2set.nn.decoding.rollout import label_masks, worth_leaving
-from seq2set.nn.decoding.teacher_forcing import attention_along
 
 WIDER = 4
 """How many times the sets that it returns a set beam keeps at each step."""
@@ -43,8 +42,6 @@ class Hypotheses(NamedTuple):
     """(B, K) of this order, `eos` included"""
     set_log_prob: Tensor
     """(B, K) of this set, or without sets the same as `log_prob`; the hypotheses are ranked by it"""
-    attention: tuple[Tensor, ...] = ()
-    """(B, K, S, T) for each source: where each label looked; 0 after the last"""
 
     def masks(self, labels: int) -> Tensor:
         """Return the label sets as (B, K, L), true where a label was emitted."""
@@ -75,38 +72,31 @@ class _Ended(NamedTuple):
     beam: _Beam
 
 
-def beam_search(
-    policy: Policy[S], *, width: int, max_steps: int | None = None, keep_attention: bool = False
-) -> Hypotheses:
+def beam_search(policy: Policy[S], *, width: int, max_steps: int | None = None) -> Hypotheses:
     """Keep the `width` likeliest sequences of each document at each step."""
-    return _search(policy, width, max_steps, merge=False, keep_attention=keep_attention)
+    return _search(policy, width, max_steps, merge=False)
 
 
-def set_beam_search(
-    policy: Policy[S], *, width: int, max_steps: int | None = None, keep_attention: bool = False
-) -> Hypotheses:
+def set_beam_search(policy: Policy[S], *, width: int, max_steps: int | None = None) -> Hypotheses:
     """Return the `width` likeliest sets of each document that were met; the orders of a set count together.
 
     The search keeps more sets at each step than it returns: a set that is likely in many orders may begin
     with an unlikely step in each of them.
     """
     if width <= 1:  # greedy decoding, which ranks nothing, or refused
-        return _search(policy, width, max_steps, merge=True, keep_attention=keep_attention)
-    found = _search(policy, WIDER * width, max_steps, merge=True, keep_attention=False)
+        return _search(policy, width, max_steps, merge=True)
+    found = _search(policy, WIDER * width, max_steps, merge=True)
     found = _rank_again(policy, _keep_first(found, RESCORED * width), max_steps)
-    found = _keep_first(found, width)
-    return found._replace(attention=attention_along(policy, found.labels)) if keep_attention else found
+    return _keep_first(found, width)
 
 
 @torch.no_grad()
-def _search(
-    policy: Policy[S], width: int, max_steps: int | None, *, merge: bool, keep_attention: bool
-) -> Hypotheses:
+def _search(policy: Policy[S], width: int, max_steps: int | None, *, merge: bool) -> Hypotheses:
     if width < 1:
         raise InputError(f"width is {width}; a beam must be >= 1 wide")
-    whole, limit, symbols = policy, limit_steps(policy, max_steps), Symbols(policy.labels)
+    total, limit, symbols = policy.documents, limit_steps(policy, max_steps), Symbols(policy.labels)
     beam, state, ended = _new_beam(policy, width), begin(policy, width), []
-    documents = torch.arange(policy.documents, device=policy.device)
+    documents = torch.arange(total, device=policy.device)
     for step in range(limit + 1):
         log_probs = _extend(policy.logits(state.features), beam, last=step == limit)
         best = _choose(beam, log_probs, merge)
@@ -123,8 +113,7 @@ def _search(
             beam, previous, documents = _take_rows(beam, alive), previous[alive], documents[alive]
         state = policy.advance(state, previous)
     ended.append(_Ended(documents, beam))
-    found = _gather(ended, whole.documents, symbols)
-    return found._replace(attention=attention_along(whole, found.labels)) if keep_attention else found
+    return _gather(ended, total, symbols)
 
 
 def _rank_again(policy: Policy[S], found: Hypotheses, max_steps: int | None) -> Hypotheses:

@@ -60,7 +60,7 @@ class Policy(Protocol[S]):
         ...
 
     def start(self) -> S:
-        """Return the state before `bos` is read, one hypothesis a document."""
+        """Return the state before `bos` is read, one hypothesis per document."""
         ...
 
     def advance(self, state: S, previous: Tensor) -> S:

@@ -7,7 +7,7 @@ decoder gives to the labels that are left, and weighted by how much that was: a 
 All sets use the same random numbers, so that a document's answer depends
 neither on its batch nor on the run.
 
-Letters: B documents, K hypotheses a document, N sets of one size, n labels of each, P orders, S labels.
+Letters: B documents, K hypotheses per document, N sets of one size, n labels of each, P orders, S labels.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ The rows of a search are a grid, documents by hypotheses, so that the hypotheses
 memory. A document leaves when all its hypotheses have ended; in the others the live ones move together, and
 the grid becomes as narrow as the document with the most of them allows.
 
-Letters: B documents, K hypotheses per document, S labels of the longest hypothesis, T places of a source,
-L labels, H hidden units; B' and K' of them still there.
+Letters: B documents, K hypotheses per document, S labels of the longest hypothesis, L labels, H hidden
+units; B' and K' of them still there.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ class Rollout(NamedTuple):
     """(B, K, S + 1) log-probability of each step, `eos` included; 0 after it"""
     states: Tensor | None = None
     """(B, K, S + 1, H) the states that emitted, the one of `eos` included; 0 after it"""
-    attention: tuple[Tensor, ...] = ()
-    """(B, K, S, T) for each source: where each label looked; 0 after the last"""
 
     @property
     def log_prob(self) -> Tensor:
@@ -86,7 +84,7 @@ class _Kept(NamedTuple):
     rows: Rows
     symbols: Tensor
     log_probs: Tensor
-    parts: tuple[Tensor, ...]
+    states: Tensor | None
 
 
 def label_masks(labels: Tensor, count: int) -> Tensor:
@@ -95,18 +93,9 @@ def label_masks(labels: Tensor, count: int) -> Tensor:
     return empty.scatter(-1, labels.clamp(max=count), True)[..., :count]
 
 
-def greedy(
-    policy: Policy[S],
-    *,
-    max_steps: int | None = None,
-    keep_states: bool = False,
-    keep_attention: bool = False,
-) -> Rollout:
+def greedy(policy: Policy[S], *, max_steps: int | None = None, keep_states: bool = False) -> Rollout:
     """Emit the likeliest symbol at each step."""
-    rollout = roll_out(
-        policy, _likeliest, max_steps=max_steps, keep_states=keep_states, keep_attention=keep_attention
-    )
-    return drop_hypotheses(rollout)
+    return drop_hypotheses(roll_out(policy, _pick_likeliest, max_steps=max_steps, keep_states=keep_states))
 
 
 def sample(
@@ -116,9 +105,8 @@ def sample(
     temperature: float = 1.0,
     generator: torch.Generator | None = None,
     max_steps: int | None = None,
-    keep_attention: bool = False,
 ) -> Rollout:
-    """Draw `samples` sequences a document; a temperature below 1 sharpens the draw, but not `log_prob`."""
+    """Draw `samples` sequences per document; a temperature below 1 sharpens the draw, but not `log_prob`."""
     if samples < 1:
         raise InputError(f"samples is {samples}; it must be >= 1")
     if not 0 < temperature < float("inf"):
@@ -129,10 +117,10 @@ def sample(
         symbols = torch.multinomial(weights, 1, generator=generator).view(turn.log_probs.shape[:2])
         return score_symbols(turn, symbols)
 
-    return roll_out(policy, draw, hypotheses=samples, max_steps=max_steps, keep_attention=keep_attention)
+    return roll_out(policy, draw, hypotheses=samples, max_steps=max_steps)
 
 
-def _likeliest(turn: Turn) -> Picked:
+def _pick_likeliest(turn: Turn) -> Picked:
     return score_symbols(turn, turn.log_probs.argmax(-1))
 
 
@@ -143,7 +131,6 @@ def roll_out(
     hypotheses: int = 1,
     max_steps: int | None = None,
     keep_states: bool = False,
-    keep_attention: bool = False,
 ) -> Rollout:
     """Step until every hypothesis has ended, with `pick` choosing the symbols."""
     symbols, limit = Symbols(policy.labels), limit_steps(policy, max_steps)
@@ -154,8 +141,7 @@ def roll_out(
         log_probs = compute_log_probs(policy.logits(state.features), emitted)
         turn = Turn(log_probs, emitted, rows.documents, rows.hypotheses, finished)
         picked = pick(turn) if step < limit else _force_end(turn, symbols)
-        parts = (state.output,) * keep_states + state.attention * keep_attention
-        kept.append(_keep(rows, picked, parts, finished, symbols))
+        kept.append(_keep(rows, picked, state.output if keep_states else None, finished, symbols))
         finished = finished | (picked.symbols == symbols.eos)
         if finished.all():
             break
@@ -169,7 +155,7 @@ def roll_out(
             )
             emitted, finished, previous = map(leaving.taken, (emitted, finished, previous))
         state = policy.advance(state, previous)
-    return _gather(kept, symbols, keep_states)
+    return _gather(kept, symbols)
 
 
 def score_symbols(turn: Turn, symbols: Tensor) -> Picked:
@@ -190,32 +176,27 @@ def gumbel_noise(samples: int, outputs: int, generator: torch.Generator) -> Tens
 
 
 def drop_hypotheses(rollout: Rollout) -> Rollout:
-    """Drop the axis K of a rollout of one hypothesis a document."""
-    states = None if rollout.states is None else rollout.states[:, 0]
-    attention = tuple(weights[:, 0] for weights in rollout.attention)
-    return Rollout(rollout.labels[:, 0], rollout.lengths[:, 0], rollout.steps[:, 0], states, attention)
+    """Drop the axis K of a rollout of one hypothesis per document."""
+    return Rollout(*(None if part is None else part[:, 0] for part in rollout))  # type: ignore[arg-type]
 
 
-def _keep(rows: Rows, picked: Picked, parts: tuple[Tensor, ...], finished: Tensor, symbols: Symbols) -> _Kept:
+def _keep(rows: Rows, picked: Picked, states: Tensor | None, finished: Tensor, symbols: Symbols) -> _Kept:
     """Blank what belongs to hypotheses that had ended before."""
     labels = picked.symbols.masked_fill(finished | (picked.symbols == symbols.eos), symbols.pad)
-    blanked = tuple(part.masked_fill(finished[..., None], 0.0) for part in parts)
-    return _Kept(rows, labels, picked.log_probs.masked_fill(finished, 0.0), blanked)
+    states = None if states is None else states.masked_fill(finished[..., None], 0.0)
+    return _Kept(rows, labels, picked.log_probs.masked_fill(finished, 0.0), states)
 
 
-def _gather(kept: list[_Kept], symbols: Symbols, with_states: bool) -> Rollout:
+def _gather(kept: list[_Kept], symbols: Symbols) -> Rollout:
     """Put the steps side by side, all rows in their places."""
-    labels = _side_by_side([(k.rows, k.symbols) for k in kept], symbols.pad)
-    steps = _side_by_side([(k.rows, k.log_probs) for k in kept])
-    count = len(kept[0].parts)
-    parts = [_side_by_side([(k.rows, k.parts[number]) for k in kept]) for number in range(count)]
-    states = parts.pop(0) if with_states else None
-    lengths, nothing = (labels < symbols.eos).sum(-1), (labels[..., :-1] >= symbols.eos)[..., None]
-    attention = tuple(part[:, :, :-1].masked_fill(nothing, 0.0) for part in parts)
-    return Rollout(labels[..., :-1], lengths, steps, states, attention)
+    labels = _stack_steps([(one.rows, one.symbols) for one in kept], symbols.pad)
+    steps = _stack_steps([(one.rows, one.log_probs) for one in kept])
+    states = [(one.rows, one.states) for one in kept if one.states is not None]
+    lengths = (labels < symbols.eos).sum(-1)
+    return Rollout(labels[..., :-1], lengths, steps, _stack_steps(states) if states else None)
 
 
-def _side_by_side(steps: list[tuple[Rows, Tensor]], fill: float = 0.0) -> Tensor:
+def _stack_steps(steps: list[tuple[Rows, Tensor]], fill: float = 0.0) -> Tensor:
     """Stack the steps' values (B', K', ..), blank where a row was gone: (B, K, S + 1, ..)."""
     blank = torch.full_like(steps[0][1], fill, requires_grad=False)
     return torch.stack([rows.spread(part, blank) for rows, part in steps], 2)

@@ -11,7 +11,13 @@ import pytest
 import torch
 
 from seq2set.benchmarks import BENCHMARKS, RATIOS, arrays, encoder
-from seq2set.benchmarks.inputs import DocumentShape, build_learner, make_documents, make_texts, mean_labels
+from seq2set.benchmarks.inputs import (
+    DocumentShape,
+    build_learner,
+    compute_mean_labels,
+    make_documents,
+    make_texts,
+)
 from seq2set.benchmarks.ratio import Ratio, TimedResult, call_apart, measure_ratio
 from seq2set.core.errors import WorkError
 from seq2set.core.names import load_named
@@ -89,7 +95,7 @@ def test_made_documents_have_the_shape_asked_for() -> None:
     assert (words.min(), words.max() <= 31) == (2, True)  # 0 and 1 are padding and `unk`
     assert [one[0] for one in examples.words] == [len(labels) for labels in examples.sequences]
     # 70 documents with 2 labels, 22 with 3, 6 with 4 and 2 with 5: 140 + 66 + 24 + 10 = 240
-    assert mean_labels(examples) == 2.4
+    assert compute_mean_labels(examples) == 2.4
     assert all((np.diff(labels) > 0).all() and labels[-1] < 12 for labels in examples.sequences)
     again = make_documents(100, DocumentShape(5, 9, 30, 12), seed=4)
     assert all((a == b).all() for a, b in zip(examples.words, again.words, strict=True))

@@ -17,7 +17,7 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
-from seq2set.experiments.cells.cell import Cell, CellResult, finished
+from seq2set.experiments.cells.cell import Cell, CellResult, read_result
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.options import Options
 from seq2set.labels.labels import Labels
@@ -66,7 +66,7 @@ def give(cells: Iterable[Cell], given: Given) -> list[CellResult]:
             labels.names, labels.frequencies, tuple(part.ids()), Sets.of(chosen), Sets.of(actual)
         )
         finish_cell(cell, answers)
-        result = finished(cell)
+        result = read_result(cell)
         assert result is not None
         results.append(result)
     return results

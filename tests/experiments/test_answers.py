@@ -11,7 +11,7 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
-from seq2set.experiments.cells.predictions import Answers, Sets, measure
+from seq2set.experiments.cells.predictions import Answers, Sets, measure_predictions
 from seq2set.inference.predictor import Predictor
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
@@ -62,7 +62,7 @@ def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
 
 def test_the_answers_are_those_of_the_evaluation(br_run: RunFolder, small_corpus: PreparedCorpus) -> None:
     tagger = Predictor.open(br_run.path).tagger
-    found = measure(tagger, load_examples(small_corpus.split("test")), Request(), Silent())
+    found = measure_predictions(tagger, load_examples(small_corpus.split("test")), Request(), Silent())
     wanted = evaluate(br_run.path).result.metrics
     assert found.answers.metrics() == pytest.approx(wanted)
     assert found.result.metrics == wanted
@@ -72,7 +72,7 @@ def test_the_answers_are_those_of_the_evaluation(br_run: RunFolder, small_corpus
 def test_labels_that_training_never_saw_come_last(br_run: RunFolder) -> None:
     tagger = Predictor.open(br_run.path).tagger
     part = Examples(["wheat harvest bushels"], [("zebra", "grain", "grain")])
-    answers = measure(tagger, part, Request(), Silent()).answers
+    answers = measure_predictions(tagger, part, Request(), Silent()).answers
     assert answers.names == (*tagger.labels.names, "zebra")
     assert answers.frequencies == (*tagger.labels.frequencies, 0)
     assert [answers.names[one] for one in answers.actual.row(0)] == ["grain", "zebra"]
@@ -81,7 +81,7 @@ def test_labels_that_training_never_saw_come_last(br_run: RunFolder) -> None:
 def test_groups_of_the_documents_are_kept(tmp_path: Path, br_run: RunFolder) -> None:
     tagger = Predictor.open(br_run.path).tagger
     part = Examples(["wheat", "crude"], [("grain",), ("oil",)], groups=["g1", "g1"])
-    answers = measure(tagger, part, Request(), Silent()).answers
+    answers = measure_predictions(tagger, part, Request(), Silent()).answers
     assert answers.groups == ("g1", "g1")
     answers.save(tmp_path / "answers.npz")
     assert Answers.load(tmp_path / "answers.npz").groups == ("g1", "g1")
@@ -89,7 +89,7 @@ def test_groups_of_the_documents_are_kept(tmp_path: Path, br_run: RunFolder) -> 
 
 def test_answers_without_groups_say_so(tmp_path: Path, br_run: RunFolder) -> None:
     tagger = Predictor.open(br_run.path).tagger
-    answers = measure(tagger, Examples(["wheat"], [("grain",)]), Request(), Silent()).answers
+    answers = measure_predictions(tagger, Examples(["wheat"], [("grain",)]), Request(), Silent()).answers
     assert answers.groups is None
     answers.save(tmp_path / "answers.npz")
     with np.load(tmp_path / "answers.npz", allow_pickle=False) as arrays:

@@ -16,7 +16,7 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
-from seq2set.experiments.cells.cell import ANSWERS, FACTS, SPENT, Cell, CellResult, finished, run_cell
+from seq2set.experiments.cells.cell import ANSWERS, FACTS, SPENT, Cell, CellResult, read_result, run_cell
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import list_trainings
 from seq2set.experiments.studies.compare import STUDY as COMPARE
@@ -116,13 +116,13 @@ def test_damaged_answers_are_measured_again_without_training(
     facts = run_cell(cell, Silent()).facts
     model = (cell.folder / "model" / "manifest.json").stat().st_mtime_ns
     (cell.folder / ANSWERS).write_bytes(b"half of it")
-    assert finished(cell) is None
+    assert read_result(cell) is None
     again = run_cell(cell, Silent()).facts
     assert (again["metrics"], again["seconds"]["training"]) == (
         facts["metrics"],
         facts["seconds"]["training"],
     )
-    assert finished(cell) is not None
+    assert read_result(cell) is not None
     assert (cell.folder / "model" / "manifest.json").stat().st_mtime_ns == model
 
 
@@ -150,11 +150,9 @@ def test_two_processes_do_not_work_on_one_cell(
 ) -> None:
     monkeypatch.setattr("seq2set.experiments.cells.cell.PATIENCE", 0.1)
     cell = cells(replace(compared, out=tmp_path))[0]
-    with pytest.raises(
-        WorkError, match="br is being done by another process; wait until that ends, or stop it"
-    ):
+    with pytest.raises(WorkError, match="br is locked by another process; wait until it ends, or stop it"):
         run_cell(cell, _Meanwhile(cell))
-    assert finished(cell) is None
+    assert read_result(cell) is None
     run_cell(cell, Silent())
 
 

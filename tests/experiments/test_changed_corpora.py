@@ -16,7 +16,7 @@ from seq2set.core.errors import InputError
 from seq2set.core.progress import Advance, Silent
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments.cells.cell import FACTS, Cell, finished, run_cell
+from seq2set.experiments.cells.cell import FACTS, Cell, read_result, run_cell
 from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.studies.reward import STUDY as REWARD
 from seq2set.experiments.studies.table_results import STUDY as TABLE
@@ -77,7 +77,7 @@ def test_the_test_split_counts_as_well(
     changed = test[0]._replace(labels=("grain", "money", "oil"))
     write_prepared(corpus.folder, [changed if one == test[0] else one for one in documents])
     with pytest.raises(InputError, match=REFUSED):
-        finished(cell)
+        read_result(cell)
     (cell.folder / FACTS).unlink()  # the model would be measured on documents that it was not begun with
     with pytest.raises(InputError, match=REFUSED):
         run_cell(cell, Silent())
@@ -89,10 +89,10 @@ def test_a_cell_of_an_earlier_version_is_known_by_its_result(
     cell = both_thresholds(corpus, tmp_path / "out")[0]
     fake_cell(cell, 0.5)
     assert not (cell.folder / "run.json").exists()
-    assert finished(cell) is not None
+    assert read_result(cell) is not None
     write_prepared(corpus.folder, with_one_label_rare(documents))
     with pytest.raises(InputError, match=REFUSED):
-        finished(cell)
+        read_result(cell)
 
 
 def test_a_cell_that_was_stopped_does_not_go_on_with_another_corpus(

@@ -170,8 +170,8 @@ def test_a_changed_corpus_is_trained_on_anew(published: Options, grouped: Prepar
     new = write_prepared(grouped.folder, with_one_label_rare(all_documents(grouped))).fingerprint
     schedule = plan_experiment("compare", published)
     assert len(schedule.left) == 3
-    assert schedule.shelf is not None
-    assert list(schedule.shelf.notes()) == [
+    assert schedule.stored is not None
+    assert list(schedule.stored.list_notes()) == [
         f"not taken from {published.published} but trained here: br, seq2set-simp-seed1, seq2set-simp-seed2; "
         f"the corpus was another one (fingerprint {old}, now {new})"
     ]
@@ -182,8 +182,8 @@ def test_other_settings_are_trained_anew(published: Options) -> None:
     schedule = plan_experiment("compare", options)
     # Binary relevance has no encoder, and stays the same.
     assert [cell.name for cell in schedule.left] == ["seq2set-simp-seed1", "seq2set-simp-seed2"]
-    assert schedule.shelf is not None
-    taken, refused = schedule.shelf.notes()
+    assert schedule.stored is not None
+    taken, refused = schedule.stored.list_notes()
     assert taken == f"1 of the cells are taken from {published.published}"
     assert refused.startswith(
         f"not taken from {published.published} but trained here: seq2set-simp-seed1, seq2set-simp-seed2; "
@@ -194,9 +194,9 @@ def test_other_settings_are_trained_anew(published: Options) -> None:
 def test_settings_of_another_version_are_trained_anew(published: Options, tmp_path: Path) -> None:
     rewrite(folder_of(published) / "br.json", lambda facts: facts["config"].update(cloud={"size": 3}))
     schedule = plan_experiment("compare", published)
-    assert schedule.shelf is not None
+    assert schedule.stored is not None
     assert [cell.name for cell in schedule.left] == ["br"]
-    assert next(reversed(list(schedule.shelf.notes()))).endswith(
+    assert next(reversed(list(schedule.stored.list_notes()))).endswith(
         "trained here: br; its settings are of another version"
     )
 
@@ -208,7 +208,7 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     values = json.loads(path.read_text(encoding="utf-8"))
     del values["sha256"]
     change(values["facts"])
-    text = json.dumps(values | {"sha256": published_cells._checksum(values)})
+    text = json.dumps(values | {"sha256": published_cells._compute_checksum(values)})
     path.write_text(text, encoding="utf-8")
 
 
@@ -217,9 +217,9 @@ def test_a_cell_that_has_begun_here_goes_on(published: Options) -> None:
     RunFolder.start(begun.folder, begun.config)
     schedule = plan_experiment("compare", published)
     assert [cell.name for cell in schedule.left] == ["br"]
-    assert schedule.shelf is not None
-    assert list(schedule.shelf.notes())[1] == (
-        f"not taken from {published.published} but trained here: br; {published.cells} has begun with it"
+    assert schedule.stored is not None
+    assert list(schedule.stored.list_notes())[1] == (
+        f"not taken from {published.published} but trained here: br; {published.cells} has started it"
     )
 
 

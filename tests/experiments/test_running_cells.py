@@ -16,7 +16,7 @@ from seq2set.core.errors import InputError, StoppedError, WorkError
 from seq2set.core.processes import EndedWorker, WorkerPool
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells import run as worker
-from seq2set.experiments.cells.cell import Cell, CellResult, finished
+from seq2set.experiments.cells.cell import Cell, CellResult, read_result
 from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.cells.run import read_failure, run_cells, start_worker
 from seq2set.experiments.options import Options
@@ -122,7 +122,7 @@ def test_a_process_that_is_killed_is_a_failure_and_one_that_is_left_alone_stops(
         assert pool.jobs == [second]
     # Leaving the block closed the other's input: it saved everything and stopped, and its time is kept.
     assert (second.folder / "spent.json").is_file()
-    assert finished(second) is None
+    assert read_result(second) is None
 
 
 def _wait_for(*paths: Path) -> None:

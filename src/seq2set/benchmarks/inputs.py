@@ -74,7 +74,7 @@ def make_documents(count: int, shape: DocumentShape = AAPD, *, seed: int = 1) ->
     return EncodedExamples(words, sets, shape.labels, [f"d{number}" for number in range(count)], None)
 
 
-def mean_labels(examples: EncodedExamples) -> float:
+def compute_mean_labels(examples: EncodedExamples) -> float:
     """Return the average number of labels per document."""
     return round(float(np.mean([len(one) for one in examples.sequences])), 2)
 

@@ -19,8 +19,8 @@ from seq2set.benchmarks.inputs import (
     DocumentShape,
     Learner,
     build_learner,
+    compute_mean_labels,
     make_documents,
-    mean_labels,
 )
 from seq2set.benchmarks.ratio import Ratio, measure_ratio, time_call
 from seq2set.nn.decoding.rollout import greedy
@@ -149,7 +149,7 @@ def _measure_costliest(
         learner.settle(shape, settling)
         results[model] = measure_model(learner, examples)
     most = max(results, key=lambda model: results[model].cost)
-    shared = {"documents": documents, **shape.to_dict(), "labels_per_document": mean_labels(examples)}
+    shared = {"documents": documents, **shape.to_dict(), "labels_per_document": compute_mean_labels(examples)}
     own = {model: result.shapes for model, result in results.items()}
     costs = {model: round(result.cost, 3) for model, result in results.items()}
     return results[most]._replace(

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 
-from seq2set.benchmarks.inputs import AAPD, DocumentShape, build_learner, make_documents, mean_labels
+from seq2set.benchmarks.inputs import AAPD, DocumentShape, build_learner, compute_mean_labels, make_documents
 from seq2set.benchmarks.ratio import Ratio, time_call
 from seq2set.config import build_config
 from seq2set.config.catalog import SEARCHES
@@ -38,7 +38,7 @@ def measure_searches(
     learner.settle(shape, settling)
     search = build_config(preset="compact", model=MODEL).search
     best = _time_searches(learner.step, _to_validation(examples), search, rounds)
-    shapes = {"documents": documents, **shape.to_dict(), "labels_per_document": mean_labels(examples)}
+    shapes = {"documents": documents, **shape.to_dict(), "labels_per_document": compute_mean_labels(examples)}
     shapes |= learner.measure_set_sizes(examples.batch(np.arange(min(documents, 64))))
     checks = {
         "cost": {name: round(value / best["greedy"], 2) for name, value in best.items()},

@@ -142,7 +142,7 @@ def _print_plan(schedule: Schedule) -> None:
     ]
     title = f"cells: {len(schedule.cells)}, to be done: {len(schedule.left)}"
     print_table(("Cells", "state", "time", "from"), rows, numbers=("time",), title=title)
-    for sentence in schedule.shelf.notes() if schedule.shelf else ():
+    for sentence in schedule.stored.list_notes() if schedule.stored else ():
         typer.echo(sentence)
     typer.echo(f"{schedule.describe_time_left()} with --jobs {schedule.jobs}")
 

@@ -1,8 +1,6 @@
-"""Documents to tune a decision rule on, as a model scores them.
+"""Tune the decision rule of a trained model, and store it in the model's folder.
 
 Shapes: N documents, L labels that the model knows, U labels of the split that it does not.
-
-The decision rule of a trained model, tuned anew and put into its folder.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ from seq2set.workflows.training_corpus import (
 from seq2set.workflows.training_data import load_training_data
 
 
-class Material(NamedTuple):
+class TuningDocuments(NamedTuple):
     """The documents to tune on, and their names for the model card."""
 
     data: str
@@ -47,13 +45,13 @@ class Material(NamedTuple):
     part: Documents
     digests: Digests
     remarks: list[str]
-    """What is to be known of them"""
+    """What the user must know of them"""
     own: bool = False
     """Whether they are those that the training validated on."""
 
 
-class Scored(NamedTuple):
-    """What a model thinks of documents, and what is right."""
+class ScoredDocuments(NamedTuple):
+    """The scores that a model gives documents, and their true labels."""
 
     scores: Scores  # (N, L), -inf in documents of which the model knows no word
     right: csr_matrix  # (N, L + U)
@@ -61,24 +59,24 @@ class Scored(NamedTuple):
     """Of the L + U labels"""
 
     def counts(self, rule: Rule) -> Counts:
-        """Count what a rule gives; labels that the model does not know are misses, as for `evaluate`."""
+        """Count what a rule decides; labels that the model does not know are misses, as for `evaluate`."""
         return Counts.of_known(rule.decide(self.scores), self.right)
 
 
-def material(
+def open_documents(
     predictor: Predictor,
     trained: TrainingCorpus,
     seen: SeenTexts,
     data: str | None,
     split: str | None,
     progress: Progress,
-) -> Material:
+) -> TuningDocuments:
     """Open what to tune on: a split, by default valid, of the model's own corpus or another one, or a file.
 
     Another plain file is taken whole where no split of it is named. Documents that the model was trained
-    on are left out: what it knows by heart does not show where a threshold should lie.
+    on are left out: those that it has memorised do not show where a threshold should lie.
     """
-    named, split, part, fingerprint, own, remarks = _opened(trained, data, split, progress)
+    named, split, part, fingerprint, own, remarks = _open_source(trained, data, split, progress)
     changed = describe_change(predictor.metadata, named, fingerprint)
     if own and changed is not None and data is None:
         raise CorpusError(
@@ -99,30 +97,32 @@ def material(
             named,
         )
     said = [*remarks, *chosen.overlap.sentences()]
-    return Material(named, split, chosen.part, chosen.digests, said, validated_on)
+    return TuningDocuments(named, split, chosen.part, chosen.digests, said, validated_on)
 
 
-class _Opened(NamedTuple):
+class _OpenedSource(NamedTuple):
     name: str
     split: str
     part: Documents
     fingerprint: str
     own: bool
     remarks: Sequence[str] = ()
-    """What is to be known of the corpus and was not said yet"""
+    """What the user must know of the corpus and was not told yet"""
 
 
-def _opened(trained: TrainingCorpus, data: str | None, split: str | None, progress: Progress) -> _Opened:
+def _open_source(
+    trained: TrainingCorpus, data: str | None, split: str | None, progress: Progress
+) -> _OpenedSource:
     own = data is None or is_training_corpus(trained, data)
     if data and not own and split is None and Path(data).is_file():
         whole = open_measured(trained, data, None)
-        return _Opened(whole.corpus, whole.split, whole.part, whole.fingerprint, own, whole.remarks)
+        return _OpenedSource(whole.corpus, whole.split, whole.part, whole.fingerprint, own, whole.remarks)
     another = trained.data.model_copy(update={"corpus": data})
     corpus = reopen_corpus(trained, data) if own else open_training_corpus(another)
     if own and split in (None, "valid"):
         # Without a validation split, these are the documents that the training set aside, the same again.
         aside = load_training_data(corpus, progress)[1]
-        return _Opened(corpus.name, "valid", aside, corpus.fingerprint, own)
+        return _OpenedSource(corpus.name, "valid", aside, corpus.fingerprint, own)
     part = corpus.split(split or "valid")
     if not len(part):
         raise CorpusError(
@@ -130,10 +130,10 @@ def _opened(trained: TrainingCorpus, data: str | None, split: str | None, progre
             "(seq2set data prepare --valid 0.1), or name a file with --data, which is taken whole",
             corpus.folder,
         )
-    return _Opened(corpus.name, part.name, part, corpus.fingerprint, own, corpus.remarks)
+    return _OpenedSource(corpus.name, part.name, part, corpus.fingerprint, own, corpus.remarks)
 
 
-def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> Scored:
+def score_documents(tagger: Tagger, part: Documents, search: str, progress: Progress) -> ScoredDocuments:
     """Score every document once."""
     labels, scores, sets = tagger.labels.with_unseen(part.labels()), [], []
     with progress.stage("score", len(part)) as advance:
@@ -144,7 +144,7 @@ def scored(tagger: Tagger, part: Documents, search: str, progress: Progress) -> 
             scores.append(withhold_scores(answer.scores, answer.known))
             sets += [document.labels for document in documents]
             advance(len(documents))
-    return Scored(np.concatenate(scores), labels.indicator(sets), labels.names)
+    return ScoredDocuments(np.concatenate(scores), labels.indicator(sets), labels.names)
 
 
 class TunedModel(NamedTuple):
@@ -185,32 +185,30 @@ def tune_rule(
     predictor = Predictor.open(model)
     tagger = predictor.tagger
     seen = read_seen(model)
-    documents = material(
-        predictor, find_training_corpus(model, predictor, columns), seen, data, split, progress
-    )
+    documents = open_documents(predictor, find_training_corpus(model, predictor), seen, data, split, progress)
     for sentence in documents.remarks:
         progress.note(sentence)
     _refuse_unknown_labels(tagger, documents)
-    judged = scored(tagger, documents.part, search or "marginal", progress)
-    _refuse_unknown_words(judged, documents)
-    found = find_best_rule(kind, judged.scores, judged.right, metric)
-    _tell(found, tagger, progress)
-    before, after = (judged.counts(rule).metrics() for rule in (tagger.rule, found.rule))
-    if reason := _reason_to_keep(found, tagger.rule, judged, metric):
+    scored = score_documents(tagger, documents.part, search or "marginal", progress)
+    _refuse_unknown_words(scored, documents)
+    found = find_best_rule(kind, scored.scores, scored.right, metric)
+    _report(found, tagger, progress)
+    before, after = (scored.counts(rule).metrics() for rule in (tagger.rule, found.rule))
+    if reason := _find_reason_to_keep(found, tagger.rule, scored, metric):
         progress.note(reason)
         return TunedModel(tagger.rule.kind, tagger.rule, before, before, len(documents.part), kept=True)
     tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
-    _store(model, predictor, tuned, documents, metric, seen, judged)
+    _store(model, predictor, tuned, documents, metric, seen, scored)
     return tuned
 
 
-def _reason_to_keep(found: TunedRule, present: Rule, judged: Scored, metric: str) -> str | None:
+def _find_reason_to_keep(found: TunedRule, present: Rule, scored: ScoredDocuments, metric: str) -> str | None:
     """Return why the present rule is kept, or None where the one that was found is better."""
     if found.rule == present:
         return "the model has this rule already"
-    now, then = (judged.counts(rule).metrics()[metric] for rule in (present, found.rule))
+    now, then = (scored.counts(rule).metrics()[metric] for rule in (present, found.rule))
     held_out = found.held_out[found.rule.kind]
-    fair = score_rule(present, judged.scores, judged.right, metric)
+    fair = score_rule(present, scored.scores, scored.right, metric)
     if is_better(held_out, fair, metric) and not is_better(now, then, metric):
         return None
     return (
@@ -219,7 +217,7 @@ def _reason_to_keep(found: TunedRule, present: Rule, judged: Scored, metric: str
     )
 
 
-def _refuse_unknown_labels(tagger: Tagger, documents: Material) -> None:
+def _refuse_unknown_labels(tagger: Tagger, documents: TuningDocuments) -> None:
     """Refuse documents for which giving no label at all would look best."""
     there = {label for labels in documents.part.labels() for label in labels}
     if not there & set(tagger.labels.names):
@@ -230,9 +228,9 @@ def _refuse_unknown_labels(tagger: Tagger, documents: Material) -> None:
         )
 
 
-def _refuse_unknown_words(judged: Scored, documents: Material) -> None:
+def _refuse_unknown_words(scored: ScoredDocuments, documents: TuningDocuments) -> None:
     """Refuse documents to which every rule gives the same, nothing."""
-    if np.isneginf(judged.scores).all():
+    if np.isneginf(scored.scores).all():
         raise CorpusError(
             f"the model knows no word of these {len(documents.part):,} documents, so that there is nothing "
             "to tune on",
@@ -244,10 +242,10 @@ def _store(
     model: Path,
     predictor: Predictor,
     tuned: TunedModel,
-    documents: Material,
+    documents: TuningDocuments,
     metric: str,
     seen: SeenTexts,
-    judged: Scored,
+    scored: ScoredDocuments,
 ) -> None:
     renewed = documents.own and predictor.tagger.rule_decides(Request())
     record = {
@@ -262,7 +260,7 @@ def _store(
     metadata: dict[str, Any] = predictor.metadata | {"tuned": record}
     if renewed:
         metadata["validation"] = tuned.after
-        per_label = judged.counts(tuned.rule).per_label(judged.names)
+        per_label = scored.counts(tuned.rule).per_label(scored.names)
         metadata["per_label"] = [label._asdict() for label in per_label]
     state = predictor.tagger.state()
     facts = dict(state.fitted) | {"rule": tuned.rule.to_dict()}
@@ -270,7 +268,7 @@ def _store(
     renew_model(model, facts=facts, metadata=metadata, card=card, seen=seen.and_tuned(documents.digests))
 
 
-def _tell(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
+def _report(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
     if len(found.held_out) > 1:
         tried = ", ".join(f"{kind} {value:.4f}" for kind, value in found.held_out.items())
         progress.note(f"on documents held out in turn: {tried}")

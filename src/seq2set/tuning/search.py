@@ -1,43 +1,28 @@
-"""What a study tells while it runs: a sentence a trial, and the best so far.
+"""A whole study as one call: start or resume it, run its trials, and write what was found.
 
-The picture of a study: the value of every trial with the best so far, and a slice a setting.
-
-Marks differ in shape, not in colour alone.
-
-What a study found: the best settings as a file to train with, tables of all trials, and a picture.
-
-A whole study as one call: begin or resume it, do its trials, and write down what was found.
+The best settings are a file to train with; beside it lie tables of all trials and a plot.
 """
 
 from __future__ import annotations
 
-import math
-from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import optuna
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from seq2set.config import Config, load_config, write_toml
-from seq2set.config.catalog import METRICS
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.drawing import BARE_SVG, BLUE, GREY, ORANGE, apply_style, format_powers
 from seq2set.core.errors import InputError, StoppedError, WorkError
-from seq2set.core.files import hold_lock, write_aside
+from seq2set.core.files import hold_lock
 from seq2set.core.progress import Advance, Progress, Silent
 from seq2set.corpora.prepared import is_prepared
 from seq2set.corpora.subset import carve_validation, check_tunable
-from seq2set.tuning.space import Parameter
+from seq2set.tuning.plot import draw_study
 from seq2set.tuning.study import (
     StudyCorpus,
     StudyFolder,
     TrialRow,
     find_best,
-    format_value,
     list_stale_trials,
     list_trials,
     open_study,
@@ -50,7 +35,7 @@ from seq2set.workflows.training_corpus import open_training_corpus
 
 
 class TrialReporter:
-    """Tells of trials that came to an end since it was last called."""
+    """Reports the trials that ended since it was last called."""
 
     def __init__(self, study: optuna.Study, metric: str, advance: Advance, progress: Progress):
         self.study, self.metric, self.advance, self.progress = study, metric, advance, progress
@@ -58,16 +43,16 @@ class TrialReporter:
 
     @property
     def count(self) -> int:
-        """How many trials came to an end."""
+        """How many trials ended."""
         return len(self.seen)
 
     def __call__(self) -> None:
-        """Look into the study, and tell."""
+        """Read the study, and report."""
         for row in self.catch_up():
             self.progress.note(_describe(row, self.metric))
 
     def catch_up(self) -> list[TrialRow]:
-        """Move on by the trials that are new, and return them."""
+        """Advance by the trials that are new, and return them."""
         rows = list_trials(self.study)
         best = find_best(rows, self.metric)
         new = [row for row in rows if row.number not in self.seen]
@@ -85,102 +70,8 @@ def _describe(row: TrialRow, metric: str) -> str:
     return f"trial {row.number}: failed, {row.error}"
 
 
-COLUMNS = 3
-WIDTH, ROW_HEIGHT = 9.0, 2.7
-
-
-class Limits(NamedTuple):
-    """Between which values pictures are drawn: those of trials that came to their end, with some room."""
-
-    low: float
-    high: float
-
-    def inside(self, value: float) -> float:
-        """Move a value to the edge where it lies outside."""
-        return min(max(value, self.low), self.high)
-
-
-def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: str, folder: Path) -> None:
-    """Draw `study.png` and `study.svg` into the folder."""
-    lines = math.ceil(len(parameters) / COLUMNS)
-    limits = _limits(rows)
-    with apply_style(font_size=9):
-        figure = Figure(figsize=(WIDTH, ROW_HEIGHT * (lines + 1.2)), layout="constrained", dpi=120)
-        grid = figure.add_gridspec(lines + 1, COLUMNS, height_ratios=[1.2] + [1.0] * lines)
-        _history(figure.add_subplot(grid[0, :]), rows, metric, limits)
-        for place, one in enumerate(parameters):
-            axes = figure.add_subplot(grid[1 + place // COLUMNS, place % COLUMNS])
-            axes.set_ylabel("" if place % COLUMNS else metric)
-            _slice(axes, rows, one, limits)
-        _save(figure, folder / "study.png")
-        figure.set_layout_engine("none")  # it stays as it was laid out
-        _save(figure, folder / "study.svg")
-
-
-def _save(figure: Figure, path: Path) -> None:
-    with write_aside(path) as aside:
-        metadata = BARE_SVG if path.suffix == ".svg" else None  # the same study, the same file
-        figure.savefig(aside, format=path.suffix[1:], metadata=metadata)
-
-
-def _limits(rows: list[TrialRow]) -> Limits:
-    values = [row.score for row in _of(rows, "complete")]
-    room = 0.1 * (max(values) - min(values)) or 0.01
-    return Limits(min(values) - room, max(values) + room)
-
-
-def _history(axes: Axes, rows: list[TrialRow], metric: str, limits: Limits) -> None:
-    _marks(axes, rows, [row.number for row in rows], limits)
-    done = _of(rows, "complete")
-    best = list(accumulate((row.score for row in done), min if METRICS[metric].better == "lower" else max))
-    numbers = [*(row.number for row in done), rows[-1].number]
-    axes.step(numbers, [*best, best[-1]], where="post", color=ORANGE, label=f"best so far: {best[-1]:.4f}")
-    axes.set(xlabel="trial", ylabel=f"validation {metric}")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-
-
-def _slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: Limits) -> None:
-    """Draw the values of the trials against one setting."""
-    values = [row.settings[one.name] for row in rows]
-    if isinstance(one.distribution, CategoricalDistribution):
-        names = [format_value(value) for value in one.choices]
-        values = [names.index(format_value(value)) for value in values]
-        axes.set_xticks(range(len(names)), names)
-        axes.set_xlim(-0.5, len(names) - 0.5)
-    else:
-        assert isinstance(one.distribution, FloatDistribution | IntDistribution)
-        if one.distribution.log:
-            axes.set_xscale("log")
-            format_powers(axes.xaxis)
-        elif isinstance(one.distribution, IntDistribution):
-            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    _marks(axes, rows, values, limits)
-    axes.set_xlabel(one.name)
-
-
-def _marks(axes: Axes, rows: list[TrialRow], places: list[Any], limits: Limits) -> None:
-    """Draw a mark a trial; one that was given up far below the others stands at the edge."""
-    kinds = (("complete", "o", BLUE, "a trial's value"), ("pruned", "x", GREY, "given up: its last look"))
-    for state, mark, colour, label in kinds:
-        points = [
-            (place, limits.inside(row.score))
-            for place, row in zip(places, rows, strict=True)
-            if row.state == state and row.value is not None
-        ]
-        if points:
-            axes.plot(*zip(*points, strict=True), mark, color=colour, alpha=0.8, label=label, clip_on=False)
-    axes.set_ylim(limits.low, limits.high)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.3)
-
-
-def _of(rows: list[TrialRow], state: str) -> list[TrialRow]:
-    return [row for row in rows if row.state == state]
-
-
 class StudyResult(NamedTuple):
-    """The best trial of a study, and where everything lies."""
+    """The trials of a study, the best of them, and the folder."""
 
     folder: StudyFolder
     metric: str
@@ -194,14 +85,14 @@ class StudyResult(NamedTuple):
 
 
 def summarize(context: StudyContext) -> StudyResult:
-    """Write the best settings, the tables and the picture of a study."""
+    """Write the best settings, the tables and the plot of a study."""
     folder, metric, rows = context.folder, context.config.decision.metric, list_trials(context.study)
     best = find_best(rows, metric)
     write_tables(rows, folder.path)
     if best is None:
         reason = next((row.error for row in rows if row.error), "all were pruned")
-        raise WorkError(f"none of the {len(rows)} trials in {folder.path} came to its end: {reason}")
-    # A worker's share of the cores is no part of what was found.
+        raise WorkError(f"none of the {len(rows)} trials in {folder.path} is complete: {reason}")
+    # A worker's share of the cores is not part of the result.
     found = load_config(folder.run(best.number).config).model_copy(update={"threads": context.config.threads})
     write_toml(found, folder.best)
     draw_study(rows, context.space.parameters, metric, folder.path)
@@ -219,7 +110,7 @@ def tune(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> StudyResult:
-    """Search for the settings that are best on validation, by the metric that `decision.metric` names.
+    """Search for the settings that are best on validation, by the metric `decision.metric`.
 
     `space` is a TOML file, by default the one that comes with the model; `trials` counts those of earlier
     calls as well. `jobs` processes work at a time. `carve` sets a share of the training split aside as

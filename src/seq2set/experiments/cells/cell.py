@@ -1,8 +1,8 @@
 """A cell: one training and its measurement, done once and never again.
 
-A cell's folder is a run like any other, with two files more: `answers.npz` holds what the model answered for
-each document, and `cell.json`, written last, says that the cell is done and what came out. A cell that was
-taken up from a published one has these and its settings, and no model.
+A cell's folder is a run like any other, with two files more: `answers.npz` holds the predictions for each
+document, and `cell.json`, written last, the result. A cell made from a published one has these and its
+settings, and no model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from seq2set.core.progress import Progress
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import Overlap
 from seq2set.evaluation.measure import Evaluation
-from seq2set.experiments.cells.predictions import Answers, measure
+from seq2set.experiments.cells.predictions import Answers, measure_predictions
 from seq2set.experiments.cells.warm_start_reuse import reuse_neighbour
 from seq2set.inference.model_folder import read_metadata, read_seen
 from seq2set.inference.predictor import Predictor
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
 
 PATIENCE = 30.0
-"""Seconds to wait for a process that was told to stop and still works on the cell."""
+"""Seconds to wait for a process that is stopping and still works on the cell."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Cell:
     """One training to be measured."""
 
     row: str
-    """The row of the table that it belongs to; the cells of a row differ in their seeds only"""
+    """Its model and variant, as one name; the cells of a row differ in their seeds only"""
     config: Config
     folder: Path
     split: str = "test"
@@ -71,7 +71,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellResult:
-    """What came out of a cell."""
+    """The result of a finished cell."""
 
     row: str
     folder: Path
@@ -106,12 +106,12 @@ class CellResult:
 
     @cached_property
     def answers(self) -> Answers:
-        """The labels of each document."""
+        """The predicted and the true labels of each document."""
         return Answers.load(self.folder / ANSWERS)
 
 
-def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | None:
-    """Return what came out of a cell, or None where it is not done or its answers are damaged.
+def read_result(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | None:
+    """Return the result of a cell, or None where it is not done or its predictions are damaged.
 
     A cell of other settings, or of a corpus other than today's, is refused.
     """
@@ -127,13 +127,13 @@ def finished(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult | N
 
 
 def refuse_stale(cell: Cell, corpus: PreparedCorpus) -> None:
-    """Refuse a cell that was begun, trained or measured on another corpus; its test split counts as well."""
-    for recorded in _recorded_fingerprints(cell.folder):
+    """Refuse a cell that was started, trained or measured on another corpus, its test split included."""
+    for recorded in _list_fingerprints(cell.folder):
         refuse_other_corpus(cell.folder, recorded, corpus.name, corpus.fingerprint)
 
 
-def _recorded_fingerprints(folder: Path) -> Iterator[str]:
-    """Give the fingerprints that a cell recorded: when it began, was trained, and was measured."""
+def _list_fingerprints(folder: Path) -> Iterator[str]:
+    """Yield the fingerprints that a cell recorded when it was started, trained and measured."""
     if (begun := read_provenance(folder)) is not None:
         yield begun.fingerprint
     if RunFolder(folder).model.is_dir():
@@ -142,47 +142,48 @@ def _recorded_fingerprints(folder: Path) -> Iterator[str]:
         yield read_json(folder / FACTS)["corpus"]["fingerprint"]
 
 
-def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -> CellResult:
-    """Do a cell, from the beginning or from where it was stopped; one that is done is only read."""
-    with working_on(cell):
-        return finished(cell) or _trained_and_measured(cell, progress, priors)
+def run_cell(cell: Cell, progress: Progress) -> CellResult:
+    """Run a cell, from the start or from where it was stopped; one that is done is only read."""
+    with lock_cell(cell):
+        return read_result(cell) or _train_and_measure(cell, progress)
 
 
 @contextmanager
-def working_on(cell: Cell) -> Iterator[None]:
+def lock_cell(cell: Cell) -> Iterator[None]:
     """Keep other processes from working on a cell."""
     with report_output_errors(cell.folder):
         cell.folder.parent.mkdir(parents=True, exist_ok=True)
     lock = cell.folder.with_name(f".{cell.name}.lock")
-    busy = f"{cell.folder} is being done by another process; wait until that ends, or stop it"
+    busy = f"{cell.folder} is locked by another process; wait until it ends, or stop it"
     with hold_lock(lock, busy=busy, seconds=PATIENCE):
         yield
 
 
-def _trained_and_measured(cell: Cell, progress: Progress, priors: PriorCache | None) -> CellResult:
+def _train_and_measure(cell: Cell, progress: Progress) -> CellResult:
     corpus = open_training_corpus(cell.config.data)
     if reused := reuse_neighbour(RunFolder(cell.folder), cell.config, corpus):
         progress.note(reused.sentence)
         write_json(cell.folder / SPENT, {"seconds": round(reused.seconds, 1)})
-    with _time_is_kept(cell.folder):
-        train(cell.config, cell.folder, resume=True, progress=progress, priors=priors)
+    with _record_time(cell.folder):
+        train(cell.config, cell.folder, resume=True, progress=progress)
     predictor = Predictor.open(cell.folder)
-    refuse_stale(
-        cell, open_training_corpus(cell.config.data)
-    )  # it may have changed while the model was trained
+    # The corpus may have changed while the model was trained.
+    refuse_stale(cell, open_training_corpus(cell.config.data))
     measured = open_measured(TrainingCorpus(cell.config.data), None, cell.split)
     overlap = select_unseen_part(
         measured, read_seen(cell.folder), predictor.metadata, include_seen=True
     ).overlap
-    result, answers = measure(predictor.tagger, load_examples(measured.part), Request(), progress)
+    result, answers = measure_predictions(predictor.tagger, load_examples(measured.part), Request(), progress)
     answers.save(cell.folder / ANSWERS)
-    facts = _facts(cell, predictor.metadata, result, overlap)
+    facts = _build_facts(cell, predictor.metadata, result, overlap)
     write_json(cell.folder / FACTS, facts)
     return CellResult(cell.row, cell.folder, facts)
 
 
-def _facts(cell: Cell, metadata: Mapping[str, Any], result: Evaluation, overlap: Overlap) -> dict[str, Any]:
-    trained = metadata["training"]["seconds"] + _spent(cell.folder)
+def _build_facts(
+    cell: Cell, metadata: Mapping[str, Any], result: Evaluation, overlap: Overlap
+) -> dict[str, Any]:
+    trained = metadata["training"]["seconds"] + _read_time_spent(cell.folder)
     return {
         "row": cell.row,
         "model": cell.config.model,
@@ -204,18 +205,18 @@ def _facts(cell: Cell, metadata: Mapping[str, Any], result: Evaluation, overlap:
 
 
 @contextmanager
-def _time_is_kept(folder: Path) -> Iterator[None]:
-    """Remember the time of a training that is stopped: the next one counts its own only."""
+def _record_time(folder: Path) -> Iterator[None]:
+    """Record the time of a training that is stopped: the next one counts its own only."""
     began = time.perf_counter()
     try:
         yield
     except BaseException:
         if folder.is_dir():
-            spent = _spent(folder) + time.perf_counter() - began
+            spent = _read_time_spent(folder) + time.perf_counter() - began
             write_json(folder / SPENT, {"seconds": round(spent, 1)})
         raise
 
 
-def _spent(folder: Path) -> float:
+def _read_time_spent(folder: Path) -> float:
     path = folder / SPENT
     return float(read_json(path)["seconds"]) if path.is_file() else 0.0

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from seq2set.config.run_folder import RunFolder
-from seq2set.experiments.cells.cell import Cell, CellResult, finished
-from seq2set.experiments.cells.published import Shelf
+from seq2set.experiments.cells.cell import Cell, CellResult, read_result
+from seq2set.experiments.cells.published import PublishedCells
 from seq2set.experiments.cells.warm_start_reuse import can_reuse, estimate_share_left
 from seq2set.experiments.options import Options
 from seq2set.workflows.training_corpus import open_training_corpus
@@ -37,21 +37,21 @@ class PlannedCell(NamedTuple):
 class Schedule:
     """The cells of an experiment that are done and those that are left."""
 
-    def __init__(self, cells: Sequence[Cell], jobs: int = 1, shelf: Shelf | None = None):
-        self.cells, self.jobs, self.shelf = tuple(cells), jobs, shelf
+    def __init__(self, cells: Sequence[Cell], jobs: int = 1, stored: PublishedCells | None = None):
+        self.cells, self.jobs, self.stored = tuple(cells), jobs, stored
         corpora = {data: open_training_corpus(data) for data in {cell.config.data for cell in cells}}
-        found = {cell.name: finished(cell, corpora[cell.config.data]) for cell in cells}
+        found = {cell.name: read_result(cell, corpora[cell.config.data]) for cell in cells}
         self.results = {name: result for name, result in found.items() if result is not None}
         self.failed: set[str] = set()
-        if shelf is not None:
+        if stored is not None:
             for cell in self.left:
-                if (published := shelf.choose(cell, corpora[cell.config.data])) is not None:
+                if (published := stored.choose(cell, corpora[cell.config.data])) is not None:
                     self.add(cell, published)
 
     @property
     def published(self) -> set[str]:
         """The names of the cells that are taken from published ones."""
-        return set() if self.shelf is None else set(self.shelf.chosen)
+        return set() if self.stored is None else set(self.stored.chosen)
 
     @property
     def left(self) -> list[Cell]:
@@ -112,7 +112,7 @@ class Schedule:
 
 def make_schedule(cells: Sequence[Cell], options: Options) -> Schedule:
     """Return the plan of the cells that an experiment needs."""
-    return Schedule(cells, options.jobs, Shelf(options.published) if options.published else None)
+    return Schedule(cells, options.jobs, PublishedCells(options.published) if options.published else None)
 
 
 def _is_begun(cell: Cell) -> bool:

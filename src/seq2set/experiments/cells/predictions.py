@@ -1,6 +1,6 @@
-"""What a model answered for each document of a split, kept so that any measure can be taken later.
+"""The predictions of a model for each document of a split, kept so that any measure can be taken later.
 
-Shapes: N documents, L labels. Sets of labels lie end to end in one array; `ends` says where each begins.
+Shapes: N documents, L labels. Sets of labels lie end to end in one array; `ends` says where each ends.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from seq2set.core.progress import Progress
 from seq2set.evaluation.measure import Evaluation, evaluate_tagger
 from seq2set.labels.indicator import build_flat_indicator
 from seq2set.labels.metrics import Counts
-from seq2set.models.predictions import Inference, Request
+from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, Tagger
 
 Ints = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ class Sets(NamedTuple):
 
     @classmethod
     def of(cls, sets: Sequence[npt.ArrayLike]) -> Sets:
-        """Lay sets end to end."""
+        """Join sets end to end."""
         rows = [np.asarray(one, np.int64) for one in sets]
         ends = np.cumsum([0, *map(len, rows)])
         return cls(np.concatenate([np.empty(0, np.int64), *rows]), ends)
@@ -48,7 +48,7 @@ class Sets(NamedTuple):
 
 
 class DocumentCounts(NamedTuple):
-    """How many labels of each document were given and right, given, and right; each (N,)."""
+    """The number of true positives, of predicted and of true labels of each document; each (N,)."""
 
     true_positives: Ints
     predicted: Ints
@@ -63,7 +63,7 @@ class DocumentCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The labels that were given to each document, beside those that are right."""
+    """The predicted and the true labels of each document."""
 
     names: tuple[str, ...]
     """The labels: those of the training in descending frequency, then those that it never saw"""
@@ -77,13 +77,13 @@ class Answers:
 
     def counts(self, labels: Collection[str] | None = None) -> DocumentCounts:
         """Count for each document; where labels are named, as if there were no others."""
-        return DocumentCounts.of(*self._matrices(labels))
+        return DocumentCounts.of(*self._build_matrices(labels))
 
     def metrics(self, labels: Collection[str] | None = None) -> dict[str, float]:
         """Measure; where labels are named, as if there were no others."""
-        return Counts.of(*self._matrices(labels)).metrics()
+        return Counts.of(*self._build_matrices(labels)).metrics()
 
-    def _matrices(self, labels: Collection[str] | None) -> list[csr_matrix]:
+    def _build_matrices(self, labels: Collection[str] | None) -> list[csr_matrix]:
         wanted = self.names if labels is None else set(labels)
         kept = [place for place, name in enumerate(self.names) if name in wanted]
         return [one.matrix(len(self.names))[:, kept] for one in (self.chosen, self.actual)]
@@ -119,17 +119,16 @@ class Answers:
             )
 
 
-class Measured(NamedTuple):
-    """An evaluation with the answers that it was made of."""
+class MeasuredCell(NamedTuple):
+    """An evaluation, and the predictions that it was made of."""
 
     result: Evaluation
     answers: Answers
 
 
-def measure(tagger: Tagger, part: Examples, request: Request, progress: Progress) -> Measured:
-    """Evaluate a model and keep what it answers."""
-    recorder = _Recorder(tagger)
-    result = evaluate_tagger(cast("Tagger", recorder), part, request, progress)
+def measure_predictions(tagger: Tagger, part: Examples, request: Request, progress: Progress) -> MeasuredCell:
+    """Evaluate a model and keep its predictions."""
+    result = evaluate_tagger(tagger, part, request, progress)
     names = tuple(label.label for label in result.per_label)
     known = tagger.labels.frequencies
     places = {name: place for place, name in enumerate(names)}
@@ -138,24 +137,8 @@ def measure(tagger: Tagger, part: Examples, request: Request, progress: Progress
         names=names,
         frequencies=(*known, *(0 for _ in names[len(known) :])),
         ids=tuple(part.ids),
-        chosen=Sets.of(recorder.chosen),
+        chosen=Sets.of(result.chosen),
         actual=Sets.of(actual),
         groups=None if part.groups is None else tuple(part.groups),
     )
-    return Measured(result, answers)
-
-
-class _Recorder:
-    """A tagger that remembers what it was heard to say."""
-
-    def __init__(self, tagger: Tagger):
-        self.tagger = tagger
-        self.chosen: list[npt.NDArray[np.intp]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.tagger, name)
-
-    def infer(self, texts: Sequence[str], request: Request) -> Inference:
-        answer = self.tagger.infer(texts, request)
-        self.chosen += answer.chosen
-        return answer
+    return MeasuredCell(result, answers)

@@ -17,22 +17,22 @@ from seq2set.core.processes import EndedWorker, WorkerPool, stop_with_pipe
 from seq2set.core.progress import Progress, Silent
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, format_duration
-from seq2set.experiments.cells.published import Shelf
-from seq2set.models.prior import PriorCache
+from seq2set.experiments.cells.published import PublishedCells
+from seq2set.models.prior import priors_shared
 
 
-class Failure(NamedTuple):
+class CellFailure(NamedTuple):
     """A cell that failed, and why."""
 
     cell: Cell
     sentence: str
 
 
-class Outcome(NamedTuple):
+class RunOutcome(NamedTuple):
     """The cells that are done, in their order, and those that failed."""
 
     results: list[CellResult]
-    failures: list[Failure]
+    failures: list[CellFailure]
 
     def raise_failures(self) -> None:
         """Raise an error that names the cells that failed, if any did."""
@@ -42,25 +42,25 @@ class Outcome(NamedTuple):
             raise WorkError(f"{len(self.failures)} {cells} failed, the rest is done; {reasons}")
 
 
-def run_cells(schedule: Schedule, progress: Progress) -> Outcome:
+def run_cells(schedule: Schedule, progress: Progress) -> RunOutcome:
     """Run the cells that are left; one that fails does not stop the others."""
     if done_here := len(schedule.results) - len(schedule.published):
         progress.note(f"{done_here} of {len(schedule.cells)} cells are done already")
-    if schedule.shelf is not None:
-        _take_up(schedule, schedule.shelf, progress)
-    with _explain_stop(schedule):
+    if schedule.stored is not None:
+        _use_published(schedule, schedule.stored, progress)
+    with _explain_stop(schedule), priors_shared():
         run = _run_in_workers if schedule.jobs > 1 else _run_here
         failures = run(schedule, progress)
     done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
-    return Outcome(done, failures)
+    return RunOutcome(done, failures)
 
 
-def _take_up(schedule: Schedule, shelf: Shelf, progress: Progress) -> None:
-    for sentence in shelf.notes():
+def _use_published(schedule: Schedule, stored: PublishedCells, progress: Progress) -> None:
+    for sentence in stored.list_notes():
         progress.note(sentence)
     for cell in schedule.cells:
-        if cell.name in shelf.chosen:
-            schedule.add(cell, shelf.take_up(cell))
+        if cell.name in stored.chosen:
+            schedule.add(cell, stored.write(cell))
 
 
 @contextmanager
@@ -75,9 +75,8 @@ def _explain_stop(schedule: Schedule) -> Iterator[None]:
         ) from error
 
 
-def _run_here(schedule: Schedule, progress: Progress) -> list[Failure]:
-    failures: list[Failure] = []
-    priors = PriorCache()
+def _run_here(schedule: Schedule, progress: Progress) -> list[CellFailure]:
+    failures: list[CellFailure] = []
     for cell in schedule.left:
         number = schedule.cells.index(cell) + 1
         progress.note(f"{cell.name}: cell {number} of {len(schedule.cells)}, {_describe_state(schedule)}")
@@ -92,8 +91,8 @@ def _run_here(schedule: Schedule, progress: Progress) -> list[Failure]:
     return failures
 
 
-def _run_in_workers(schedule: Schedule, progress: Progress) -> list[Failure]:
-    failures: list[Failure] = []
+def _run_in_workers(schedule: Schedule, progress: Progress) -> list[CellFailure]:
+    failures: list[CellFailure] = []
     pool: WorkerPool[Cell] = WorkerPool(schedule.jobs)
     with progress.stage("cells", len(schedule.cells)) as advance, pool:
         advance(len(schedule.results))
@@ -138,10 +137,10 @@ def _finish(schedule: Schedule, cell: Cell, result: CellResult, progress: Progre
     progress.note(f"{cell.name}: micro-F1 {score:.4f} on {cell.split}, trained in {took}")
 
 
-def _record_failure(schedule: Schedule, cell: Cell, sentence: str, progress: Progress) -> Failure:
+def _record_failure(schedule: Schedule, cell: Cell, sentence: str, progress: Progress) -> CellFailure:
     schedule.give_up(cell)
     progress.note(f"{cell.name} failed: {sentence}")
-    return Failure(cell, sentence)
+    return CellFailure(cell, sentence)
 
 
 def _describe_state(schedule: Schedule) -> str:

@@ -1,0 +1,116 @@
+"""The plot of a study: the value of every trial with the best so far, and one slice per setting.
+
+Not optuna's own plots: those leave pruned trials out, squeeze all settings into one row, and set the style of
+pyplot for the whole process. Marks differ in shape, not in colour alone.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+from seq2set.config.catalog import METRICS
+from seq2set.core.drawing import BARE_SVG, BLUE, GREY, ORANGE, apply_style, format_powers
+from seq2set.core.files import write_aside
+from seq2set.tuning.space import Parameter
+from seq2set.tuning.study import TrialRow, format_value
+
+COLUMNS = 3
+WIDTH, ROW_HEIGHT = 9.0, 2.7
+
+
+class ValueRange(NamedTuple):
+    """The values that are shown: those of complete trials, with some room."""
+
+    low: float
+    high: float
+
+    def clip(self, value: float) -> float:
+        """Move a value to the edge where it lies outside."""
+        return min(max(value, self.low), self.high)
+
+
+def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: str, folder: Path) -> None:
+    """Draw `study.png` and `study.svg` into the folder."""
+    lines = math.ceil(len(parameters) / COLUMNS)
+    limits = _find_range(rows)
+    with apply_style(font_size=9):
+        figure = Figure(figsize=(WIDTH, ROW_HEIGHT * (lines + 1.2)), layout="constrained", dpi=120)
+        grid = figure.add_gridspec(lines + 1, COLUMNS, height_ratios=[1.2] + [1.0] * lines)
+        _draw_history(figure.add_subplot(grid[0, :]), rows, metric, limits)
+        for place, one in enumerate(parameters):
+            axes = figure.add_subplot(grid[1 + place // COLUMNS, place % COLUMNS])
+            axes.set_ylabel("" if place % COLUMNS else metric)
+            _draw_slice(axes, rows, one, limits)
+        _save(figure, folder / "study.png")
+        figure.set_layout_engine("none")  # keep the layout
+        _save(figure, folder / "study.svg")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with write_aside(path) as aside:
+        metadata = BARE_SVG if path.suffix == ".svg" else None  # the same study, the same file
+        figure.savefig(aside, format=path.suffix[1:], metadata=metadata)
+
+
+def _find_range(rows: list[TrialRow]) -> ValueRange:
+    values = [row.score for row in _select(rows, "complete")]
+    room = 0.1 * (max(values) - min(values)) or 0.01
+    return ValueRange(min(values) - room, max(values) + room)
+
+
+def _draw_history(axes: Axes, rows: list[TrialRow], metric: str, limits: ValueRange) -> None:
+    _draw_marks(axes, rows, [row.number for row in rows], limits)
+    done = _select(rows, "complete")
+    best = list(accumulate((row.score for row in done), min if METRICS[metric].better == "lower" else max))
+    numbers = [*(row.number for row in done), rows[-1].number]
+    axes.step(numbers, [*best, best[-1]], where="post", color=ORANGE, label=f"best so far: {best[-1]:.4f}")
+    axes.set(xlabel="trial", ylabel=f"validation {metric}")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def _draw_slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: ValueRange) -> None:
+    """Draw the values of the trials against one setting."""
+    values = [row.settings[one.name] for row in rows]
+    if isinstance(one.distribution, CategoricalDistribution):
+        names = [format_value(value) for value in one.choices]
+        values = [names.index(format_value(value)) for value in values]
+        axes.set_xticks(range(len(names)), names)
+        axes.set_xlim(-0.5, len(names) - 0.5)
+    else:
+        assert isinstance(one.distribution, FloatDistribution | IntDistribution)
+        if one.distribution.log:
+            axes.set_xscale("log")
+            format_powers(axes.xaxis)
+        elif isinstance(one.distribution, IntDistribution):
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    _draw_marks(axes, rows, values, limits)
+    axes.set_xlabel(one.name)
+
+
+def _draw_marks(axes: Axes, rows: list[TrialRow], places: list[Any], limits: ValueRange) -> None:
+    """Draw one mark per trial; one that was pruned far below the others stands at the edge."""
+    kinds = (("complete", "o", BLUE, "a trial's value"), ("pruned", "x", GREY, "pruned: its last score"))
+    for state, mark, colour, label in kinds:
+        points = [
+            (place, limits.clip(row.score))
+            for place, row in zip(places, rows, strict=True)
+            if row.state == state and row.value is not None
+        ]
+        if points:
+            axes.plot(*zip(*points, strict=True), mark, color=colour, alpha=0.8, label=label, clip_on=False)
+    axes.set_ylim(limits.low, limits.high)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.3)
+
+
+def _select(rows: list[TrialRow], state: str) -> list[TrialRow]:
+    return [row for row in rows if row.state == state]

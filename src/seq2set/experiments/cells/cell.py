@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seq2set.config import Config, validate
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
@@ -33,9 +33,6 @@ from seq2set.workflows.evaluate import open_measured, select_unseen_part
 from seq2set.workflows.train import train
 from seq2set.workflows.training_corpus import TrainingCorpus, open_training_corpus
 from seq2set.workflows.training_data import load_examples
-
-if TYPE_CHECKING:
-    from seq2set.models.prior import PriorCache  # loads scikit-learn
 
 FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
 

@@ -185,7 +185,8 @@ def tune_rule(
     predictor = Predictor.open(model)
     tagger = predictor.tagger
     seen = read_seen(model)
-    documents = open_documents(predictor, find_training_corpus(model, predictor), seen, data, split, progress)
+    trained = find_training_corpus(model, predictor, columns)
+    documents = open_documents(predictor, trained, seen, data, split, progress)
     for sentence in documents.remarks:
         progress.note(sentence)
     _refuse_unknown_labels(tagger, documents)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seq2set.config import Config, validate
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
@@ -33,6 +33,9 @@ from seq2set.workflows.evaluate import open_measured, select_unseen_part
 from seq2set.workflows.train import train
 from seq2set.workflows.training_corpus import TrainingCorpus, open_training_corpus
 from seq2set.workflows.training_data import load_examples
+
+if TYPE_CHECKING:
+    from seq2set.models.prior import PriorCache  # loads scikit-learn
 
 FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
 
@@ -139,10 +142,10 @@ def _list_fingerprints(folder: Path) -> Iterator[str]:
         yield read_json(folder / FACTS)["corpus"]["fingerprint"]
 
 
-def run_cell(cell: Cell, progress: Progress) -> CellResult:
+def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -> CellResult:
     """Run a cell, from the start or from where it was stopped; one that is done is only read."""
     with lock_cell(cell):
-        return read_result(cell) or _train_and_measure(cell, progress)
+        return read_result(cell) or _train_and_measure(cell, progress, priors)
 
 
 @contextmanager
@@ -156,13 +159,13 @@ def lock_cell(cell: Cell) -> Iterator[None]:
         yield
 
 
-def _train_and_measure(cell: Cell, progress: Progress) -> CellResult:
+def _train_and_measure(cell: Cell, progress: Progress, priors: PriorCache | None) -> CellResult:
     corpus = open_training_corpus(cell.config.data)
     if reused := reuse_neighbour(RunFolder(cell.folder), cell.config, corpus):
         progress.note(reused.sentence)
         write_json(cell.folder / SPENT, {"seconds": round(reused.seconds, 1)})
     with _record_time(cell.folder):
-        train(cell.config, cell.folder, resume=True, progress=progress)
+        train(cell.config, cell.folder, resume=True, progress=progress, priors=priors)
     predictor = Predictor.open(cell.folder)
     # The corpus may have changed while the model was trained.
     refuse_stale(cell, open_training_corpus(cell.config.data))

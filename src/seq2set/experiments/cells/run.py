@@ -18,7 +18,7 @@ from seq2set.core.progress import Progress, Silent
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, format_duration
 from seq2set.experiments.cells.published import PublishedCells
-from seq2set.models.prior import priors_shared
+from seq2set.models.prior import PriorCache
 
 
 class CellFailure(NamedTuple):
@@ -48,7 +48,7 @@ def run_cells(schedule: Schedule, progress: Progress) -> RunOutcome:
         progress.note(f"{done_here} of {len(schedule.cells)} cells are done already")
     if schedule.stored is not None:
         _use_published(schedule, schedule.stored, progress)
-    with _explain_stop(schedule), priors_shared():
+    with _explain_stop(schedule):
         run = _run_in_workers if schedule.jobs > 1 else _run_here
         failures = run(schedule, progress)
     done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
@@ -77,6 +77,7 @@ def _explain_stop(schedule: Schedule) -> Iterator[None]:
 
 def _run_here(schedule: Schedule, progress: Progress) -> list[CellFailure]:
     failures: list[CellFailure] = []
+    priors = PriorCache()
     for cell in schedule.left:
         number = schedule.cells.index(cell) + 1
         progress.note(f"{cell.name}: cell {number} of {len(schedule.cells)}, {_describe_state(schedule)}")

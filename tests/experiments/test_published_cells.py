@@ -254,7 +254,7 @@ def test_a_damaged_cell_is_named(published: Options, damage: Callable[[str], str
 def test_true_labels_that_are_not_the_corpus_s_are_damage(published: Options) -> None:
     cell = read_cell(folder_of(published) / "br.json")
     with pytest.raises(InputError, match=r"br\.json is damaged: its true labels are not those of the corpus"):
-        cell.answers(["1"], [["a"]], None)
+        cell.read_answers(["1"], [["a"]], None)
 
 
 def test_a_newer_file_is_refused(published: Options) -> None:

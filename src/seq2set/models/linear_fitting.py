@@ -254,7 +254,7 @@ def _fit_in_processes(jobs: Iterable[Any], workers: int) -> Iterator[Iterator[np
 
 
 def _close(fitted: Generator[object]) -> None:
-    """Stop the workers without the warning that some of their work was in vain."""
+    """Stop the workers without the warning about work that they did not finish."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fitted.close()

@@ -30,7 +30,7 @@ class NetworkOutput(Protocol):
         """Return the loss of the right labels: in the order to learn (B, S), padded, and as sets (B, L)."""
 
     def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
-        """Search the label sets by the search of this name, each of at least so many labels."""
+        """Search the label sets by the search of this name, each of at least `least` labels."""
 
     def attributions(self, sequences: Tensor) -> Tensor:
         """Return for each label of sequences (B, S) what share each word has in the reasons: (B, S, T)."""

@@ -1,6 +1,6 @@
 """A trained network in use: texts in, label sets out, by any of the searches.
 
-Letters: N texts, B of them at a time, K hypotheses a text, S labels, L labels in all, T words.
+Letters: N texts, B of them at a time, K hypotheses per text, S labels, L labels in all, T words.
 """
 
 from __future__ import annotations

@@ -76,17 +76,17 @@ class Request:
     threshold: float | None = None
     """The score from which on a label is given, instead of by the model's own rule."""
     max_labels: int | None = None
-    """At most so many labels, the best ones."""
+    """Maximum labels per text; the highest-scoring stay."""
     min_labels: int = 0
-    """At least so many labels, even where the rule gives fewer or no word of the text is known."""
+    """Minimum labels per text, even where the rule gives fewer or no word of the text is known."""
     search: str | None = None
-    """How a decoder is searched: one of the catalog's; models without a decoder take no notice."""
+    """How a decoder is searched: one of the catalog's; models without a decoder ignore it."""
     explain: bool = False
     """Whether to say which words each label rests on."""
     words_per_label: int = 8
     """How many words to name for each label."""
     top_k: int | None = None
-    """So many labels, the best ones, instead of by the model's own rule, also where no word is known."""
+    """Return the k highest-scoring labels in place of the model's rule, also where no word is known."""
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
@@ -109,7 +109,7 @@ class Request:
 
 
 def choose_rule(rule: Rule, request: Request, labels: int) -> Rule:
-    """Return the rule that decides among so many labels: the request's where it names one, or the model's."""
+    """Return the rule that decides: the request's where it names one, or the model's."""
     if request.threshold is not None:
         return make_global_rule(request.threshold)
     if request.top_k is not None:

@@ -159,7 +159,7 @@ def _refuse_key() -> ApiError:
 
 
 class AccessGuard:
-    """Middleware around all others: counts and logs each request, and hides what went wrong inside."""
+    """Middleware around all others: counts and logs each request, and hides internal errors."""
 
     def __init__(self, app: ASGIApp, metrics: ServerMetrics):
         self._app, self._metrics = app, metrics

@@ -1,6 +1,6 @@
 """What one batch adds to the loss in each phase: the objectives put together with the network.
 
-Letters: B documents, K samples a document, L labels.
+Letters: B documents, K samples per document, L labels.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from seq2set.experiments.studies.study import Study, StudyData, Variant, make_pl
 
 
 class Band(NamedTuple):
-    """Labels of about one frequency: those that at least and at most so many training documents have."""
+    """Labels of about one frequency: those that a band of numbers of training documents have."""
 
     labels: tuple[str, ...]
     least: int

@@ -70,7 +70,9 @@ def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: Collection[str] = (), title: str = ""
 ) -> None:
     """Print a table; the columns whose heads are `numbers` are aligned to the right and never wrapped."""
-    table = Table(title=Text(title) if title else None, box=box.SIMPLE_HEAD, title_justify="left")
+    table = Table(
+        title=Text(title, style="bold") if title else None, box=box.SIMPLE_HEAD, title_justify="left"
+    )
     for head in heads:
         is_number = head in numbers
         table.add_column(

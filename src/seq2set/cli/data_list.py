@@ -25,14 +25,10 @@ def list_corpora(
             typer.echo(json.dumps(row | {"cached": str(cached[name]) if name in cached else None}))
         return
 
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from seq2set.cli.console import print_table
 
-    table = Table("name", "what", "how to get it", "cached", box=box.SIMPLE_HEAD)
-    for name, source in SOURCES.items():
-        # Plain text: brackets, as in seq2set[demo], are not markup here.
-        cells = (name, source.title, source.how_to_get, "yes" if name in cached else "no")
-        table.add_row(*map(Text, cells))
-    Console().print(table)
+    rows = [
+        (name, source.title, source.how_to_get, "yes" if name in cached else "no")
+        for name, source in SOURCES.items()
+    ]
+    print_table(("name", "what", "how to get it", "cached"), rows)

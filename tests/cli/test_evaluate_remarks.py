@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seq2set.config import build_config
+from seq2set.config.catalog import shown_metrics
 from seq2set.config.run_folder import RunFolder
 from seq2set.workflows.train import train
 
@@ -89,3 +90,15 @@ def test_no_rule_is_tuned_on_labels_that_the_model_does_not_know(
     assert outcome.code == 2
     assert "seq2set: own: the model knows none of the labels of these 2 documents" in outcome.err
     assert (br_run.model / "manifest.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_narrow_terminal_cuts_no_figure(
+    seq2set, br_run: RunFolder, monkeypatch: pytest.MonkeyPatch, several: bool
+) -> None:
+    call = ("evaluate", br_run.path, *([br_run.path] if several else []))
+    found = json.loads(seq2set(*call, "--json").out.splitlines()[0])
+    monkeypatch.setenv("COLUMNS", "40")
+    table = seq2set(*call).out
+    for name, metric in shown_metrics().items():
+        assert f" {found[name]:.{metric.digits}f} " in table, name

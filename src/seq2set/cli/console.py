@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -66,13 +67,15 @@ def say_error(message: str) -> None:
 Cell = str | Text
 
 
+_WIDEST = 1_000
+
+
 def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: Collection[str] = (), title: str = ""
 ) -> None:
-    """Print a table; the columns whose heads are `numbers` are aligned to the right and never wrapped."""
-    table = Table(
-        title=Text(title, style="bold") if title else None, box=box.SIMPLE_HEAD, title_justify="left"
-    )
+    """Print a table; the columns whose heads are `numbers` are aligned to the right and never cut."""
+    above = Text(title, style="bold") if title else None
+    table = Table(title=above, box=box.SIMPLE_HEAD, title_justify="left", collapse_padding=True)
     for head in heads:
         is_number = head in numbers
         table.add_column(
@@ -81,7 +84,10 @@ def print_table(
     for row in rows:
         # As plain text: brackets, as in seq2set[demo], are not markup here.
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    Console(highlight=False).print(table)
+    console = Console()
+    # A line that the terminal wraps, or a file keeps whole, is better than a number without its end.
+    least = Measurement.get(console, console.options.update(max_width=_WIDEST), table).minimum
+    Console(highlight=False, width=max(console.width, least)).print(table)
 
 
 def print_evaluation(*reports: Report) -> None:
@@ -90,14 +96,18 @@ def print_evaluation(*reports: Report) -> None:
 
     several, first = len(reports) > 1, reports[0]
     metrics = {_format_head(row): (name, row.digits) for name, row in shown_metrics().items()}
-    title = "" if several else f"{_describe_split(first)}, {first.result.labels:,} labels"
+    speed = f"{first.result.documents_per_second:,.0f} documents per second"
+    title = "" if several else f"{_describe_split(first)}, {first.result.labels:,} labels; {speed}"
     heads = ("Run", "Models", "Measured on") if several else ("Models",)
-    numbers = (*metrics, "docs/s")
+    numbers = (*metrics, *(["docs/s"] if several else []))
     rows = []
     for report in reports:
-        names = (report.run, report.model, _describe_split(report)) if several else (report.model,)
         values = [f"{report.result.metrics[name]:.{digits}f}" for name, digits in metrics.values()]
-        rows.append((*names, *values, f"{report.result.documents_per_second:,.0f}"))
+        if several:
+            rate = f"{report.result.documents_per_second:,.0f}"
+            rows.append([report.run, report.model, _describe_split(report), *values, rate])
+        else:
+            rows.append([report.model, *values])
     print_table((*heads, *numbers), rows, numbers=numbers, title=title)
     for sentence in list_remarks(reports):
         Console(highlight=False).print(Text(sentence))

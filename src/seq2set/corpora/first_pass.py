@@ -25,9 +25,8 @@ _CHARACTERS = 1 << 23
 
 
 class FirstPass(NamedTuple):
-    """A corpus whose texts lie in `texts`, in the order of the other fields."""
+    """What is known of the documents, in the order in which their texts were written."""
 
-    texts: Path
     label_names: list[str]
     labels: csr_matrix[Any]
     """Documents x labels, in the order in which the documents name them."""
@@ -71,7 +70,6 @@ class _Collector:
         ones = np.ones(len(indices), np.int8)
         shape = (documents, len(self.label_codes))
         return FirstPass(
-            texts,
             [_mend_surrogates(label) for label in self.label_codes],
             csr_matrix((ones, indices, np.array(self.label_ends, np.int64)), shape=shape),
             np.array(self.words, np.int64),

@@ -33,8 +33,8 @@ class PrepareOptions:
     `split` is a method of `SplitPlan`, or the name of one of a source's own splits. `valid` and `test` are
     numbers of documents or shares, and `seed` is the seed, of whatever part of the split is random. Documents
     of more than `max_words` words are removed; 0 keeps all. Labels of fewer than `min_label_documents`
-    documents are dropped. `force` replaces what is in the output folder. `progress` is told now and then how
-    many documents were read.
+    documents are dropped. `force` replaces what is in the output folder. `progress` is called now and then
+    with the number of documents read since its last call.
     """
 
     split: str | None = None

@@ -118,7 +118,7 @@ class PreparedCorpus:
     @property
     def fingerprint(self) -> str:
         """A short text that differs where the documents, or their split, differ."""
-        sums = "".join(self._recorded(name_split_file(name))["sha256"] for name in SPLITS)
+        sums = "".join(self._get_recorded(name_split_file(name))["sha256"] for name in SPLITS)
         return hashlib.sha256(sums.encode()).hexdigest()[:16]
 
     @property
@@ -144,19 +144,19 @@ class PreparedCorpus:
     def verify(self) -> None:
         """Compare the checksum of every file with the recorded one, which reads all of them."""
         for name in map(name_split_file, SPLITS):
-            if compute_sha256(self.folder / name) != self._recorded(name)["sha256"]:
+            if compute_sha256(self.folder / name) != self._get_recorded(name)["sha256"]:
                 raise CorpusError(
                     f"the file's SHA-256 is not the one in {FACTS}; prepare the corpus again",
                     self.folder / name,
                 )
 
-    def _recorded(self, name: str) -> dict[str, Any]:
+    def _get_recorded(self, name: str) -> dict[str, Any]:
         recorded: dict[str, Any] = self.facts["files"][name]
         return recorded
 
     def _check_file(self, name: str) -> None:
         path = self.folder / name
-        recorded = self._recorded(name)["bytes"]
+        recorded = self._get_recorded(name)["bytes"]
         if not path.is_file():
             raise CorpusError("the file of the prepared corpus is missing; prepare it again", path)
         if path.stat().st_size != recorded:

@@ -67,7 +67,7 @@ class SeenTexts(NamedTuple):
     @classmethod
     def of(cls, trained: Iterable[str], tuned: Iterable[str]) -> SeenTexts:
         """Remember the texts of a training and of its validation."""
-        return cls(_unique(hash_texts(trained)), _unique(hash_texts(tuned)))
+        return cls(_sort_unique(hash_texts(trained)), _sort_unique(hash_texts(tuned)))
 
     @classmethod
     def from_arrays(cls, saved: Mapping[str, Digests]) -> SeenTexts:
@@ -78,17 +78,17 @@ class SeenTexts(NamedTuple):
         """Return what is known as arrays by name."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
-    def and_tuned(self, digests: Digests) -> SeenTexts:
+    def add_tuned(self, digests: Digests) -> SeenTexts:
         """Remember further texts that the model was tuned on."""
         before = np.empty(0, np.uint64) if self.tuned is None else self.tuned
-        return self._replace(tuned=_unique(np.concatenate([before, digests])))
+        return self._replace(tuned=_sort_unique(np.concatenate([before, digests])))
 
 
 NOTHING_KNOWN = SeenTexts(None, None)
 """What is known of the texts of a model that kept no hashes."""
 
 
-def _unique(digests: Digests) -> Digests:
+def _sort_unique(digests: Digests) -> Digests:
     unique: Digests = np.unique(digests[digests != EMPTY])
     return unique
 
@@ -164,8 +164,8 @@ def select_unseen(
     `leave_out` names one of the two, both or none. What a model does not know of cannot be left out.
     """
     digests = hash_texts(document.text for batch in part.iter_batches(BATCH) for document in batch)
-    trained = _among(digests, seen.trained)
-    tuned = _among(digests, seen.tuned) & ~trained
+    trained = _find_seen(digests, seen.trained)
+    tuned = _find_seen(digests, seen.tuned) & ~trained
     away = np.zeros(len(digests), bool)
     for reason, mask in (("trained", trained), ("tuned", tuned)):
         if reason in leave_out:
@@ -183,7 +183,7 @@ def select_unseen(
     return Selection(left, overlap, _fingerprint(digests[~away], left.labels()), digests[~away])
 
 
-def _among(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
+def _find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
     return np.isin(digests, np.empty(0, np.uint64) if seen is None else seen)
 
 

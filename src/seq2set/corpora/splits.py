@@ -82,16 +82,16 @@ def assign_splits(
     generator = np.random.default_rng(plan.seed)
     documents = labels.shape[0]
     if plan.method == "given":
-        return _as_given(plan, labels, given, groups)
+        return _split_as_given(plan, labels, given, groups)
     sizes = _sizes(documents, plan.valid, plan.test)
     if plan.method == "grouped":
         if groups is None:
             raise InputError("split by 'grouped' needs groups; name the column that holds them")
-        return _grouped(groups, sizes, generator)
+        return _split_by_group(groups, sizes, generator)
     if plan.method == "stratified":
         train = documents - sizes.valid - sizes.test
         return stratify(labels, np.array([train, *sizes], dtype=np.int64), generator)
-    return _random(documents, sizes, generator)
+    return _split_randomly(documents, sizes, generator)
 
 
 def _check_size(name: str, size: float) -> None:
@@ -118,7 +118,7 @@ def _size(documents: int, asked: float) -> int:
     return max(1, round(documents * asked)) if asked > 0 else 0
 
 
-def _random(documents: int, sizes: Sizes, generator: np.random.Generator) -> NDArray[np.int8]:
+def _split_randomly(documents: int, sizes: Sizes, generator: np.random.Generator) -> NDArray[np.int8]:
     result = np.full(documents, TRAIN, dtype=np.int8)
     order = generator.permutation(documents)
     result[order[: sizes.test]] = TEST
@@ -126,7 +126,7 @@ def _random(documents: int, sizes: Sizes, generator: np.random.Generator) -> NDA
     return result
 
 
-def _as_given(
+def _split_as_given(
     plan: SplitPlan,
     labels: csr_matrix[Any],
     given: NDArray[np.int8] | None,
@@ -143,7 +143,9 @@ def _as_given(
     return result
 
 
-def _grouped(groups: NDArray[np.int64], sizes: Sizes, generator: np.random.Generator) -> NDArray[np.int8]:
+def _split_by_group(
+    groups: NDArray[np.int64], sizes: Sizes, generator: np.random.Generator
+) -> NDArray[np.int8]:
     _, of_document, counts = np.unique(groups, return_inverse=True, return_counts=True)
     part = np.full(len(counts), TRAIN, dtype=np.int8)
     room = {TEST: sizes.test, VALID: sizes.valid}

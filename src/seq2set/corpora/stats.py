@@ -91,7 +91,7 @@ class CorpusStatistics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as JSON takes them."""
-        return {name: _plain(value) for name, value in vars(self).items()}
+        return {name: _to_plain(value) for name, value in vars(self).items()}
 
 
 def compute_statistics(
@@ -110,8 +110,8 @@ def compute_statistics(
     _refuse_below_one("top", top)
     _refuse_below_one("min_label_documents", min_label_documents)
     table, words = _read(corpus, progress)
-    frequencies = _frequencies(table)
-    correlations = _correlations(table, frequencies, min_label_documents)
+    frequencies = _count_frequencies(table)
+    correlations = _compare_labels(table, frequencies, min_label_documents)
     cardinalities, documents = table.cardinalities(), len(words)
     return CorpusStatistics(
         name=corpus.name,
@@ -121,10 +121,10 @@ def compute_statistics(
         words_per_document=_mean(words),
         labels_per_document=_mean(cardinalities),
         label_frequencies=frequencies,
-        cardinalities=_cardinalities(cardinalities),
-        label_sets=_label_sets(table),
-        imbalance=_imbalance(frequencies),
-        lengths=_lengths(words),
+        cardinalities=_count_cardinalities(cardinalities),
+        label_sets=_count_label_sets(table),
+        imbalance=_compute_imbalance(frequencies),
+        lengths=_describe_lengths(words),
         correlations=correlations.strongest(top),
         correlation_map=correlations.map(MAP_LABELS),
     )
@@ -147,31 +147,31 @@ def _read(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> _Co
     return _Contents(table, np.array(words, np.int64))
 
 
-def _frequencies(table: LabelTable) -> tuple[LabelFrequency, ...]:
+def _count_frequencies(table: LabelTable) -> tuple[LabelFrequency, ...]:
     train, total = table.frequencies("train").tolist(), table.frequencies().tolist()
     rows = map(LabelFrequency, table.names, train, total)
     return tuple(sorted(rows, key=lambda row: (-row.total, row.label)))
 
 
-def _correlations(table: LabelTable, frequencies: tuple[LabelFrequency, ...], minimum: int) -> Correlations:
+def _compare_labels(table: LabelTable, frequencies: tuple[LabelFrequency, ...], minimum: int) -> Correlations:
     """Compare the most frequent labels, in descending frequency."""
     compared = [row.label for row in frequencies if row.total >= minimum][:CORRELATED_LABELS]
     columns = {label: column for column, label in enumerate(table.names)}
     return Correlations(table.matrix()[:, [columns[label] for label in compared]], compared)
 
 
-def _cardinalities(cardinalities: NDArray[np.int64]) -> tuple[Cardinality, ...]:
+def _count_cardinalities(cardinalities: NDArray[np.int64]) -> tuple[Cardinality, ...]:
     values, counts = np.unique(cardinalities, return_counts=True)
     return tuple(map(Cardinality, values.tolist(), counts.tolist()))
 
 
-def _label_sets(table: LabelTable) -> LabelSets:
+def _count_label_sets(table: LabelTable) -> LabelSets:
     counts = Counter(table.label_sets())
     unique = sum(count == 1 for count in counts.values())
     return LabelSets(len(counts), unique, unique / max(counts.total(), 1))
 
 
-def _imbalance(frequencies: tuple[LabelFrequency, ...]) -> Imbalance:
+def _compute_imbalance(frequencies: tuple[LabelFrequency, ...]) -> Imbalance:
     totals = np.array([row.total for row in frequencies], np.float64)
     if not len(totals):
         return Imbalance(0.0, 0.0)
@@ -179,7 +179,7 @@ def _imbalance(frequencies: tuple[LabelFrequency, ...]) -> Imbalance:
     return Imbalance(float(ratios.mean()), float(ratios.max()))
 
 
-def _lengths(words: NDArray[np.int64]) -> Lengths:
+def _describe_lengths(words: NDArray[np.int64]) -> Lengths:
     if not len(words):
         return Lengths(0.0, dict.fromkeys(QUANTILES, 0.0), (0, 1), (0,), 0)
     quantiles = np.quantile(words, list(QUANTILES.values())).tolist()
@@ -202,10 +202,10 @@ def _refuse_below_one(name: str, value: int) -> None:
         raise InputError(f"{name} is {value}; it must be >= 1")
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Turn named tuples into objects and other tuples into lists, at any depth."""
     if isinstance(value, tuple):
         fields = getattr(value, "_fields", None)
-        plain = [_plain(item) for item in value]
+        plain = [_to_plain(item) for item in value]
         return dict(zip(fields, plain, strict=True)) if fields else plain
     return value

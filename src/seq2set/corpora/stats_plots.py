@@ -26,14 +26,14 @@ def draw_statistics(statistics: CorpusStatistics, folder: Path) -> list[Path]:
     """Draw all pictures into `folder`, as PNG files, and return their paths."""
     wide, square = (7.0, 4.2), (9.0, 8.4)
     return [
-        _drawn(statistics, folder / "label-frequencies.png", wide, _label_frequencies),
-        _drawn(statistics, folder / "labels-per-document.png", wide, _cardinalities),
-        _drawn(statistics, folder / "words-per-document.png", wide, _lengths),
-        _drawn(statistics, folder / "label-correlations.png", square, _correlations),
+        _save(statistics, folder / "label-frequencies.png", wide, _draw_frequencies),
+        _save(statistics, folder / "labels-per-document.png", wide, _draw_cardinalities),
+        _save(statistics, folder / "words-per-document.png", wide, _draw_lengths),
+        _save(statistics, folder / "label-correlations.png", square, _draw_correlations),
     ]
 
 
-def _drawn(
+def _save(
     statistics: CorpusStatistics,
     path: Path,
     size: tuple[float, float],
@@ -46,7 +46,7 @@ def _drawn(
     return path
 
 
-def _label_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
+def _draw_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
     totals = [row.total for row in statistics.label_frequencies]
     ranks = range(1, len(totals) + 1)
     named = statistics.label_frequencies[:_NAMED_LABELS]
@@ -62,7 +62,7 @@ def _label_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.grid(alpha=0.3)
 
 
-def _cardinalities(statistics: CorpusStatistics, axes: Axes) -> None:
+def _draw_cardinalities(statistics: CorpusStatistics, axes: Axes) -> None:
     shown = [row for row in statistics.cardinalities if row.labels <= _MOST_BARS]
     axes.bar([row.labels for row in shown], [row.documents for row in shown], color=BLUE, width=0.8)
     axes.axvline(statistics.labels_per_document, color=ORANGE, linestyle="--", label=_mean_label(statistics))
@@ -74,7 +74,7 @@ def _cardinalities(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.legend(frameon=False)
 
 
-def _lengths(statistics: CorpusStatistics, axes: Axes) -> None:
+def _draw_lengths(statistics: CorpusStatistics, axes: Axes) -> None:
     lengths = statistics.lengths
     axes.stairs(lengths.documents, lengths.edges, fill=True, color=BLUE)
     median = lengths.quantiles["median"]
@@ -85,7 +85,7 @@ def _lengths(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.legend(frameon=False)
 
 
-def _correlations(statistics: CorpusStatistics, axes: Axes) -> None:
+def _draw_correlations(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.set_title(f"{_title(statistics)}: correlation (phi) of the most frequent labels")
     names = [shorten(label, 30) for label in statistics.correlation_map.labels]
     if not names:

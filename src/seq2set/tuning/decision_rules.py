@@ -266,7 +266,7 @@ def _store(
     state = predictor.tagger.state()
     facts = dict(state.fitted) | {"rule": tuned.rule.to_dict()}
     card = render_model_card(state.config, metadata, facts)
-    renew_model(model, facts=facts, metadata=metadata, card=card, seen=seen.and_tuned(documents.digests))
+    renew_model(model, facts=facts, metadata=metadata, card=card, seen=seen.add_tuned(documents.digests))
 
 
 def _report(found: TunedRule, tagger: Tagger, progress: Progress) -> None:

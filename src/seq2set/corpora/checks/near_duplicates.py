@@ -108,7 +108,7 @@ def find_candidates(
 ) -> dict[int, list[int]]:
     """Name, for each of `rows`, those of `others` that may be similar enough, the likeliest first."""
     matrix, sizes, needed = sketches.matrix(), sketches.sizes, sketches.needed
-    holders = _capped(matrix[others].T.tocsr(), MOST_HOLDERS)
+    holders = _cap_rows(matrix[others].T.tocsr(), MOST_HOLDERS)
     found: dict[int, list[int]] = {}
     for start in range(0, len(rows), _CHUNK):
         chunk = rows[start : start + _CHUNK]
@@ -123,7 +123,7 @@ def find_candidates(
     return {row: best[:MOST_CANDIDATES] for row, best in found.items()}
 
 
-def _capped(matrix: sparse.csr_matrix[np.int32], most: int) -> sparse.csr_matrix[np.int32]:
+def _cap_rows(matrix: sparse.csr_matrix[np.int32], most: int) -> sparse.csr_matrix[np.int32]:
     """Keep the first entries of each row only."""
     counts = np.diff(matrix.indptr)
     kept = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], counts) < most

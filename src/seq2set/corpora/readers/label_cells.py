@@ -91,7 +91,7 @@ def parse_list(text: str) -> list[object] | None:
         text = call[2].strip() or "[]"
     if not looks_like_list(text) or len(text) > _LONGEST:
         return None
-    if (items := _json_list(text)) is not None:
+    if (items := _parse_json(text)) is not None:
         return items
     try:
         with warnings.catch_warnings():  # of escapes that Python does not know
@@ -101,8 +101,8 @@ def parse_list(text: str) -> list[object] | None:
                 return []
             if not isinstance(tree, ast.List | ast.Tuple | ast.Set):
                 return None
-            items = [_item(node) for node in tree.elts]
-            texts = _quoted(text) if any(isinstance(item, str) for item in items) else []
+            items = [_parse_item(node) for node in tree.elts]
+            texts = _list_strings(text) if any(isinstance(item, str) for item in items) else []
     except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None
     # Python joins texts that stand side by side: 'a' 'b' would be the label 'ab'.
@@ -110,7 +110,7 @@ def parse_list(text: str) -> list[object] | None:
     return [*texts] if joined and all(isinstance(item, str) for item in items) else items
 
 
-def _json_list(text: str) -> list[object] | None:
+def _parse_json(text: str) -> list[object] | None:
     """Read a list as JSON has it; Python would read its escapes otherwise."""
     try:
         items = json.loads(text)
@@ -120,11 +120,11 @@ def _json_list(text: str) -> list[object] | None:
     return items if plain else None
 
 
-def _item(node: ast.expr) -> object:
+def _parse_item(node: ast.expr) -> object:
     if isinstance(node, ast.Name) and node.id in {"nan", "null", "NaN"}:
         return None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        number = _item(node.operand)
+        number = _parse_item(node.operand)
         if isinstance(number, int | float):
             return -number
     if isinstance(node, ast.Constant) and (node.value is None or type(node.value) in (str, int, float)):
@@ -132,7 +132,7 @@ def _item(node: ast.expr) -> object:
     raise ValueError
 
 
-def _quoted(text: str) -> list[str]:
+def _list_strings(text: str) -> list[str]:
     tokens = tokenize.generate_tokens(io.StringIO(text.strip()).readline)
     return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
 
@@ -204,13 +204,15 @@ class LabelTally:
         said = [self._missing()] if self.missing.count else []
         if self.bare.count:
             verb = "is read as a list" if self.bare.count == 1 else "are read as lists"
-            said.append(f"{_cells(self.bare)} {verb} of words without quotation marks ({self.bare.quote()})")
+            said.append(
+                f"{_count_cells(self.bare)} {verb} of words without quotation marks ({self.bare.quote()})"
+            )
         if self.broken.count:
             one = self.broken.count == 1
             look, stand = ("looks like a list", "it is") if one else ("look like lists", "they are")
             said.append(
-                f"{_cells(self.broken)} {look} and cannot be read as such ({self.broken.quote()}): {stand} "
-                "split at the separator like any other text, brackets and all; write ['a', 'b'] or a;b"
+                f"{_count_cells(self.broken)} {look} and cannot be read as such ({self.broken.quote()}): "
+                f"{stand} split at the separator like any other text, brackets and all; write ['a', 'b'] or a;b"
             )
         return said
 
@@ -224,5 +226,5 @@ class LabelTally:
         return sentence + (f"; 'NA' in {lists} is kept as a label" if self.listed else "")
 
 
-def _cells(counter: ValueCounter) -> str:
+def _count_cells(counter: ValueCounter) -> str:
     return "1 label cell" if counter.count == 1 else f"{counter.count:,} label cells"

@@ -30,9 +30,9 @@ class ReadOptions:
     """The names of the columns, what separates labels written as one text, and the encoding.
 
     A column named `id` may be absent: documents are then numbered from 1. `separator` stands for `;`
-    when it is not given. `group` and `split` are read only where they are named, and no labels are read
+    where none is named. `group` and `split` are read only where they are named, and no labels are read
     where `labels` is None: texts to predict have none. Words such as `NaN` and `None` in the place of labels
-    are no labels unless `keep_missing` is set; `tally` is told of them, and of lists that are hard to read.
+    are no labels unless `keep_missing` is set; `tally` counts them, and lists that are hard to read.
     """
 
     text: str = "text"
@@ -72,11 +72,11 @@ def build_document(record: Record, options: ReadOptions, path: Path) -> Document
     if text is not None and not isinstance(text, str):
         raise _wrong_type(options.text, text, "a text", path, record.line)
     return Document(
-        id=_name(record, options.id, path) or str(record.number),
+        id=_read_name(record, options.id, path) or str(record.number),
         text=replace_nul(text or ""),
-        labels=_labels(record, options, path),
-        split=_name(record, options.split, path),
-        group=_name(record, options.group, path),
+        labels=_read_labels(record, options, path),
+        split=_read_name(record, options.split, path),
+        group=_read_name(record, options.group, path),
     )
 
 
@@ -111,28 +111,28 @@ def replace_nul(text: str) -> str:
     return text.replace("\0", " ")
 
 
-def _labels(record: Record, options: ReadOptions, path: Path) -> tuple[str, ...]:
+def _read_labels(record: Record, options: ReadOptions, path: Path) -> tuple[str, ...]:
     value = None if options.labels is None else record.values[options.labels]
     if value is None:
         return ()
     allowed = "a list of texts, or one text with a separator"
     items: Sequence[object] = ()
     if isinstance(value, str):
-        items = _items(value, options)
+        items = _split_cell(value, options)
     elif isinstance(value, list):
         items = value
     elif not is_missing(value):
         raise _wrong_type(str(options.labels), value, allowed, path, record.line)
     else:
         items = [value]
-    present = _present(items, options)
+    present = _drop_missing(items, options)
     wrong = next((item for item in present if not isinstance(item, str)), "")
     if wrong != "":
         raise _wrong_type(str(options.labels), [wrong], allowed, path, record.line)
     return clean_labels(map(str, present))
 
 
-def _items(cell: str, options: ReadOptions) -> Sequence[object]:
+def _split_cell(cell: str, options: ReadOptions) -> Sequence[object]:
     """Take a cell apart, and count what was hard to read."""
     tally = options.tally or LabelTally()
     if cell.strip() == MISSING_CELL and not options.keep_missing:
@@ -153,7 +153,7 @@ def _as_texts(items: Sequence[object]) -> list[object]:
     return [item if is_missing(item) else str(item) for item in items]
 
 
-def _present(items: Sequence[object], options: ReadOptions) -> list[object]:
+def _drop_missing(items: Sequence[object], options: ReadOptions) -> list[object]:
     """Drop what stands for a missing value, and count it."""
     kept = []
     for item in items:
@@ -166,7 +166,7 @@ def _present(items: Sequence[object], options: ReadOptions) -> list[object]:
     return kept
 
 
-def _name(record: Record, column: str | None, path: Path) -> str | None:
+def _read_name(record: Record, column: str | None, path: Path) -> str | None:
     value = record.values.get(column) if column is not None else None
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
@@ -178,11 +178,11 @@ def _name(record: Record, column: str | None, path: Path) -> str | None:
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", dict: "an object", bytes: "bytes"}
 
 
-def _type_name(value: object) -> str:
+def _name_type(value: object) -> str:
     if isinstance(value, list):
-        return f"a list with {_type_name(value[0])} in it" if value else "a list"
+        return f"a list with {_name_type(value[0])} in it" if value else "a list"
     return "null" if value is None else _TYPES.get(type(value), type(value).__name__)
 
 
 def _wrong_type(column: str, value: object, allowed: str, path: Path, line: int) -> CorpusError:
-    return CorpusError(f"column '{column}' holds {_type_name(value)}; it must hold {allowed}", path, line)
+    return CorpusError(f"column '{column}' holds {_name_type(value)}; it must hold {allowed}", path, line)

@@ -45,7 +45,7 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading, decompressed by its suffix; damage met while reading names the file."""
     check_file(path)
     try:
-        with _opened(path) as stream:
+        with _open(path) as stream:
             yield stream
     except PermissionError as error:
         raise CorpusError("the file cannot be read: permission is denied", path) from error
@@ -62,13 +62,13 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[NumberedLine]:
     """
     number = 0
     with open_binary(path) as stream:
-        for number, text in enumerate(_lines(_decoded(stream, path, encoding)), start=1):
+        for number, text in enumerate(_split_lines(_decode(stream, path, encoding)), start=1):
             yield NumberedLine(number, text.removeprefix("\ufeff") if number == 1 else text)
     if number == 0:
         raise CorpusError("the file is empty", path)
 
 
-def _opened(path: Path) -> Any:
+def _open(path: Path) -> Any:
     if path.suffix.lower() == ".gz":
         return gzip.open(path)
     if path.suffix.lower() == ".xz":
@@ -80,7 +80,7 @@ def _opened(path: Path) -> Any:
     return path.open("rb")
 
 
-def _lines(blocks: Iterator[str]) -> Iterator[str]:
+def _split_lines(blocks: Iterator[str]) -> Iterator[str]:
     # The pieces of an unfinished line are joined once, or a very long line would be copied at each block.
     pieces: list[str] = []
     for block in blocks:
@@ -93,8 +93,8 @@ def _lines(blocks: Iterator[str]) -> Iterator[str]:
         yield last.removesuffix("\r")
 
 
-def _decoded(stream: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
-    decoder = _decoder(encoding)
+def _decode(stream: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
+    decoder = _build_decoder(encoding)
     lines = 0
     while True:
         block = stream.read(_BLOCK)
@@ -103,7 +103,7 @@ def _decoded(stream: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError:
             decoder.setstate(state)
-            bad = lines + _lines_before_fault(decoder, block) + 1
+            bad = lines + _count_lines_before_fault(decoder, block) + 1
             raise CorpusError(
                 f"the line is not valid {encoding}; pass --encoding to name another encoding", path, bad
             ) from None
@@ -113,7 +113,7 @@ def _decoded(stream: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
             return
 
 
-def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+def _build_decoder(encoding: str) -> codecs.IncrementalDecoder:
     try:
         "a".encode(encoding)  # refuses codecs that give no text, which the lookup alone lets pass
         return codecs.getincrementaldecoder(encoding)()
@@ -123,7 +123,7 @@ def _decoder(encoding: str) -> codecs.IncrementalDecoder:
         ) from None
 
 
-def _lines_before_fault(decoder: codecs.IncrementalDecoder, block: bytes) -> int:
+def _count_lines_before_fault(decoder: codecs.IncrementalDecoder, block: bytes) -> int:
     """Count the line ends before the fault byte by byte, because decoders do not say where they stopped."""
     lines = 0
     try:

@@ -82,7 +82,7 @@ def recognise(figures: Figures) -> str:
 
 
 def list_differences(figures: Figures, known: Figures) -> list[str]:
-    """Say in which respects figures differ from known ones."""
+    """List the respects in which figures differ from known ones."""
     pairs = zip(Figures._fields, figures, known, strict=True)
     return [
         f"{_NAMES[name]} {_format(seen)} (not {_format(wanted)})"

@@ -24,7 +24,7 @@ class Member(NamedTuple):
 
 
 def is_archive(path: Path) -> bool:
-    """Tell by its name whether a file is a tar archive."""
+    """Return by its name whether a file is a tar archive."""
     return re.search(r"\.(tar(\.(gz|xz|bz2))?|tgz|txz)$", path.name.lower()) is not None
 
 
@@ -38,11 +38,11 @@ def list_members(path: Path) -> list[str]:
         with tarfile.open(path) as archive:
             return sorted(info.name for info in archive if info.isfile())
     except _DAMAGES as error:
-        raise _damaged(path, error) from error
+        raise _describe_damage(path, error) from error
 
 
 def read_members(path: Path, names: list[str]) -> Iterator[Member]:
-    """Give the named files one by one, in the order of `names` in a folder and as stored in an archive."""
+    """Yield the named files one by one, in the order of `names` in a folder and as stored in an archive."""
     if path.is_dir():
         for name in names:
             with open_binary(path / name) as stream:
@@ -57,7 +57,7 @@ def read_members(path: Path, names: list[str]) -> Iterator[Member]:
                 if content:
                     yield Member(info.name, content.read())
     except _DAMAGES as error:
-        raise _damaged(path, error) from error
+        raise _describe_damage(path, error) from error
 
 
 def decode_member(member: Member, place: str, encoding: str) -> str:
@@ -73,6 +73,6 @@ def decode_member(member: Member, place: str, encoding: str) -> str:
         ) from None
 
 
-def _damaged(path: Path, error: BaseException) -> CorpusError:
+def _describe_damage(path: Path, error: BaseException) -> CorpusError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return CorpusError(f"the file is no tar archive, or is damaged ({reason})", path)

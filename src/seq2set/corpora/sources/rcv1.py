@@ -200,7 +200,7 @@ def is_json_lines(path: Path) -> bool:
 
 
 def find_split_in_name(path: Path) -> str | None:
-    """Return the split that the end of a file's name tells, as in `rcv1_train.json`."""
+    """Return the split that the end of a file's name says, as in `rcv1_train.json`."""
     match = _SPLIT.fullmatch(_stem(path).lower())
     if match is None:
         return None

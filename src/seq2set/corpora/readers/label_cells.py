@@ -212,7 +212,8 @@ class LabelTally:
             look, stand = ("looks like a list", "it is") if one else ("look like lists", "they are")
             said.append(
                 f"{_count_cells(self.broken)} {look} and cannot be read as such ({self.broken.quote()}): "
-                f"{stand} split at the separator like any other text, brackets and all; write ['a', 'b'] or a;b"
+                f"{stand} split at the separator like any other text, brackets and all; "
+                "write ['a', 'b'] or a;b"
             )
         return said
 

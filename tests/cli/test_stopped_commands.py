@@ -117,7 +117,7 @@ def test_a_ctrl_c_while_the_pool_starts_is_no_reason_for_a_warning(
             signal.raise_signal(signal.SIGINT)
             return fitted
 
-    monkeypatch.setattr(linear_fitting, "Parallel", Interrupted)
+    monkeypatch.setattr("joblib.Parallel", Interrupted)
     monkeypatch.setattr(linear_fitting, "WORTH_PROCESSES", 0)
     features, targets = csr_matrix(np.eye(40)), csr_matrix(np.ones((40, 20)) - np.eye(40, 20))
     try:

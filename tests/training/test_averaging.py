@@ -42,7 +42,7 @@ def test_it_is_lent_and_given_back() -> None:
     number = Number(1.0)
     averaged = AveragedWeights(number, 0.9)
     number.put(5.0)
-    with pytest.raises(RuntimeError), averaged.applied():
+    with pytest.raises(RuntimeError), averaged.apply():
         assert number.weight.item() == 1.0
         raise RuntimeError
     assert number.weight.item() == 5.0
@@ -55,7 +55,7 @@ def test_without_a_decay_it_is_the_weights_and_holds_nothing() -> None:
     averaged = AveragedWeights(number, 0.0)
     number.put(5.0)
     averaged.add(1)
-    with averaged.applied():
+    with averaged.apply():
         assert number.weight.item() == 5.0
     assert averaged.tensors() == {}
 

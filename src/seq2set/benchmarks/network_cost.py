@@ -125,7 +125,7 @@ def _time_baseline(learner: Learner, batch: TrainingBatch, rounds: int) -> float
     """Time the greedy baseline alone: without dropout the documents are read a second time for it."""
     step = learner.step.train()
     policy = step.network(batch.ids, batch.lengths, batch.margins).final
-    return min(time_call(lambda: step.test_time_greedy(policy, batch)) for _ in range(rounds))
+    return min(time_call(lambda: step.decode_greedily(policy, batch)) for _ in range(rounds))
 
 
 def _measure_costliest(

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from seq2set.core.errors import ModelFolderError, StoppedError
 from seq2set.core.progress import Silent, StderrProgress
 from seq2set.estimator.inputs import EstimatorInputError, LabelFormat, check_targets, check_texts
-from seq2set.estimator.settings import configure, find_changes, plain
+from seq2set.estimator.settings import configure, find_changes, to_python
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import BATCH, Predictor
@@ -126,7 +126,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """
         check_is_fitted(self)
         texts, request = check_texts(X), self._request()
-        batches = (self.tagger_.infer(part, request).chosen for part in _batches(texts))
+        batches = (self.tagger_.infer(part, request).chosen for part in _split_batches(texts))
         chosen = [self._columns[row] for batch in batches for row in batch]
         if self._form.kind == "sets":
             labels = self.classes_.tolist()
@@ -144,7 +144,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """
         check_is_fitted(self)
         request = Request(search=self._request().search or "marginal")
-        scores = [self.tagger_.infer(part, request).scores for part in _batches(check_texts(X))]
+        scores = [self.tagger_.infer(part, request).scores for part in _split_batches(check_texts(X))]
         result = np.zeros((sum(map(len, scores)), self.n_labels_), np.float32)
         if scores:
             result[:, self._columns] = np.concatenate(scores)
@@ -163,7 +163,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write a model folder, the same as the command line's; `force` replaces one that is there."""
         check_is_fitted(self)
-        parameters = {name: plain(getattr(self, name)) for name in _KEPT}
+        parameters = {name: to_python(getattr(self, name)) for name in _KEPT}
         metadata = self.metadata_ | {"estimator": {"form": self._form._asdict(), "parameters": parameters}}
         TrainedModel(self.tagger_, metadata, self.history_, self._seen).save(Path(folder), force=force)
 
@@ -225,6 +225,6 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         return Request(self.threshold, self.max_labels, self.min_labels, self.search, top_k=self.top_k)
 
 
-def _batches(texts: list[str]) -> Iterator[list[str]]:
+def _split_batches(texts: list[str]) -> Iterator[list[str]]:
     for start in range(0, len(texts), BATCH):
         yield texts[start : start + BATCH]

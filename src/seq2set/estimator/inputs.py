@@ -48,14 +48,14 @@ class Targets(NamedTuple):
 def check_texts(X: Any) -> list[str]:
     """Return the texts as a list of strings, or say which one is none."""
     if isinstance(X, str | bytes):
-        raise EstimatorInputError(f"X is the single text {_shown(X)}; it must be a list of texts")
+        raise EstimatorInputError(f"X is the single text {_shorten(X)}; it must be a list of texts")
     if issparse(X):
         raise EstimatorInputError(f"X is a sparse matrix, {type(X).__name__}; it must be a list of texts")
-    texts = _listed(X, "X", "texts")
+    texts = _to_list(X, "X", "texts")
     for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise EstimatorInputError(
-                f"X[{place}] is {_shown(text)} of type {type(text).__name__}; it must be a text"
+                f"X[{place}] is {_shorten(text)} of type {type(text).__name__}; it must be a text"
             )
     return [str(text) for text in texts]
 
@@ -79,7 +79,7 @@ def check_targets(y: Any, documents: int, expected: LabelFormat | None = None) -
     return targets
 
 
-def _listed(values: Any, name: str, what: str) -> list[Any]:
+def _to_list(values: Any, name: str, what: str) -> list[Any]:
     if getattr(values, "ndim", 1) != 1:
         raise EstimatorInputError(
             f"{name} is an array of shape {values.shape}; it must have one dimension, of {what}"
@@ -120,8 +120,8 @@ def _from_matrix(y: Any) -> Targets:
 
 def _from_sets(y: Any) -> Targets:
     if isinstance(y, str | bytes):
-        raise EstimatorInputError(f"y is the single text {_shown(y)}; it must be a list of label sets")
-    rows = [_labels(row, place) for place, row in enumerate(_listed(y, "y", "label sets"))]
+        raise EstimatorInputError(f"y is the single text {_shorten(y)}; it must be a list of label sets")
+    rows = [_check_labels(row, place) for place, row in enumerate(_to_list(y, "y", "label sets"))]
     kinds = {isinstance(label, str): label for row in rows for label in row}
     if len(kinds) > 1:
         raise EstimatorInputError(
@@ -134,14 +134,14 @@ def _from_sets(y: Any) -> Targets:
     )
 
 
-def _labels(row: Any, place: int) -> list[Any]:
+def _check_labels(row: Any, place: int) -> list[Any]:
     if isinstance(row, str | bytes | Mapping) or not isinstance(row, Collection):
-        raise EstimatorInputError(f"y[{place}] is {_shown(row)}; it must be a list, tuple or set of labels")
+        raise EstimatorInputError(f"y[{place}] is {_shorten(row)}; it must be a list, tuple or set of labels")
     labels = list(row)
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, str | int | np.integer):
             raise EstimatorInputError(
-                f"y[{place}] holds the label {_shown(label)} of type {type(label).__name__}; "
+                f"y[{place}] holds the label {_shorten(label)} of type {type(label).__name__}; "
                 "labels must be all strings, or all whole numbers"
             )
     return labels
@@ -165,6 +165,6 @@ def _refuse_other_form(targets: Targets, expected: LabelFormat) -> None:
         )
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -25,9 +25,9 @@ def configure(
 ) -> Config:
     """Lay the settings over the preset and check all of them."""
     tree = build_config(preset=str(preset), model=str(model)).model_dump(mode="json")
-    for name, value in _checked(settings).items():
-        tree = merge_settings(tree, nest_setting(name, plain(value)))
-    return validate(tree | {"seed": _seed(random_state), "threads": plain(threads)})
+    for name, value in _check_settings(settings).items():
+        tree = merge_settings(tree, nest_setting(name, to_python(value)))
+    return validate(tree | {"seed": _draw_seed(random_state), "threads": to_python(threads)})
 
 
 def find_changes(config: Config) -> dict[str, Any] | None:
@@ -36,15 +36,15 @@ def find_changes(config: Config) -> dict[str, Any] | None:
         walk_settings(build_config(preset=config.preset, model=config.model).model_dump(mode="json"))
     )
     own = walk_settings(config.model_dump(mode="json"))
-    return {name: value for name, value in own if not _foreign(name) and value != preset[name]} or None
+    return {name: value for name, value in own if not _is_foreign(name) and value != preset[name]} or None
 
 
-def plain(value: Any) -> Any:
+def to_python(value: Any) -> Any:
     """Turn NumPy's scalars, which grids of parameters are often made of, into Python's own."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _checked(settings: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _check_settings(settings: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if settings is not None and not isinstance(settings, Mapping):
         raise EstimatorInputError(
             f"settings is of type {type(settings).__name__}; it must be a mapping of section.name to value"
@@ -52,7 +52,7 @@ def _checked(settings: Mapping[str, Any] | None) -> Mapping[str, Any]:
     for name in settings or {}:
         if not isinstance(name, str):
             raise EstimatorInputError(f"settings names {name!r}; a name must be a string like section.name")
-        if _foreign(name):
+        if _is_foreign(name):
             place = (
                 f"the parameter {_OWN_PARAMETERS[name]}" if name in _OWN_PARAMETERS else "the texts of fit"
             )
@@ -60,11 +60,11 @@ def _checked(settings: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return settings or {}
 
 
-def _foreign(name: str) -> bool:
+def _is_foreign(name: str) -> bool:
     """Whether a setting is not for `settings` to make: it has a parameter, or describes files."""
     return name in _OWN_PARAMETERS or name.split(".")[0] == "data"
 
 
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    state = plain(random_state)
+def _draw_seed(random_state: int | np.random.RandomState | None) -> int:
+    state = to_python(random_state)
     return state if isinstance(state, int) else int(check_random_state(state).randint(2**31 - 1))

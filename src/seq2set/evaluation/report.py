@@ -14,13 +14,13 @@ from seq2set.evaluation.plots import draw_plots
 def write_report(report: Report, folder: Path, *, force: bool = False) -> Path:
     """Write `index.html` and `report.json` into `folder`, and return the page's path."""
     with write_folder_aside(folder, force=force) as aside:
-        write_text(aside / "index.html", report_page(report))
+        write_text(aside / "index.html", render_report(report))
         per_label = [label._asdict() for label in report.result.per_label]
         write_json(aside / "report.json", report.summary() | {"per_label": per_label})
     return folder / "index.html"
 
 
-def report_page(report: Report) -> str:
+def render_report(report: Report) -> str:
     """Return the page as text."""
     return render_page(
         "report.html.j2",

@@ -73,7 +73,7 @@ def save_model(
         write_text(aside / CARD, card)
         if arrays := seen.arrays():
             save_file(arrays, aside / SEEN)
-        write_json(aside / MANIFEST, _manifest(aside))
+        write_json(aside / MANIFEST, _build_manifest(aside))
 
 
 def renew_model(
@@ -95,11 +95,11 @@ def renew_model(
         config, readme = (stack.enter_context(write_aside(folder / name)) for name in (CONFIG, CARD))
         write_json(config, {"settings": settings, "facts": dict(facts), "about": dict(metadata)})
         write_text(readme, card)
-        new = {CONFIG: _recorded(config), CARD: _recorded(readme)}
+        new = {CONFIG: _describe_file(config), CARD: _describe_file(readme)}
         if seen is not None:
             hashes = stack.enter_context(write_aside(folder / SEEN))
             save_file(seen.arrays(), hashes)
-            new[SEEN] = _recorded(hashes)
+            new[SEEN] = _describe_file(hashes)
         # Until all files are in their place, the old and the new ones are right.
         old = {name: manifest["files"].get(name, {}) | {"next": new[name]["sha256"]} for name in new}
         write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | old})
@@ -117,7 +117,7 @@ def load_model(folder: Path) -> Tagger:
             words=Words.from_json((folder / TOKENIZER).read_text(encoding="utf-8")),
             labels=Labels.from_dict(_read_json(folder / LABELS)),
             tensors=load_file(folder / TENSORS),
-            fitted=_facts(saved["facts"]),
+            fitted=_update_facts(saved["facts"]),
         )
         tagger = get_tagger_class(state.config.model).from_state(state)
         tagger.rule.refuse_misfit(len(state.labels))
@@ -127,7 +127,7 @@ def load_model(folder: Path) -> Tagger:
         raise ModelFolderError(f"{folder} does not hold a model that can be opened: {error}") from error
 
 
-def _facts(saved: Mapping[str, Any]) -> dict[str, Any]:
+def _update_facts(saved: Mapping[str, Any]) -> dict[str, Any]:
     """Return what training found; a folder of format 1 has a threshold where there is a rule now."""
     facts = dict(saved)
     if "threshold" in facts:
@@ -195,12 +195,12 @@ def _verify_file(folder: Path, name: str, recorded: Any) -> None:
         )
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    files = {path.name: _recorded(path) for path in sorted(folder.iterdir())}
+def _build_manifest(folder: Path) -> dict[str, Any]:
+    files = {path.name: _describe_file(path) for path in sorted(folder.iterdir())}
     return {"format": FORMAT, "seq2set": seq2set.__version__, "files": files}
 
 
-def _recorded(path: Path) -> dict[str, Any]:
+def _describe_file(path: Path) -> dict[str, Any]:
     return {"sha256": compute_sha256(path), "bytes": path.stat().st_size}
 
 

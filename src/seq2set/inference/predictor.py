@@ -33,7 +33,7 @@ class Prediction(NamedTuple):
 
     def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the prediction as plain JSON, in the form that `predict --json` prints."""
-        labels = [_suggestion_dict(one, explain) for one in self.suggestions]
+        labels = [_convert_suggestion(one, explain) for one in self.suggestions]
         return {"id": self.id, "labels": labels} | ({"note": self.note} if self.note else {})
 
 
@@ -70,7 +70,7 @@ class Predictor:
                 yield Prediction(item.id, item.text, suggestions, note)
 
 
-def _suggestion_dict(suggestion: Suggestion, explain: bool) -> dict[str, Any]:
+def _convert_suggestion(suggestion: Suggestion, explain: bool) -> dict[str, Any]:
     plain: dict[str, Any] = {"label": suggestion.label, "score": round(suggestion.score, 6)}
     if explain:
         plain["evidence"] = [

@@ -18,11 +18,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csc_matrix, csr_matrix
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
 from seq2set.config import Config
 from seq2set.config.catalog import is_better
@@ -222,6 +219,8 @@ def fit_linear(
 
     `seen` says how many of the features, the first ones, each machine sees; all where it is not told.
     """
+    from joblib import delayed  # late, as below: a model in use needs neither joblib nor scikit-learn
+
     # Double precision and 32-bit indices are what liblinear reads: converted once, not once per label.
     wide = csr_matrix(features, dtype=np.float64)
     by_label = csc_matrix(targets)
@@ -246,6 +245,8 @@ def fit_linear(
 @contextmanager
 def _fit_in_processes(jobs: Iterable[Any], workers: int) -> Iterator[Iterator[npt.NDArray[np.float32]]]:
     """Give what the workers fit; nobody fits on for a training that was stopped."""
+    from joblib import Parallel
+
     with silence_pool(), ExitStack() as stack:
         with defer_interrupts():
             fitted = Parallel(n_jobs=workers, return_as="generator")(jobs)
@@ -268,6 +269,9 @@ def _fit_one(
     features: csr_matrix, target: npt.NDArray[np.bool_], width: int, *, c: float, tolerance: float
 ) -> npt.NDArray[np.float32]:
     """Return one label's weights, its bias last."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
     if target.all() or not target.any():
         # Nothing to tell apart: the label is always, or never, given.
         return np.append(np.zeros(width), 1.0 if target.all() else -1.0).astype(np.float32)

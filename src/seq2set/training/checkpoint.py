@@ -56,7 +56,7 @@ class Position:
     def __post_init__(self) -> None:
         object.__setattr__(self, "so_far", RunningF1(*self.so_far))  # from JSON it comes as a list
 
-    def moved(self, **changes: Any) -> Position:
+    def move(self, **changes: Any) -> Position:
         """Return a copy that differs as given."""
         return replace(self, **changes)
 
@@ -89,7 +89,7 @@ class AveragedWeights:
             self.average[name].lerp_(value, 1 - decay)
 
     @contextmanager
-    def applied(self) -> Iterator[None]:
+    def apply(self) -> Iterator[None]:
         """Give the network the averaged weights for a while."""
         own = {name: value.clone() for name, value in self._weights().items()}
         self._set(self.average)
@@ -125,7 +125,7 @@ def save_checkpoint(
 ) -> None:
     """Write `last.safetensors`, whole or not at all."""
     tensors = {_WEIGHTS + name: value.contiguous() for name, value in network.state_dict().items()}
-    tensors |= _adam_tensors(optimizer)
+    tensors |= _collect_adam(optimizer)
     tensors |= {_AVERAGE + name: value for name, value in averaged.tensors().items()}
     with write_aside(folder / LAST) as aside:
         save_file(tensors, aside, metadata={"place": json.dumps(asdict(place))})
@@ -141,9 +141,9 @@ def load_checkpoint(
         with safe_open(folder / LAST, framework="pt") as stored:
             tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (no mapping)
             place = Position(**json.loads(stored.metadata()["place"]))
-        network.load_state_dict(_under(tensors, _WEIGHTS))
-        _restore_adam(optimizer, _under(tensors, _ADAM))
-        averaged.restore(_under(tensors, _AVERAGE))
+        network.load_state_dict(_select_prefix(tensors, _WEIGHTS))
+        _restore_adam(optimizer, _select_prefix(tensors, _ADAM))
+        averaged.restore(_select_prefix(tensors, _AVERAGE))
     return place
 
 
@@ -156,7 +156,7 @@ def read_position(path: Path) -> Position:
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Read a checkpoint's weights."""
     with _refuse_misfit(path), safe_open(path, framework="pt") as stored:
-        return _under({name: stored.get_tensor(name) for name in stored.keys()}, _WEIGHTS)  # noqa: SIM118
+        return _select_prefix({name: stored.get_tensor(name) for name in stored.keys()}, _WEIGHTS)  # noqa: SIM118
 
 
 def find_best_weights(folder: Path, update: int) -> Path:
@@ -195,7 +195,7 @@ def _refuse_misfit(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _adam_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+def _collect_adam(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     state = optimizer.state_dict()["state"]
     return {
         f"{_ADAM}{number}/{key}": value for number, moments in state.items() for key, value in moments.items()
@@ -210,5 +210,5 @@ def _restore_adam(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) 
     optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
 
 
-def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def _select_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -81,7 +81,7 @@ def encode_examples(
     """Turn texts into word numbers and label sets into sequences in the order to learn."""
     settings = config.label_order
     rank = rank_labels(settings.kind, labels.names, settings.given, examples.depths)
-    # One shuffle a document, the same in every epoch: the order is unknown, not ever-changing.
+    # One shuffle per document, the same in every epoch: the order is unknown, not ever-changing.
     shuffle = np.random.default_rng(config.seed) if settings.kind == "shuffled" else None
     matrix = labels.indicator(examples.label_sets)
     encoded, most = words.encode(examples.texts), config.encoder.max_words

@@ -106,24 +106,26 @@ class TrainingStep(nn.Module):
             return Losses(policies.likelihood(batch.sequences, batch.gold))
         assert isinstance(policies, Policies), "only the set models have other phases"
         if phase == "warm-start":
-            return Losses(self._likelihood(policies.final, batch) + _sequence_loss(policies, batch))
+            return Losses(
+                self._compute_likelihood(policies.final, batch) + _compute_sequence_loss(policies, batch)
+            )
         reward = get_reward(self.objective.reward, so_far)
-        rewarded = self._self_critical(policies.final, batch, generator, reward)
+        rewarded = self._compute_self_critical(policies.final, batch, generator, reward)
         share = self.objective.likelihood_share
         loss = rewarded.total
         if share:
-            loss = mixed_loss(loss, self._likelihood(policies.final, batch), share)
+            loss = mixed_loss(loss, self._compute_likelihood(policies.final, batch), share)
         if policies.sequence is not None:
-            loss = total_loss(_sequence_loss(policies, batch), loss, self.objective.weight)
+            loss = total_loss(_compute_sequence_loss(policies, batch), loss, self.objective.weight)
         return rewarded._replace(total=loss)
 
-    def _likelihood(self, policy: DecoderPolicy, batch: TrainingBatch) -> Tensor:
+    def _compute_likelihood(self, policy: DecoderPolicy, batch: TrainingBatch) -> Tensor:
         """Return the set decoder's likelihood, with an order or without."""
         if self.objective.free_order:
             return negative_log_likelihood(order_free(policy, batch.gold).steps)
         return ordered_likelihood(policy, batch.sequences)
 
-    def _self_critical(
+    def _compute_self_critical(
         self, policy: DecoderPolicy, batch: TrainingBatch, generator: torch.Generator, reward: Reward
     ) -> Losses:
         """Sample, compare with the baseline, and push up what was better: eq. 9-11."""
@@ -135,14 +137,14 @@ class TrainingStep(nn.Module):
         if self.objective.baseline == "leave-one-out":
             baseline = leave_one_out(gained)
         else:
-            baseline = reward(self.test_time_greedy(policy, batch).masks(policy.labels), batch.gold)[:, None]
+            baseline = reward(self.decode_greedily(policy, batch).masks(policy.labels), batch.gold)[:, None]
         differ = ((gained - baseline).abs() > SAME_REWARD).any(-1)  # (B,)
         sums = sum_sets(sets, gold) if REWARDS[self.objective.reward].needs_run else None
         loss = self_critical(drawn.log_prob, gained, baseline)
         return Losses(loss, gained.mean(), differ.float().mean(), sums)
 
     @torch.no_grad()
-    def test_time_greedy(self, policy: DecoderPolicy, batch: TrainingBatch) -> Rollout:
+    def decode_greedily(self, policy: DecoderPolicy, batch: TrainingBatch) -> Rollout:
         """Decode as prediction does, without dropout: the baseline of eq. 10 is what the model does in use.
 
         Only where there is dropout do the documents have to be read a second time for that. Reading them
@@ -158,7 +160,7 @@ class TrainingStep(nn.Module):
             self.network.train()
 
 
-def _sequence_loss(policies: Policies, batch: TrainingBatch) -> Tensor:
+def _compute_sequence_loss(policies: Policies, batch: TrainingBatch) -> Tensor:
     """Return L(phi), D1's likelihood of the right labels in order, or 0 where there is no D1."""
     if policies.sequence is None:
         return torch.zeros((), device=batch.ids.device)

@@ -114,7 +114,7 @@ class Trainer:
                 plan = self._plan_batches(position)
                 while position.batch < len(plan) and not self._out_of_patience(position):
                     so_far = self._update(plan[position.batch], phase.name, position)
-                    position = position.moved(
+                    position = position.move(
                         batch=position.batch + 1, update=position.update + 1, so_far=so_far
                     )
                     self.averaged.add(position.epoch * batches + position.batch)
@@ -123,7 +123,7 @@ class Trainer:
                     advance(1, self.means.status(position.best))
                     if self._any_process(interruption.asked):
                         self._stop(position)
-                position = position.moved(epoch=position.epoch + 1, batch=0)
+                position = position.move(epoch=position.epoch + 1, batch=0)
         return position
 
     def _plan_batches(self, position: Position) -> list[Ints]:
@@ -166,12 +166,12 @@ class Trainer:
     def _validate(self, position: Position, phase: PhasePlan) -> Position:
         """Measure on validation, keep the weights if they are the best so far, and write a checkpoint."""
         began = time.perf_counter()
-        with self.averaged.applied():
+        with self.averaged.apply():
             score = self._measure()
             better = score > position.best
             if better and self.fabric.is_global_zero:
                 save_weights(self._best_weights(position.update), self.network)
-        position = position.moved(
+        position = position.move(
             best=max(score, position.best),
             best_update=position.update if better else position.best_update,
             best_phase=phase.name if better else position.best_phase,
@@ -205,17 +205,17 @@ class Trainer:
         measured again as it is done now.
         """
         if position.best_update < 0:
-            return position.moved(search=self.search)
+            return position.move(search=self.search)
         if not position.best_phase:
             looks = {look["update"]: str(look["phase"]) for look in self.run_folder.records()}
-            position = position.moved(best_phase=looks.get(position.best_update, ""))
+            position = position.move(best_phase=looks.get(position.best_update, ""))
         if position.search == self.search:
             return position
         own = {name: value.clone() for name, value in self.network.state_dict().items()}
         load_weights(self._best_weights(position.best_update), self.network)
         score = self._measure()
         self.network.load_state_dict(own)
-        return position.moved(best=score, search=self.search)
+        return position.move(best=score, search=self.search)
 
     def _measure(self) -> float:
         """Let one process measure for all, so that all continue alike."""
@@ -228,7 +228,7 @@ class Trainer:
             load_weights(self._best_weights(position.best_update), self.network)
         self.adam.state.clear()
         self.averaged.restart()
-        position = position.moved(phase=position.phase + 1, epoch=0, batch=0, waited=0)
+        position = position.move(phase=position.phase + 1, epoch=0, batch=0, waited=0)
         if self.fabric.is_global_zero:
             self._save(position)
             if position.phase < len(self.phases):

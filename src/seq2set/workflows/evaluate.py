@@ -24,10 +24,10 @@ from seq2set.models.tagger import Tagger
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
     TrainingCorpus,
+    build_read_options,
     find_training_corpus,
     is_training_corpus,
     open_training_corpus,
-    read_options,
     reopen_corpus,
 )
 
@@ -55,7 +55,7 @@ def evaluate(
     predictor = Predictor.open(model)
     measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
     chosen = select_unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen)
-    for remark in (*measured.remarks, *_cut_texts(predictor.tagger, chosen.part)):
+    for remark in (*measured.remarks, *_describe_cut_texts(predictor.tagger, chosen.part)):
         (progress or Silent()).note(remark)
     result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
     return Report(
@@ -71,7 +71,7 @@ def evaluate(
     )
 
 
-def _cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
+def _describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
     """Say how many texts a network does not read to their end; a linear model reads them all."""
     count = getattr(tagger, "count_cut", None)
     if count is None:
@@ -83,7 +83,7 @@ def _cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
         yield describe_cut(cut, len(part), tagger.config.encoder.max_words)
 
 
-class Shown(NamedTuple):
+class SampledPrediction(NamedTuple):
     """A prediction beside the labels that the document really has."""
 
     prediction: Prediction
@@ -99,7 +99,7 @@ def sample_predictions(
     include_seen: bool | None = None,
     count: int = 3,
     seed: int = 1,
-) -> list[Shown]:
+) -> list[SampledPrediction]:
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor = Predictor.open(model)
     measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
@@ -109,7 +109,9 @@ def sample_predictions(
     drawn = [document for place, document in enumerate(everything) if place in places]
     items = [TextItem(document.id, document.text) for document in drawn]
     answers = predictor.stream(items, Request(explain=True))
-    return [Shown(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)]
+    return [
+        SampledPrediction(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)
+    ]
 
 
 class MeasuredSplit(NamedTuple):
@@ -132,7 +134,7 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
     # Another corpus need not have the columns of groups and splits that the training's had.
     others = trained.data.model_copy(update={"corpus": named, "group": "", "split": "auto"})
     if named and not own and split is None and Path(named).is_file():
-        whole = open_corpus(named, replace(read_options(others), split=None), UNSPLIT)
+        whole = open_corpus(named, replace(build_read_options(others), split=None), UNSPLIT)
         return MeasuredSplit(
             whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks)
         )

@@ -44,13 +44,13 @@ def find_training_corpus(
     """
     data = predictor.tagger.config.data.model_copy(update=dict(columns or {}))
     fingerprint = str(predictor.metadata.get("corpus", {}).get("fingerprint", ""))
-    begun = _record_of(model)
+    begun = _read_record(model)
     if begun is None or begun.fingerprint != fingerprint:
         return TrainingCorpus(data, fingerprint=fingerprint)
     return TrainingCorpus(data, begun.path, begun.digest, fingerprint)
 
 
-def _record_of(model: Path) -> Provenance | None:
+def _read_record(model: Path) -> Provenance | None:
     folder = find_model_folder(model).absolute()
     try:
         return read_provenance(folder.parent) if RunFolder(folder.parent).model == folder else None
@@ -110,10 +110,10 @@ def open_training_corpus(data: DataSettings) -> PreparedCorpus:
         raise InputError(
             "no corpus is named; pass --data with a folder, a file or the name of a known corpus"
         )
-    return open_corpus(data.corpus, read_options(data))
+    return open_corpus(data.corpus, build_read_options(data))
 
 
-def read_options(data: DataSettings) -> ReadOptions:
+def build_read_options(data: DataSettings) -> ReadOptions:
     """Return how a plain file is read, as the settings say."""
     return ReadOptions(
         text=data.text,

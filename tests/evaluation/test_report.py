@@ -12,7 +12,7 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_thresholds
-from seq2set.evaluation.report import report_page
+from seq2set.evaluation.report import render_report
 from seq2set.labels.metrics import LabelMetrics
 from seq2set.labels.rules import make_global_rule
 from seq2set.workflows.evaluate import evaluate
@@ -50,16 +50,16 @@ def report(br_run: RunFolder) -> Report:
 
 def test_the_page_is_whole_and_holds_the_numbers(report: Report) -> None:
     page = Balanced()
-    page.feed(report_page(report))
+    page.feed(render_report(report))
     assert page.open == []
     text = " ".join(page.texts)
     assert f"{report.result.metrics['micro_f1']:.4f}" in text
     assert "br on small" in text
-    assert report_page(report).count("<svg") == 3
+    assert render_report(report).count("<svg") == 3
 
 
 def test_the_page_fetches_nothing(report: Report) -> None:
-    page = report_page(report)
+    page = render_report(report)
     assert "src=" not in page
     assert "@import" not in page
     assert "url(http" not in page
@@ -68,7 +68,7 @@ def test_the_page_fetches_nothing(report: Report) -> None:
 def test_labels_cannot_smuggle_code_in(report: Report) -> None:
     nasty = LabelMetrics("<script>alert(1)</script>", 0.5, 0.5, 0.5, 3, 2)
     spoilt = replace(report, data="<b>&", result=replace(report.result, per_label=[nasty]))
-    page = report_page(spoilt)
+    page = render_report(spoilt)
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "<b>&" not in page
@@ -79,19 +79,19 @@ def test_a_run_shows_its_training_curve(report: Report) -> None:
         {"phase": phase, "update": update, "micro_f1": 0.1 * update}
         for update, phase in enumerate(("warm-start", "warm-start", "self-critical"), start=1)
     ]
-    page = report_page(replace(report, history=looks))
+    page = render_report(replace(report, history=looks))
     assert page.count("<svg") == 4
     assert "best 0.3000, after update 3" in page
     assert "self-critical" in page
 
 
 def test_the_same_evaluation_gives_the_same_page(report: Report, tmp_path: Path) -> None:
-    assert report_page(report) == report_page(report)
+    assert render_report(report) == render_report(report)
 
 
 def test_facts_are_readable(report: Report) -> None:
     facts = {"training": {"seconds": 152.2, "best_seed": 10, "share": 0.25004}}
-    page = report_page(replace(report, metadata=facts))
+    page = render_report(replace(report, metadata=facts))
     assert '<tr><th colspan="2">training</th></tr>' in page
     assert "<td>seconds</td><td>152.2</td>" in page
     assert "<td>best seed</td><td>10</td>" in page
@@ -99,17 +99,17 @@ def test_facts_are_readable(report: Report) -> None:
 
 
 def test_rankings_have_their_usual_names(report: Report) -> None:
-    page = report_page(report)
+    page = render_report(report)
     assert f"<td>P@1</td><td>{report.result.ranking['precision_at_1']:.4f}</td>" in page
     assert f"<td>nDCG@1</td><td>{report.result.ranking['ndcg_at_1']:.4f}</td>" in page
 
 
 def test_no_formula_is_left_unread_in_a_plot(report: Report) -> None:
-    assert "mathdefault" not in report_page(report)
+    assert "mathdefault" not in render_report(report)
 
 
 def test_the_pages_own_background_shows_behind_the_plots(report: Report) -> None:
-    page = report_page(report)
+    page = render_report(report)
     backgrounds = [page[place : page.index("</g>", place)] for place in _places(page, '<g id="patch_1">')]
     assert len(backgrounds) == 3
     assert all("fill: none" in one or "opacity: 0" in one for one in backgrounds)
@@ -150,7 +150,7 @@ def test_a_value_that_is_missing_is_an_error_not_a_gap() -> None:
 
 
 def test_tiles_are_the_metrics_that_the_catalog_shows(report: Report) -> None:
-    page = report_page(report)
+    page = render_report(report)
     shown = [row for row in METRICS.values() if row.shown]
     assert page.count('<div class="tile">') == len(shown)
     places = [page.index(f"<span>{row.title}</span><small>{row.summary}</small>") for row in shown]

@@ -20,9 +20,9 @@ from torch import Tensor
 
 from seq2set.core.errors import InputError
 from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
-from seq2set.nn.decoding.policy import Policy, S, begin, limit_steps, new_mask
+from seq2set.nn.decoding.policy import Policy, S
 from seq2set.nn.decoding.rescoring import rescore_sets
-from seq2set.nn.decoding.rollout import label_masks, worth_leaving
+from seq2set.nn.decoding.rollout import begin, label_masks, limit_steps, new_mask, worth_leaving
 
 WIDER = 4
 """How many times the sets that it returns a set beam keeps at each step."""

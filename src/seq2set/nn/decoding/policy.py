@@ -1,4 +1,4 @@
-"""What the searches need of a decoder, and how a search begins.
+"""What the searches need of a decoder.
 
 Letters: B documents, K hypotheses per document, L labels, D features.
 """
@@ -10,9 +10,6 @@ from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
-
-from seq2set.core.errors import InputError
-from seq2set.nn.decoder import Symbols
 
 
 class State(Protocol):
@@ -74,23 +71,3 @@ class Policy(Protocol[S]):
     def select(self, documents: Tensor) -> Policy[S]:
         """Keep the documents of these numbers."""
         ...
-
-
-def begin(policy: Policy[S], hypotheses: int) -> S:
-    """Read `bos`: the state that emits the first label is the same for all hypotheses of a document."""
-    state = policy.start()
-    bos = torch.full((policy.documents, 1), Symbols(policy.labels).bos, device=policy.device)
-    return policy.advance(state, bos).map(lambda part: part.expand(-1, hypotheses, -1))
-
-
-def new_mask(policy: Policy[S], hypotheses: int) -> Tensor:
-    """Return the mask (B, K, L + 1) of eq. 7 before the first step."""
-    outputs = Symbols(policy.labels).outputs
-    return torch.zeros(policy.documents, hypotheses, outputs, dtype=torch.bool, device=policy.device)
-
-
-def limit_steps(policy: Policy[S], max_steps: int | None) -> int:
-    """Say how many labels a search may emit."""
-    if max_steps is not None and max_steps < 1:
-        raise InputError(f"max_steps is {max_steps}; it must be >= 1")
-    return policy.labels if max_steps is None else min(max_steps, policy.labels)

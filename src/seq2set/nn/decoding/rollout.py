@@ -23,7 +23,10 @@ from torch import Tensor
 from seq2set.core.errors import InputError
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
-from seq2set.nn.decoding.policy import Policy, S, begin, limit_steps, new_mask
+from seq2set.nn.decoding.policy import Policy, S
+
+OPEN = -1
+"""In a path to follow: any label."""
 
 
 class Rollout(NamedTuple):
@@ -120,6 +123,18 @@ def sample(
     return roll_out(policy, draw, hypotheses=samples, max_steps=max_steps)
 
 
+def follow(policy: Policy[S], path: Tensor) -> Rollout:
+    """Emit the symbols of a path (B, S + 1) that ends with `eos`, and where it is `OPEN` any label."""
+
+    def pick(turn: Turn) -> Picked:
+        step = turn.emitted.sum(-1).clamp(max=path.shape[1] - 1)  # (B', 1)
+        wanted = path.index_select(0, turn.documents).gather(1, step)
+        likeliest = turn.log_probs[..., :-1].argmax(-1)
+        return score_symbols(turn, torch.where(wanted == OPEN, likeliest, wanted))
+
+    return drop_hypotheses(roll_out(policy, pick))
+
+
 def _pick_likeliest(turn: Turn) -> Picked:
     return score_symbols(turn, turn.log_probs.argmax(-1))
 
@@ -156,6 +171,26 @@ def roll_out(
             emitted, finished, previous = map(leaving.taken, (emitted, finished, previous))
         state = policy.advance(state, previous)
     return _gather(kept, symbols)
+
+
+def begin(policy: Policy[S], hypotheses: int) -> S:
+    """Read `bos`: the state that emits the first label is the same for all hypotheses of a document."""
+    state = policy.start()
+    bos = torch.full((policy.documents, 1), Symbols(policy.labels).bos, device=policy.device)
+    return policy.advance(state, bos).map(lambda part: part.expand(-1, hypotheses, -1))
+
+
+def new_mask(policy: Policy[S], hypotheses: int) -> Tensor:
+    """Return the mask (B, K, L + 1) of eq. 7 before the first step."""
+    outputs = Symbols(policy.labels).outputs
+    return torch.zeros(policy.documents, hypotheses, outputs, dtype=torch.bool, device=policy.device)
+
+
+def limit_steps(policy: Policy[S], max_steps: int | None) -> int:
+    """Say how many labels a search may emit."""
+    if max_steps is not None and max_steps < 1:
+        raise InputError(f"max_steps is {max_steps}; it must be >= 1")
+    return policy.labels if max_steps is None else min(max_steps, policy.labels)
 
 
 def score_symbols(turn: Turn, symbols: Tensor) -> Picked:

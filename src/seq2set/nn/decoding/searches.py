@@ -25,9 +25,10 @@ from seq2set.nn.decoder import DecoderPolicy, Symbols
 from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
 from seq2set.nn.decoding.policy import Policy, S
 from seq2set.nn.decoding.rollout import (
+    OPEN,
     Picked,
     Turn,
-    drop_hypotheses,
+    follow,
     greedy,
     gumbel_noise,
     roll_out,
@@ -124,9 +125,6 @@ def _sequences(labels: Tensor, lengths: Tensor) -> list[npt.NDArray[np.intp]]:
     return [row[:length] for row, length in zip(rows, lengths.tolist(), strict=True)]
 
 
-_OPEN = -1
-
-
 def fill_up(policy: DecoderPolicy, found: SearchResult, least: int) -> SearchResult:
     """Add to sequences of fewer than `least` labels those that the decoder likes best after them.
 
@@ -135,15 +133,8 @@ def fill_up(policy: DecoderPolicy, found: SearchResult, least: int) -> SearchRes
     least = min(least, policy.labels)
     if found.sequences is None or all(len(row) >= least for row in found.sequences):
         return found
-    path = _path(found.sequences, least, Symbols(policy.labels)).to(policy.device)
-
-    def go_on(turn: Turn) -> Picked:
-        step = turn.emitted.sum(-1).clamp(max=path.shape[1] - 1)  # (B', 1)
-        wanted = path.index_select(0, turn.documents).gather(1, step)
-        likeliest = turn.log_probs[..., :-1].argmax(-1)
-        return score_symbols(turn, torch.where(wanted == _OPEN, likeliest, wanted))
-
-    rollout = drop_hypotheses(roll_out(policy, go_on))
+    path = _extend_sequences(found.sequences, least, Symbols(policy.labels))
+    rollout = follow(policy, path.to(policy.device))
     rows = zip(rollout.labels.cpu().numpy(), rollout.steps.exp().cpu().numpy(), strict=True)
     scores, sequences = found.scores.copy(), list(found.sequences)
     for text, (labels, chances) in enumerate(rows):
@@ -153,11 +144,11 @@ def fill_up(policy: DecoderPolicy, found: SearchResult, least: int) -> SearchRes
     return SearchResult(scores, sequences)
 
 
-def _path(sequences: list[npt.NDArray[np.intp]], least: int, symbols: Symbols) -> Tensor:
+def _extend_sequences(sequences: list[npt.NDArray[np.intp]], least: int, symbols: Symbols) -> Tensor:
     """Return what is to be emitted (B, S + 1): given labels, then any until there are enough, then `eos`."""
     longest = max(least, *map(len, sequences))
     path = np.full((len(sequences), longest + 1), symbols.eos)
-    path[:, :least] = _OPEN
+    path[:, :least] = OPEN
     for row, labels in zip(path, sequences, strict=True):
         row[: len(labels)] = labels
     return torch.from_numpy(path)

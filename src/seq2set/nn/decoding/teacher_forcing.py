@@ -13,14 +13,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
-from seq2set.nn.decoding.policy import Policy, S, begin, limit_steps, new_mask
+from seq2set.nn.decoding.policy import Policy, S
 from seq2set.nn.decoding.rollout import (
     Picked,
     Rollout,
     Turn,
+    begin,
     drop_hypotheses,
+    limit_steps,
     list_rows,
     narrow,
+    new_mask,
     regroup,
     roll_out,
 )

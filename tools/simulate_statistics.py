@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.experiments.analysis.statistics import SIGNIFICANT, Measured, combine, f1_parts
+from seq2set.experiments.analysis.estimates import SIGNIFICANT
+from seq2set.experiments.analysis.statistics import MeasuredRatio, combine, compute_f1_parts
 
 LABELS, WRONG, EASE, GROUP = 4, 1.1, 0.58, 3
 UNEQUAL = np.repeat(np.arange(20), 1 + 167 // np.arange(1, 21))
@@ -75,7 +76,7 @@ def _trained(
     places: npt.NDArray[np.int64],
     hardness: npt.NDArray[np.float64],
     draw: np.random.Generator,
-) -> Measured:
+) -> MeasuredRatio:
     fixed = world.fixed and name == "theirs"
     if world.unequal:
         hardness = hardness + draw.normal(0, 1.0, places[-1] + 1)[places]
@@ -84,7 +85,7 @@ def _trained(
         _counts(draw.normal(0, deviation) + better + hardness, places, world, draw) for _ in range(seeds)
     ]
     names = [f"{name}{seed}" for seed in range(seeds)]
-    return Measured.of(f1_parts(np.stack(trainings)), places, names, random=not fixed)
+    return MeasuredRatio.of(compute_f1_parts(np.stack(trainings)), places, names, random=not fixed)
 
 
 def _counts(

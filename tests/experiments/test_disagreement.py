@@ -7,7 +7,7 @@ import pytest
 
 from seq2set.experiments.analysis.claims import Claim
 from seq2set.experiments.analysis.margins import ModelPair
-from seq2set.experiments.analysis.statistics import Measured
+from seq2set.experiments.analysis.statistics import MeasuredRatio
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.render.tables import Quantity
 from seq2set.experiments.studies.disagreement import (
@@ -118,11 +118,11 @@ def test_how_models_differ_in_words() -> None:
     assert alone == ["Only one model finished; nothing to compare."]
 
 
-def measured(one: Answers, row: str, kind: str) -> Measured:
+def measured(one: Answers, row: str, kind: str) -> MeasuredRatio:
     pairs = [("a", "b"), ("a", "c")]
     parts = count_missed(one) if kind == "missed" else count_pairs_kept(one, pairs)
     # The three documents ten times over, with three trainings that agree.
-    return Measured.of(
+    return MeasuredRatio.of(
         np.stack([np.tile(parts, (10, 1))] * 3), np.arange(30), [f"{row}{seed}" for seed in (1, 2, 3)]
     )
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from seq2set.experiments.analysis.statistics import Interval, Spread
+from seq2set.experiments.analysis.estimates import Interval, Spread
 from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.render.pages import render_results
 from seq2set.experiments.render.report import Findings, Section

@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from seq2set.experiments.analysis.statistics import (
+from seq2set.experiments.analysis.estimates import (
     MANY_SEEDS,
     Estimate,
     Interval,
-    Measured,
     Variance,
-    combine,
-    f1_parts,
-    holm,
-    spread,
+    adjust_by_holm,
+    compute_spread,
 )
+from seq2set.experiments.analysis.statistics import MeasuredRatio, combine, compute_f1_parts
 from seq2set.experiments.render.tables import Range
 
 RIGHT, WRONG = (1, 1, 1), (0, 1, 1)
@@ -34,20 +32,24 @@ def f1(counts: np.ndarray) -> float:
     return 2 * right / (given + actual)
 
 
-def row(name: str, *counts: np.ndarray, units: np.ndarray | None = None, random: bool = True) -> Measured:
-    parts = np.stack([f1_parts(one) for one in counts])
+def row(
+    name: str, *counts: np.ndarray, units: np.ndarray | None = None, random: bool = True
+) -> MeasuredRatio:
+    parts = np.stack([compute_f1_parts(one) for one in counts])
     documents = np.arange(parts.shape[1]) if units is None else units
-    return Measured.of(parts, documents, [f"{name}-{seed}" for seed in range(len(counts))], random=random)
+    return MeasuredRatio.of(
+        parts, documents, [f"{name}-{seed}" for seed in range(len(counts))], random=random
+    )
 
 
-def difference(ours: Measured, theirs: Measured) -> Estimate:
+def difference(ours: MeasuredRatio, theirs: MeasuredRatio) -> Estimate:
     return combine([(1.0, ours), (-1.0, theirs)])
 
 
 def test_spread_is_the_sample_deviation() -> None:
     # Around the mean 3 the squares are 4, 1 and 9: 14 / 2 = 7.
-    assert spread([1, 2, 6]) == pytest.approx((3, 7**0.5))
-    assert spread([0.25]) == (0.25, None)
+    assert compute_spread([1, 2, 6]) == pytest.approx((3, 7**0.5))
+    assert compute_spread([0.25]) == (0.25, None)
 
 
 def test_the_variance_over_documents_worked_by_hand() -> None:
@@ -106,9 +108,9 @@ def test_one_group_has_no_interval() -> None:
 
 def test_the_part_of_the_seeds_is_welchs_test() -> None:
     # On documents that all models treat alike only the seeds differ: what is left is Welch's test of scipy.
-    def trained(name: str, rights: list[int]) -> Measured:
+    def trained(name: str, rights: list[int]) -> MeasuredRatio:
         parts = np.array([[[right, 100.0]] * 40 for right in rights])
-        return Measured.of(parts, np.arange(40), [f"{name}{right}" for right in rights])
+        return MeasuredRatio.of(parts, np.arange(40), [f"{name}{right}" for right in rights])
 
     ours, theirs = [61, 66, 64, 70], [55, 58, 63]
     found = difference(trained("a", ours), trained("b", theirs))
@@ -200,8 +202,8 @@ def test_the_difference_is_paired() -> None:
 
 def test_the_same_trainings_measured_twice_move_together() -> None:
     # Each seed loses the same 1/2 from the one measure to the other, however high it stands.
-    def measured(rights: list[int], names: list[str]) -> Measured:
-        return Measured.of(np.array([[[right, 10.0]] * 9 for right in rights]), np.arange(9), names)
+    def measured(rights: list[int], names: list[str]) -> MeasuredRatio:
+        return MeasuredRatio.of(np.array([[[right, 10.0]] * 9 for right in rights]), np.arange(9), names)
 
     high, low = measured([6, 8, 7], ["s1", "s2", "s3"]), measured([1, 3, 2], ["s1", "s2", "s3"])
     found = difference(low, high)
@@ -268,8 +270,8 @@ def test_how_many_seeds_would_settle_it() -> None:
 
 def test_holm_worked_by_hand() -> None:
     # In ascending order 0.01 x 3, 0.03 x 2 and 0.04 x 1, and never less than the one before.
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([]) == []
+    assert adjust_by_holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert adjust_by_holm([0.6, 0.7]) == [1.0, 1.0]
+    assert adjust_by_holm([]) == []
     # What was not tested is not counted.
-    assert holm([None, 0.03, None, 0.02]) == [None, 0.04, None, 0.04]
+    assert adjust_by_holm([None, 0.03, None, 0.02]) == [None, 0.04, None, 0.04]

@@ -12,6 +12,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
 from seq2set.experiments.analysis.claims import ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, advise, judge_claims
 from seq2set.experiments.analysis.comparison import Difference, RowKey, Summary, compare_rows, summarize_rows
+from seq2set.experiments.analysis.estimates import Estimate, Variance
 from seq2set.experiments.analysis.margins import (
     Contrast,
     Margin,
@@ -20,7 +21,6 @@ from seq2set.experiments.analysis.margins import (
     format_points,
     summarize_margins,
 )
-from seq2set.experiments.analysis.statistics import Estimate, Variance
 from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.render.margin_tables import make_margin_table
 from seq2set.experiments.render.sentences import note_single_labels

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from seq2set.experiments.analysis.margins import Contrast
-from seq2set.experiments.analysis.statistics import (
+from seq2set.experiments.analysis.estimates import (
     FEWEST_SEEDS,
     MANY_SEEDS,
     POWER,
     SIGNIFICANT,
     Estimate,
-    holm,
+    adjust_by_holm,
 )
+from seq2set.experiments.analysis.margins import Contrast
 
 NEGLIGIBLE = 1.0
 """Points of micro-F1 below which a loss or a gain counts as none."""
@@ -90,7 +90,7 @@ def _judge_each(differences: Sequence[Contrast], expected: Expectation) -> list[
     beyond = expected.beyond / 100
     chances = [one.difference.estimate.chance(beyond) for one in differences]
     verdicts: list[bool | None] = []
-    for one, chance, adjusted in zip(differences, chances, holm(chances), strict=True):
+    for one, chance, adjusted in zip(differences, chances, adjust_by_holm(chances), strict=True):
         agrees = expected.side * (one.difference.estimate.value - beyond) > 0
         sure = chance if agrees else adjusted
         verdicts.append(agrees if sure is not None and sure < SIGNIFICANT else None)

@@ -17,19 +17,16 @@ import numpy as np
 
 from seq2set.config import validate
 from seq2set.core.errors import InputError
-from seq2set.experiments.analysis.statistics import (
+from seq2set.experiments.analysis.estimates import (
     FEWEST_SEEDS,
     SIGNIFICANT,
     Estimate,
-    Floats,
     Interval,
-    Measured,
     Spread,
-    combine,
-    f1_parts,
-    holm,
-    spread,
+    adjust_by_holm,
+    compute_spread,
 )
+from seq2set.experiments.analysis.statistics import Floats, MeasuredRatio, combine, compute_f1_parts
 from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.model_names import is_baseline, is_deterministic
 
@@ -58,7 +55,7 @@ class Summary:
     results: tuple[CellResult, ...]
     metrics: dict[str, Spread]
     validation: dict[str, Spread]
-    f1: Measured
+    f1: MeasuredRatio
     """The micro-F1 of each training, document by document"""
     minutes: Spread
     speed: Spread
@@ -146,14 +143,14 @@ def _summarize(row: RowResults, labels: Collection[str] | None, units: Sequence[
         *row,
         metrics=_spread_metrics([one.answers.metrics(labels) for one in row.results]),
         validation=_spread_metrics([one.validation for one in row.results]),
-        f1=measure_ratio(row.results, [f1_parts(one) for one in counts], units),
-        minutes=spread([one.seconds / 60 for one in row.results]),
-        speed=spread([one.facts["documents_per_second"] for one in row.results]),
+        f1=measure_ratio(row.results, [compute_f1_parts(one) for one in counts], units),
+        minutes=compute_spread([one.seconds / 60 for one in row.results]),
+        speed=compute_spread([one.facts["documents_per_second"] for one in row.results]),
     )
 
 
 def _spread_metrics(metrics: Sequence[dict[str, float]]) -> dict[str, Spread]:
-    return {name: spread([one[name] for one in metrics]) for name in metrics[0]}
+    return {name: compute_spread([one[name] for one in metrics]) for name in metrics[0]}
 
 
 def list_units(results: Sequence[CellResult]) -> Sequence[str]:
@@ -167,9 +164,11 @@ def list_units(results: Sequence[CellResult]) -> Sequence[str]:
     return [f"group {group}" if group else f"document {own}" for group, own in zip(groups, ids, strict=True)]
 
 
-def measure_ratio(results: Sequence[CellResult], parts: Sequence[Floats], units: Sequence[str]) -> Measured:
+def measure_ratio(
+    results: Sequence[CellResult], parts: Sequence[Floats], units: Sequence[str]
+) -> MeasuredRatio:
     """Return a ratio of sums over the documents of a row's cells; what is divided and by what are (N, 2)."""
-    return Measured.of(
+    return MeasuredRatio.of(
         np.stack(parts),
         units,
         [str(one.folder) for one in results],
@@ -179,7 +178,7 @@ def measure_ratio(results: Sequence[CellResult], parts: Sequence[Floats], units:
 
 def adjust_differences(estimates: Sequence[Estimate]) -> list[Difference]:
     """Test differences that stand side by side."""
-    chances = holm([one.chance() for one in estimates])
+    chances = adjust_by_holm([one.chance() for one in estimates])
     return [Difference(*one) for one in zip(estimates, chances, strict=True)]
 
 

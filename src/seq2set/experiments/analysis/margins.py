@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from seq2set.experiments.analysis.comparison import Difference, Summary, adjust_differences
-from seq2set.experiments.analysis.statistics import Interval, Measured, combine
+from seq2set.experiments.analysis.estimates import Interval
+from seq2set.experiments.analysis.statistics import MeasuredRatio, combine
 from seq2set.experiments.render.tables import Quantity, Range, format_entry
 
 FEW_SEEDS = "a model that draws at random was trained with fewer than three seeds"
@@ -15,7 +16,7 @@ FEW_SEEDS = "a model that draws at random was trained with fewer than three seed
 
 NOT_TESTED = "not tested, with fewer than three seeds"
 
-Terms = Sequence[tuple[float, Measured]]
+Terms = Sequence[tuple[float, MeasuredRatio]]
 """A linear combination of rows."""
 
 

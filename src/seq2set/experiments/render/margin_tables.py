@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seq2set.experiments.analysis.comparison import Summary
+from seq2set.experiments.analysis.estimates import SIGNIFICANT
 from seq2set.experiments.analysis.margins import Contrast, Margin
-from seq2set.experiments.analysis.statistics import SIGNIFICANT
 from seq2set.experiments.render.tables import Chance, Column, Entry, Quantity, Range, Row, Table
 
 METHOD = (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 
 from seq2set.core.drawing import BLUE, GREY, ORANGE, apply_style, create_picture, render_svg
-from seq2set.experiments.analysis.statistics import Interval
+from seq2set.experiments.analysis.estimates import Interval
 
 
 class Plot(NamedTuple):

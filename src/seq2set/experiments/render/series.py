@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from seq2set.config.catalog import Style
 from seq2set.core.drawing import GREY
 from seq2set.experiments.analysis.comparison import Summary
-from seq2set.experiments.analysis.statistics import Spread
+from seq2set.experiments.analysis.estimates import Spread
 from seq2set.experiments.render.plots import Plot, draw_plot
 from seq2set.experiments.render.tables import Column, Row, Table, to_quantity
 

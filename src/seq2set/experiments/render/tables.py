@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
-from seq2set.experiments.analysis.statistics import Interval, Spread
+from seq2set.experiments.analysis.estimates import Interval, Spread
 
 
 class Quantity(NamedTuple):

@@ -16,7 +16,7 @@ from seq2set.experiments.analysis.comparison import (
     measure_ratio,
     refuse_different_documents,
 )
-from seq2set.experiments.analysis.statistics import Floats, Measured
+from seq2set.experiments.analysis.statistics import Floats, MeasuredRatio
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.model_names import title_of
 from seq2set.experiments.options import Options
@@ -87,7 +87,7 @@ def _compare_as_a_whole(data: StudyData, correlated: CorrelatedLabels) -> Sectio
 
 def _measure_rows(
     rows: Sequence[RowResults], count: Callable[[Answers], Floats], units: Sequence[str]
-) -> dict[str, Measured]:
+) -> dict[str, MeasuredRatio]:
     return {
         row.key.model: measure_ratio(row.results, [count(one.answers) for one in row.results], units)
         for row in rows

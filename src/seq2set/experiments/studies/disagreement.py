@@ -21,7 +21,7 @@ from scipy.sparse import csr_matrix
 
 from seq2set.experiments.analysis.claims import ABOVE, BELOW, Claim, judge_claims
 from seq2set.experiments.analysis.margins import ModelPair, Terms, estimate_contrasts
-from seq2set.experiments.analysis.statistics import Floats, Measured
+from seq2set.experiments.analysis.statistics import Floats, MeasuredRatio
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.model_names import is_baseline, title_of
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
@@ -169,7 +169,7 @@ def describe_agreement(distances: Mapping[ModelPair, Floats]) -> list[str]:
     ]
 
 
-def judge_cases(missed: Mapping[str, Measured], pairs: Mapping[str, Measured]) -> list[Claim]:
+def judge_cases(missed: Mapping[str, MeasuredRatio], pairs: Mapping[str, MeasuredRatio]) -> list[Claim]:
     """Judge what the paper reads from its three cases by all documents.
 
     Both are by model: how many true labels a document misses, and how many pairs of labels that go together
@@ -188,7 +188,7 @@ def judge_cases(missed: Mapping[str, Measured], pairs: Mapping[str, Measured]) -
 
 
 def _subtract_from(
-    measured: Mapping[str, Measured], first: str, others: Sequence[str]
+    measured: Mapping[str, MeasuredRatio], first: str, others: Sequence[str]
 ) -> list[tuple[str, Terms]]:
     if first not in measured:
         return []

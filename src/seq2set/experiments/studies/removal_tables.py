@@ -12,8 +12,8 @@ from seq2set.experiments.analysis.comparison import (
     find_best_on_validation,
     summarize_rows,
 )
+from seq2set.experiments.analysis.estimates import Spread
 from seq2set.experiments.analysis.margins import Margin, ModelPair, Pair, compare_pairs
-from seq2set.experiments.analysis.statistics import Spread
 from seq2set.experiments.model_names import is_baseline, style_of, title_of
 from seq2set.experiments.render.margin_tables import describe_method, note_few_seeds
 from seq2set.experiments.render.plots import Plot

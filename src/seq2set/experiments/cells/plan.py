@@ -79,7 +79,7 @@ class Schedule:
         """Return how long the cells that are left take, as far as cells of their models were measured."""
         times = [self.estimate_time(cell).seconds for cell in self.left]
         known = [seconds for seconds in times if seconds is not None]
-        if times and not known:
+        if None in times and not sum(known):  # reused cells take no time
             return "time to go unknown"
         bound = "about" if len(known) == len(times) else "at least"
         return f"{bound} {format_duration(sum(known) / max(1, min(self.jobs, len(times))))} to go"

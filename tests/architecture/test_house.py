@@ -37,6 +37,10 @@ def test_a_folder_can_be_taken_in_at_a_glance(house: dict[str, Any]) -> None:
     assert house["crowded_folders"] == {}
 
 
+def test_no_class_name_stands_in_two_files(house: dict[str, Any]) -> None:
+    assert house["class_names_used_twice"] == {}
+
+
 def test_files_are_named_by_nouns(house: dict[str, Any]) -> None:
     assert [name for name in house["ing_files"] if Path(name).stem not in NOUNS] == []
 

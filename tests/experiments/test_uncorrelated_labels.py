@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.experiments.studies.uncorrelated import Selection, choose_uncorrelated, find_largest_correlation
+from seq2set.experiments.studies.uncorrelated import (
+    UncorrelatedTexts,
+    choose_uncorrelated,
+    find_largest_correlation,
+)
 
 
 def recomputed(label_sets: list[list[str]], labels: tuple[str, ...]) -> dict[tuple[str, str], float]:
@@ -46,7 +50,9 @@ def test_a_choice_worked_by_hand() -> None:
     # phi(a, b) = (8 * 2 - 4 * 3) / sqrt(4 * 4 * 3 * 5) = 4 / sqrt(240) = 0.258; c avoids both.
     sets = [["a", "b"]] * 2 + [["b"]] + [["a"]] * 2 + [["c"]] * 3
     assert find_largest_correlation(sets) == pytest.approx(4 / 240**0.5)
-    assert choose_uncorrelated(sets, 0.26) == Selection(("a", "b", "c"), pytest.approx(4 / 240**0.5), 8)
+    assert choose_uncorrelated(sets, 0.26) == UncorrelatedTexts(
+        ("a", "b", "c"), pytest.approx(4 / 240**0.5), 8
+    )
     # One of a and b has to go. c brings 3 documents and comes first; a brings 2, b brings 1.
     chosen = choose_uncorrelated(sets, 0.25)
     assert chosen.labels == ("a", "c")
@@ -72,4 +78,4 @@ def test_of_labels_that_bring_the_same_the_more_frequent_comes_first() -> None:
 
 def test_documents_without_labels_count_as_kept() -> None:
     assert choose_uncorrelated([[], ["a"], ["a", "b"], ["a", "b"]], 0.1).documents == 2
-    assert choose_uncorrelated([[], []], 0.1) == Selection((), -1.0, 2)
+    assert choose_uncorrelated([[], []], 0.1) == UncorrelatedTexts((), -1.0, 2)

@@ -53,7 +53,7 @@ class StepResult(NamedTuple):
     gradients: tuple[Tensor, ...]
 
 
-class Difference(NamedTuple):
+class EncoderDifference(NamedTuple):
     """How far the two sides lie apart."""
 
     outputs: float
@@ -138,10 +138,10 @@ def train_step(encoder: BiLSTMEncoder, batch: TrainingBatch, read: EncodeFunctio
     return StepResult(Outputs(*(part.detach() for part in outputs)), gradients)
 
 
-def compare_sides(ours: StepResult, theirs: StepResult) -> Difference:
+def compare_sides(ours: StepResult, theirs: StepResult) -> EncoderDifference:
     """Say how far the sides lie apart, and fail where that is too far."""
     pairs = list(zip(ours.gradients, theirs.gradients, strict=True))
-    difference = Difference(
+    difference = EncoderDifference(
         max(_find_largest(a - b) for a, b in zip(ours.outputs, theirs.outputs, strict=True)),
         max(_find_largest(a - b) / _find_largest(b) for a, b in pairs),
     )

@@ -31,7 +31,7 @@ from seq2set.models.predictions import Scores
 from seq2set.models.tagger import Examples, ModelState
 
 
-class _Machine(NamedTuple):
+class _Classifiers(NamedTuple):
     scorer: LinearScorer
     sigmoid: Sigmoid
 
@@ -42,7 +42,7 @@ def train_br(
     """Fit for each C on `train`, tune the threshold on `valid`, and return the best model found."""
     data = prepare_matrices(config, train, valid, progress)
 
-    def fit(c: float) -> ScoredFit[_Machine]:
+    def fit(c: float) -> ScoredFit[_Classifiers]:
         scorer = fit_or_resume(
             run.checkpoints / f"linear-c-{c:g}.safetensors",
             config,
@@ -54,7 +54,7 @@ def train_br(
         )
         margins = scorer.margins(data.valid)
         sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
-        return ScoredFit(_Machine(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
+        return ScoredFit(_Classifiers(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
 
     best = find_best_c(config, data, run, fit)
     return BinaryRelevance(config, data.features, data.labels, best.rule, best.c, *best.machine)

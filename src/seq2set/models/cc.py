@@ -37,7 +37,7 @@ from seq2set.models.tagger import Examples, ModelState, Tensors
 Order = npt.NDArray[np.int64]
 
 
-class _Machine(NamedTuple):
+class _Chains(NamedTuple):
     chains: tuple[Chain, ...]
     sigmoid: Sigmoid
 
@@ -50,7 +50,7 @@ def train_cc(
     orders = order_chains(config, len(data.labels))
     actual = data.valid_targets.toarray()
 
-    def fit(c: float) -> ScoredFit[_Machine]:
+    def fit(c: float) -> ScoredFit[_Chains]:
         chains = tuple(
             Chain(order, _fit_chain(config, data, c, number, orders, run, progress))
             for number, order in enumerate(orders)
@@ -58,7 +58,7 @@ def train_cc(
         margins = run_chains(chains, data.valid)
         sigmoid = fit_sigmoid(margins, np.broadcast_to(actual, margins.shape))
         return ScoredFit(
-            _Machine(chains, sigmoid), average_chains(sigmoid, margins), score_zero_margin(sigmoid)
+            _Chains(chains, sigmoid), average_chains(sigmoid, margins), score_zero_margin(sigmoid)
         )
 
     best = find_best_c(config, data, run, fit)

@@ -47,7 +47,7 @@ _CERTAIN = 1e-6
 _EXACT = 0.01
 
 
-class _Machine(NamedTuple):
+class _Powerset(NamedTuple):
     scorer: LinearScorer
     posterior: Posterior
 
@@ -61,7 +61,7 @@ def train_lp(
     learnt = np.flatnonzero(found.classes >= 0)
     features, targets = data.train[learnt], _encode_one_hot(found.classes[learnt], found.holds.shape[0])
 
-    def fit(c: float) -> ScoredFit[_Machine]:
+    def fit(c: float) -> ScoredFit[_Powerset]:
         scorer = fit_or_resume(
             run.checkpoints / f"powerset-c-{c:g}.safetensors",
             config,
@@ -72,7 +72,7 @@ def train_lp(
             progress=progress,
         )
         posterior = _calibrate(found.holds, scorer, data)
-        return ScoredFit(_Machine(scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
+        return ScoredFit(_Powerset(scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
 
     best = find_best_c(config, data, run, fit)
     return LabelPowerset(config, data.features, data.labels, best.rule, best.c, *best.machine, found.counts())

@@ -108,12 +108,12 @@ class _Energies(torch.autograd.Function):
         return of_queries.mul_(4 * v), of_keys.mul_(4 * v), of_v.mul_(2)
 
 
-def _sigmoid(queries: Tensor, keys: Tensor, block: _Block) -> Tensor:
+def _sigmoid(queries: Tensor, keys: Tensor, block: _EnergyBlock) -> Tensor:
     query, key = queries[block][:, :, None], keys[block.documents][:, None]
     return torch.add(2 * query, key, alpha=2).sigmoid_()  # (b, k, T, A)
 
 
-def _blocks(queries: Tensor, keys: Tensor) -> Iterator[_Block]:
+def _blocks(queries: Tensor, keys: Tensor) -> Iterator[_EnergyBlock]:
     """Cut the documents, and where one alone is too large its hypotheses; other devices take all at once."""
     documents, hypotheses = queries.shape[:2]
     room = BLOCK if keys.device.type == "cpu" else queries.numel() * keys.shape[1]
@@ -122,9 +122,9 @@ def _blocks(queries: Tensor, keys: Tensor) -> Iterator[_Block]:
     many = max(1, room // (one * hypotheses))
     for document in range(0, documents, many):
         for hypothesis in range(0, hypotheses, some):
-            yield _Block(slice(document, document + many), slice(hypothesis, hypothesis + some))
+            yield _EnergyBlock(slice(document, document + many), slice(hypothesis, hypothesis + some))
 
 
-class _Block(NamedTuple):
+class _EnergyBlock(NamedTuple):
     documents: slice
     hypotheses: slice

@@ -53,7 +53,7 @@ from seq2set.experiments.studies.table_results import find_margin
 from seq2set.labels.correlation import compute_phi
 
 
-class Selection(NamedTuple):
+class UncorrelatedTexts(NamedTuple):
     """The labels that were chosen, and how it looks among them."""
 
     labels: tuple[str, ...]
@@ -63,7 +63,7 @@ class Selection(NamedTuple):
     """How many documents have no other labels"""
 
 
-def choose_uncorrelated(label_sets: Iterable[Iterable[str]], threshold: float) -> Selection:
+def choose_uncorrelated(label_sets: Iterable[Iterable[str]], threshold: float) -> UncorrelatedTexts:
     """Choose labels of the training documents whose correlations are at most `threshold`."""
     table = _make_table(label_sets)
     matrix = table.matrix()  # (N, L)
@@ -71,7 +71,9 @@ def choose_uncorrelated(label_sets: Iterable[Iterable[str]], threshold: float) -
     chosen = _choose(matrix, phi > threshold)
     names = tuple(name for name, stays in zip(table.names, chosen, strict=True) if stays)
     among = phi[np.ix_(chosen, chosen)]
-    return Selection(names, float(among.max(initial=-1.0)), int((_count_missing(matrix, chosen) == 0).sum()))
+    return UncorrelatedTexts(
+        names, float(among.max(initial=-1.0)), int((_count_missing(matrix, chosen) == 0).sum())
+    )
 
 
 def find_largest_correlation(label_sets: Iterable[Iterable[str]]) -> float:
@@ -115,7 +117,7 @@ class Reduction(NamedTuple):
 
     whole: PreparedCorpus
     part: PreparedCorpus
-    selection: Selection
+    selection: UncorrelatedTexts
     threshold: float
 
 

@@ -36,7 +36,7 @@ def test_a_dry_run_of_all_sums_up(seq2set, call, tmp_path: Path) -> None:
     assert "cells: " in outcome.out
     assert "br-shuffled" in outcome.out
     assert "seq2set-simp-seed1" in outcome.out
-    assert "to go with --jobs 1" in outcome.out
+    assert "time to go unknown with --jobs 1" in outcome.out
     assert not (tmp_path / "out" / "cells").exists()
 
 

@@ -16,7 +16,7 @@ from seq2set.experiments import run as everything
 from seq2set.experiments.cells.cell import FACTS
 from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.options import Options, parse_extra
-from seq2set.experiments.run import Part, cells, plan_all, run_all
+from seq2set.experiments.run import ExperimentPlan, list_cells, plan_all, run_all
 from seq2set.experiments.studies import compare
 
 
@@ -29,7 +29,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_trainings_that_are_shared_stand_there_once(tmp_path: Path) -> None:
     options = ranked_options(tmp_path, ("br", "seq2set"), extra={"steps": "2", "retrain": "yes"})
-    names = [cell.name for cell in cells(options)]
+    names = [cell.name for cell in list_cells(options)]
     assert len(set(names)) == len(names)
     assert {"br", "seq2set-seed1", "br-without-2", "seq2set-shuffled-seed1"} <= set(names)
     assert names[:2] == ["br", "seq2set-seed1"]
@@ -41,7 +41,7 @@ def test_trainings_that_are_shared_stand_there_once(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few")
 def test_one_page_leads_to_all(tmp_path: Path) -> None:
     options = ranked_options(tmp_path, tuple(KNOWN), extra={"cases": "1", "bands": "2"})
-    give(cells(options), by_knowledge)
+    give(list_cells(options), by_knowledge)
     progress = Noting()
     found = run_all(options, progress)
     assert found.page == options.out / "index.html"
@@ -67,15 +67,15 @@ def test_a_shared_training_bears_the_name_of_each_experiments_own_row(tmp_path: 
     options = ranked_options(tmp_path, ("br",))
     (cell,) = compare.STUDY.cells(options)
     give([cell], by_knowledge)
-    part = Part("mine", options, [replace(cell, row="BR as it is")])
-    assert [one.row for one in part.results(Schedule([cell]))] == ["BR as it is"]
+    part = ExperimentPlan("mine", options, [replace(cell, row="BR as it is")])
+    assert [one.row for one in part.select_results(Schedule([cell]))] == ["BR as it is"]
 
 
 @pytest.mark.usefixtures("few")
 def test_each_experiment_has_its_own_models(tmp_path: Path) -> None:
     options = ranked_options(tmp_path, ("br",))
     progress = Noting()
-    give(cells(options), by_knowledge)
+    give(list_cells(options), by_knowledge)
     found = run_all(options, progress)
     assert [one.findings.experiment for one in found.parts] == ["low-frequency"]
     # Nobody can disagree with BR; and lambda, of which BR has none, is not worth a word.
@@ -90,7 +90,7 @@ def test_a_failure_is_named_when_the_rest_is_written(tmp_path: Path) -> None:
     nan = ("warm_start.learning_rate=1e38",)
     options = ranked_options(tmp_path, ("br", "seq2set"))
     options = replace(options, assignments=options.assignments + nan)
-    wanted = cells(options)
+    wanted = list_cells(options)
     give(wanted[:1], by_knowledge)
     with pytest.raises(WorkError, match="1 cell failed, the rest is done; seq2set-seed1"):
         run_all(options)
@@ -105,15 +105,15 @@ def test_a_failure_is_named_when_the_rest_is_written(tmp_path: Path) -> None:
 def test_what_is_wrong_for_all_is_said_at_once(tmp_path: Path) -> None:
     options = Options(str(tmp_path / "nowhere.csv"), tmp_path, ("br",))
     with pytest.raises(CorpusError, match="nowhere"):
-        cells(options)
+        list_cells(options)
     with pytest.raises(ConfigError, match="lineer is not a setting"):
-        cells(replace(options, assignments=("lineer.c=[1]",)))
+        list_cells(replace(options, assignments=("lineer.c=[1]",)))
 
 
 def test_no_experiment_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(everything, "EXPERIMENTS", {"lambda": EXPERIMENTS["lambda"]})
-    with pytest.raises(InputError, match="no experiment can be done with --models br,cc"):
-        cells(ranked_options(tmp_path, ("br", "cc")))
+    with pytest.raises(InputError, match="no experiment can be run with --models br,cc"):
+        list_cells(ranked_options(tmp_path, ("br", "cc")))
 
 
 def test_all_has_the_options_of_every_one() -> None:

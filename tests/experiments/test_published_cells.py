@@ -26,7 +26,7 @@ from seq2set.experiments.cells.cell import ANSWERS
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.cells.published import read_cell
 from seq2set.experiments.options import Options
-from seq2set.experiments.run import cells as all_cells
+from seq2set.experiments.run import list_cells as all_cells
 from seq2set.experiments.run import plan_all, plan_experiment, run_all, run_experiment
 from seq2set.experiments.studies.compare import STUDY as COMPARE
 

@@ -1,8 +1,6 @@
-"""What an experiment was asked for, as it is recorded beside its results.
+"""An experiment from its plan to its page; or all of them on one folder.
 
-An experiment from its plan to its page.
-
-Every experiment on one folder: the trainings that they share are done once, and one page leads to all.
+Trainings that experiments share are done once, and one page leads to all.
 """
 
 from __future__ import annotations
@@ -23,8 +21,8 @@ from seq2set.experiments.render.pages import write_overview, write_results
 from seq2set.experiments.render.report import Findings
 
 
-def asked(options: Options) -> dict[str, Any]:
-    """Return all that was asked for, as plain JSON; files by their names alone."""
+def build_request_record(options: Options) -> dict[str, Any]:
+    """Return what an experiment was asked for, as plain JSON; files by their names alone."""
     return {
         "corpus": options.open_corpus().name,
         "preset": options.config(options.models[0], 1).preset,
@@ -36,100 +34,100 @@ def asked(options: Options) -> dict[str, Any]:
     }
 
 
-class Finished(NamedTuple):
-    """What an experiment found, and the page that tells it."""
+class WrittenExperiment(NamedTuple):
+    """The findings of an experiment, and their page."""
 
     findings: Findings
     page: Path
 
 
 def plan_experiment(name: str, options: Options) -> Schedule:
-    """Say which cells an experiment needs, which of them are done, and how long the rest takes."""
+    """Return which cells an experiment needs, which of them are done, and how long the rest takes."""
     return make_schedule(load_study(name).cells(options), options)
 
 
-def run_experiment(name: str, options: Options, progress: Progress | None = None) -> Finished:
-    """Do the cells that are left, and write the results; cells that failed are named at the end."""
+def run_experiment(name: str, options: Options, progress: Progress | None = None) -> WrittenExperiment:
+    """Run the cells that are left, and write the results; cells that failed are named at the end."""
     outcome = run_cells(plan_experiment(name, options), progress or Silent())
     if not outcome.results:
         outcome.raise_failures()
-    finished = write_experiment(name, options, outcome.results)
+    written = write_experiment(name, options, outcome.results)
     outcome.raise_failures()
-    return finished
+    return written
 
 
-def write_experiment(name: str, options: Options, results: list[CellResult]) -> Finished:
-    """Write what finished cells say."""
+def write_experiment(name: str, options: Options, results: list[CellResult]) -> WrittenExperiment:
+    """Write the results of finished cells."""
     study = load_study(name)
     sections = study.sections(options, results)
-    findings = Findings(name, study.title, sections, results, asked(options))
-    return Finished(findings, write_results(findings, options.out / name))
+    findings = Findings(name, study.title, sections, results, build_request_record(options))
+    return WrittenExperiment(findings, write_results(findings, options.out / name))
 
 
-class Part(NamedTuple):
-    """One of the experiments, with its own options and cells."""
+class ExperimentPlan(NamedTuple):
+    """One of all experiments, with its own options and cells."""
 
     name: str
     options: Options
     cells: list[Cell]
 
-    def results(self, schedule: Schedule) -> list[CellResult]:
+    def select_results(self, schedule: Schedule) -> list[CellResult]:
         """Return its cells that are done, under the names of its own rows."""
         done = [(cell, schedule.results.get(cell.name)) for cell in self.cells]
         return [replace(result, row=cell.row) for cell, result in done if result is not None]
 
 
-class Everything(NamedTuple):
-    """What the experiments found, and the page over all."""
+class WrittenExperiments(NamedTuple):
+    """All experiments, and the page over them."""
 
-    parts: list[Finished]
+    parts: list[WrittenExperiment]
     page: Path
 
 
-def cells(options: Options, progress: Progress | None = None) -> list[Cell]:
+def list_cells(options: Options, progress: Progress | None = None) -> list[Cell]:
     """Return the trainings of all experiments, each once; those that are left out are named."""
-    parts = _parts(options, progress or Silent())
+    parts = _plan_parts(options, progress or Silent())
     return list({cell.folder: cell for part in parts for cell in part.cells}.values())
 
 
 def plan_all(options: Options, progress: Progress) -> Schedule:
-    """Say which cells there are, which of them are done, and how long the rest takes."""
-    return make_schedule(cells(options, progress), options)
+    """Return which cells there are, which of them are done, and how long the rest takes."""
+    return make_schedule(list_cells(options, progress), options)
 
 
-def run_all(options: Options, progress: Progress | None = None) -> Everything:
-    """Do the cells that are left, and write every experiment; cells that failed are named at the end."""
+def run_all(options: Options, progress: Progress | None = None) -> WrittenExperiments:
+    """Run the cells that are left, and write every experiment; cells that failed are named at the end."""
     progress = progress or Silent()
     schedule = plan_all(options, progress)
     outcome = run_cells(schedule, progress)
     if not outcome.results:
         outcome.raise_failures()
-    found = [(part, part.results(schedule)) for part in _parts(options, Silent())]
-    told = [write_experiment(part.name, part.options, results) for part, results in found if results]
-    page = write_overview([one.findings for one in told], options.out)
+    found = [(part, part.select_results(schedule)) for part in _plan_parts(options, Silent())]
+    written = [write_experiment(part.name, part.options, results) for part, results in found if results]
+    page = write_overview([one.findings for one in written], options.out)
     outcome.raise_failures()
-    return Everything(told, page)
+    return WrittenExperiments(written, page)
 
 
-def _parts(options: Options, progress: Progress) -> list[Part]:
-    """Give each experiment its own; one that cannot be done with these settings is left out and named."""
+def _plan_parts(options: Options, progress: Progress) -> list[ExperimentPlan]:
+    """Return the plan of each experiment; those that cannot be run are left out and named."""
     options.open_corpus()  # what is wrong with the corpus or the settings is wrong for all
     parts = []
     for name in EXPERIMENTS:
         try:
-            parts += _part(name, options)
+            parts += _plan_part(name, options)
         except InputError as error:  # noqa: PERF203 (a dozen rounds)
             progress.note(f"{name} is left out: {error}")
     if not parts:
-        raise InputError(f"no experiment can be done with --models {','.join(options.models)}")
+        raise InputError(f"no experiment can be run with --models {','.join(options.models)}")
     return parts
 
 
-def _part(name: str, options: Options) -> list[Part]:
+def _plan_part(name: str, options: Options) -> list[ExperimentPlan]:
     row = EXPERIMENTS[name]
     models = tuple(model for model in parse_models(row.models) if model in options.models)
     if not models:
         return []
     extra = {one: value for one, value in options.extra.items() if one in row.options}
     own = replace(options, models=models, extra=extra)
-    return [Part(name, own, load_study(name).cells(own))]
+    return [ExperimentPlan(name, own, load_study(name).cells(own))]

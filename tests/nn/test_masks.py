@@ -1,8 +1,17 @@
+"""The symbols of a label sequence, and the mask of those that cannot come next."""
+
 from __future__ import annotations
 
 import torch
 
-from seq2set.nn.decoder import compute_log_probs, mark_emitted
+from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
+
+
+def test_what_is_generated_comes_first() -> None:
+    symbols = Symbols(5)
+    assert (symbols.eos, symbols.bos, symbols.pad) == (5, 6, 7)
+    assert symbols.outputs == 6  # 0..4 and eos
+    assert symbols.inputs == 8
 
 
 def test_emitted_labels_are_masked_and_eos_never_is() -> None:

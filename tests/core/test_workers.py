@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from seq2set.core.processes import (
+    WorkerPool,
     build_worker_environment,
     defer_interrupts,
     silence_pool,
@@ -124,3 +126,26 @@ def test_what_starts_with_a_pool_hears_no_ctrl_c_and_warns_of_no_leaks(
     assert started.stdout.decode().split() == ["True", quiet if filters is None else f"error,{quiet}"]
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
     assert os.environ.get("PYTHONWARNINGS") == filters
+
+
+ECHO = "import sys; print(sys.stdin.readline().strip() + '!'); sys.exit(3)"
+UNTIL_STOPPED = "import sys, pathlib; sys.stdin.read(); pathlib.Path(sys.argv[1]).touch()"
+
+
+def test_a_worker_reads_its_message_and_its_output_is_kept() -> None:
+    with WorkerPool[str](2) as pool:
+        pool.start("first", ["-c", ECHO], message="hello")
+        assert (pool.jobs, pool.free_slot) == (["first"], 1)
+        (ended,) = pool.wait()
+        assert (ended.job, ended.output, ended.code) == ("first", "hello!\n", 3)
+        assert (pool.jobs, pool.free_slot) == ([], 0)
+
+
+def test_leaving_the_pool_stops_its_workers_and_waits_for_them(tmp_path: Path) -> None:
+    marks = [tmp_path / "one", tmp_path / "two"]
+    with WorkerPool[int](2) as pool:
+        for number, mark in enumerate(marks):
+            pool.start(number, ["-c", UNTIL_STOPPED, str(mark)], log=tmp_path / f"{number}.log")
+        assert pool.free_slot is None
+        assert pool.wait(0) == []
+    assert all(mark.exists() for mark in marks)

@@ -75,6 +75,7 @@ def test_f1_on_the_labels_that_are_left(tmp_path: Path) -> None:
         [100 * 5 / 33, 100 * 5 / 21, 100 * 5 / 13, 100]
     )
     assert [row.name for row in margins.rows[:2]] == ["Seq2Set (simp.) over BR", "95 % of it"]
+    assert margins.data()["rows"][0]["leads"] == "Seq2Set (simp.) over BR"  # as in all published results
     assert [(row.entries[0], values(left)[row.name][0]) for row in left.rows] == [
         ("5", 19), ("4", 13), ("3", 9), ("2", 5),
     ]  # fmt: skip

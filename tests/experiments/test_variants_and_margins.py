@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,15 @@ from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
 from seq2set.experiments.analysis.claims import ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, advise, judge_claims
-from seq2set.experiments.analysis.comparison import Difference, RowKey, Summary, compare_rows, summarize_rows
+from seq2set.experiments.analysis.comparison import (
+    Comparison,
+    Difference,
+    RowKey,
+    Summary,
+    compare_rows,
+    compare_with,
+    summarize_rows,
+)
 from seq2set.experiments.analysis.estimates import Estimate, Variance
 from seq2set.experiments.analysis.margins import (
     Contrast,
@@ -88,6 +97,17 @@ def test_margins_are_in_points(rows: dict[str, Summary]) -> None:
     assert summarize_margins([level, level]) == "None of the 2 margins is significant."
     assert summarize_margins([up]) == "The margin is significant."
     assert summarize_margins([level]) == "The margin is not significant."
+
+
+def test_rows_are_told_apart_by_their_keys_alone(rows: dict[str, Summary]) -> None:
+    alike = [replace(rows[model], title="the same") for model in ("br", "lp")]
+    both = compare_pairs([Pair(*alike), Pair(*reversed(alike))])
+    assert {one.title for one in both} == {"the same over the same"}
+    assert both[0].points == -both[1].points < 0
+    comparison = Comparison(alike, alike[0], compare_with(alike[0], alike))
+    assert comparison.differences.keys() == {RowKey("lp")}
+    assert comparison.find("lp") is alike[1]
+    assert comparison.find("lp", "shuffled") is None
 
 
 def test_the_chances_are_adjusted_for_all_pairs(rows: dict[str, Summary]) -> None:

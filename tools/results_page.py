@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from seq2set.config import build_config
-from seq2set.config.catalog import reads
+from seq2set.config.catalog import MODELS, reads
 from seq2set.core.files import read_json, write_text
 from seq2set.experiments import EXPERIMENTS
 from seq2set.experiments.model_names import title_of
@@ -20,6 +22,13 @@ HEAD = """# Results
 
 Made by `make results` from the JSON files in this folder; nothing here is typed by hand. Each file holds
 every number with its seed, its settings and the machine that it was measured on.
+"""
+
+SUMMARY = """## In one screen
+
+Micro-F1 on the test split, mean ± deviation over seeds; BR at its tuned threshold. What came of the paper's
+claims, counted on each corpus where they were judged: {claims}.
+
 """
 
 CLAIMS = """## The paper's claims
@@ -54,7 +63,7 @@ def write_page(folder: Path) -> None:
 def build_page(folder: Path) -> str:
     """Return the page over the results in a folder."""
     found = [_read(path) for path in sorted(folder.glob("*/*.json"), key=_sort_key)]
-    parts: list[str] = [*_list_claims(found), *_list_changed(found)]
+    parts: list[str] = [*_summarize(found), *_list_claims(found), *_list_changed(found)]
     for name, group in groupby(found, lambda one: one.path.parent.name):
         parts += [f"## {name}\n", *map(_format_experiment, group)]
     return "\n".join([HEAD, *(parts or [f"{NOTHING}\n"])])
@@ -72,6 +81,40 @@ class _Published(NamedTuple):
 
 def _read(path: Path) -> _Published:
     return _Published(path, read_json(path))
+
+
+def _summarize(found: Iterable[_Published]) -> list[str]:
+    """Return one row per comparison of models, and how many claims hold."""
+    compared = [one for one in found if one.values["experiment"] in ("table-results", "compare")]
+    if not compared:
+        return []
+    head = ["corpus, preset", "seeds", *(row.title for row in MODELS.values())]
+    rows = [_summarize_row(one) for one in compared]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)]
+    return [SUMMARY.format(claims=_count_claims(found)) + "\n".join(lines) + "\n"]
+
+
+def _summarize_row(published: _Published) -> list[str]:
+    cells = [one for one in published.values["cells"] if not one["name"].startswith("br-boundary")]
+    scores = {
+        model: [one["metrics"]["micro_f1"] for one in cells if one["model"] == model] for model in MODELS
+    }
+    place = f"[{published.path.parent.name}](#{published.path.parent.name})"
+    seeds = str(max(map(len, scores.values())))
+    return [place, seeds, *(_format_scores(values) for values in scores.values())]
+
+
+def _format_scores(values: list[float]) -> str:
+    if not values:
+        return "–"
+    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
+
+
+def _count_claims(found: Iterable[_Published]) -> str:
+    states = Counter(
+        claim["state"] for one in found for section in one.values["sections"] for claim in section["claims"]
+    )
+    return ", ".join(f"{count} **{state}**" for state, count in states.most_common())
 
 
 def _list_claims(found: Iterable[_Published]) -> list[str]:

@@ -66,13 +66,33 @@ def test_a_cell_and_evaluate_measure_the_same_documents_where_train_and_test_sha
     found = evaluate(result.folder).summary()
     assert (result.facts["documents"], found["documents"]) == (5, 5)
     assert {name: found[name] for name in result.metrics} == result.metrics
-    assert result.facts["seen"] == {"trained_on": 3, "used_for_tuning": 1}
+    assert result.facts["seen"] == {"trained_on": 3, "used_for_tuning": 1, "left_out": 0}
     assert list_trainings([result]).found[1] == (
         "Of the 5 test documents of c, the texts of 3 stand in train as well and those of 1 in validation. "
         "They are counted, so that figures on a published split can be compared."
     )
     earlier = {name: value for name, value in result.facts.items() if name != "seen"}
     assert len(list_trainings([replace(result, facts=earlier)]).found) == 1
+
+
+def test_a_cell_leaves_out_what_it_has_seen_where_the_split_was_made_here(tmp_path: Path) -> None:
+    words = {"grain": "wheat harvest", "oil": "crude barrels", "trade": "tariff exports"}
+    names = sorted(words)
+    # Every text stands there four times, so that any split by chance has it on both sides.
+    documents = [
+        Document(f"{n}-{copy}", f"{words[names[n % 3]]} w{n}", (names[n % 3],))
+        for n in range(20)
+        for copy in range(4)
+    ] + [Document(f"new {n}", f"{words[names[n % 3]]} only{n}", (names[n % 3],)) for n in range(40)]
+    plan = SplitPlan("random", valid=0.2, test=0.2)
+    prepare(documents, tmp_path / "c", name="c", source="", licence="", plan=plan)
+    config = build_config(model="br", assignments=[f'data.corpus="{tmp_path / "c"}"'])
+    result = run_cell(Cell("br", config, tmp_path / "cells" / "br"), Silent())
+    found = evaluate(result.folder).summary()
+    assert found["left_out"] == result.facts["seen"]["left_out"] > 0
+    assert found["documents"] == result.facts["documents"] == 24 - found["left_out"]
+    assert {name: found[name] for name in result.metrics} == result.metrics
+    assert list_trainings([result]).found[1].endswith("in validation. They are left out.")
 
 
 def test_a_cell_says_which_phase_gave_its_weights(results: list[CellResult], compared: Options) -> None:

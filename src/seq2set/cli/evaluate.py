@@ -35,8 +35,8 @@ def evaluate(
         bool | None,
         typer.Option(
             "--include-seen/--leave-out-seen",
-            help="Keep or leave out documents that a model was trained or tuned on; by default the splits of "
-            "its own corpus keep them, and other documents do not.",
+            help="Keep or leave out documents that a model was trained or tuned on; by default they are "
+            "left out, but for those of a test split that came with the model's own corpus.",
         ),
     ] = None,
     threshold: options.Threshold = None,

@@ -131,6 +131,11 @@ class PreparedCorpus:
         return ([gone] if removed else []) + list(self.facts.get("notes", {}).get(READING, []))
 
     @property
+    def has_given_splits(self) -> bool:
+        """Whether the documents came with their splits; otherwise they were split when it was prepared."""
+        return bool(self.facts.get("split", {}).get("method") == "given")
+
+    @property
     def seed(self) -> int:
         """The seed by which the corpus was split, and by which validation is carved where it has none."""
         return int(self.facts.get("split", {}).get("seed", SEED))

@@ -149,6 +149,8 @@ class Selection(NamedTuple):
     fingerprint: str
     """The same where texts and labels are the same, in the same order"""
     digests: Digests
+    kept: NDArray[np.bool_]
+    """Which of all documents these are"""
 
 
 def select_unseen(
@@ -180,7 +182,7 @@ def select_unseen(
         changed=changed,
     )
     left = _KeptPart(part, ~away) if away.any() else part
-    return Selection(left, overlap, _fingerprint(digests[~away], left.labels()), digests[~away])
+    return Selection(left, overlap, _fingerprint(digests[~away], left.labels()), digests[~away], ~away)
 
 
 def _find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:

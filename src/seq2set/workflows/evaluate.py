@@ -48,9 +48,9 @@ def evaluate(
     """Open a model and measure it on a split of a corpus; by default the test split of its own.
 
     Another plain file is taken whole where no split of it is named; `columns` are settings of `data`, such as
-    `text`, that differ from the training's. Documents that the model was trained or
-    tuned on are counted. By default a split of the model's own corpus keeps them, so that figures on a
-    published split can be compared, and other documents do not; `include_seen` says otherwise.
+    `text`, that differ from the training's. Documents that the model was trained or tuned on are counted and
+    left out, but for those of a test split that came with the model's own corpus, so that figures on a
+    published split can be compared; `include_seen` says otherwise.
     """
     predictor = Predictor.open(model)
     measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
@@ -124,6 +124,8 @@ class MeasuredSplit(NamedTuple):
     """Whether they were taken from where the model's training took its documents"""
     fingerprint: str
     """Of the corpus that they were taken from"""
+    published: bool
+    """Whether the corpus came with its splits, so that figures of others are on the same documents"""
     remarks: tuple[str, ...] = ()
     """What is to be known of that corpus"""
 
@@ -136,13 +138,21 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
     if named and not own and split is None and Path(named).is_file():
         whole = open_corpus(named, replace(build_read_options(others), split=None), UNSPLIT)
         return MeasuredSplit(
-            whole.name, "all", whole.split("train"), own, whole.fingerprint, tuple(whole.remarks)
+            whole.name, "all", whole.split("train"), own, whole.fingerprint, False, tuple(whole.remarks)
         )
     corpus = reopen_corpus(trained, named) if own else open_training_corpus(others)
     part = corpus.split(split or "test")
     if not len(part):
         raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)
-    return MeasuredSplit(corpus.name, part.name, part, own, corpus.fingerprint, tuple(corpus.remarks))
+    return MeasuredSplit(
+        corpus.name,
+        part.name,
+        part,
+        own,
+        corpus.fingerprint,
+        corpus.has_given_splits,
+        tuple(corpus.remarks),
+    )
 
 
 def select_unseen_part(
@@ -150,15 +160,17 @@ def select_unseen_part(
 ) -> Selection:
     """Count the documents that a model was trained or tuned on, and leave them out where that is due.
 
-    The splits of the model's own corpus keep their documents as long as it is what it was: a test split is
-    measured whole, as the cells of experiments measure it. Where it has changed, or is another corpus, what
-    the model has seen is left out, but for documents that are asked for as what they are (train, valid).
+    A test split that came with the corpus is measured whole, as long as the corpus is what it was: others
+    measure on the same documents. Where the split was made here, the corpus has changed, or it is another
+    one, what the model has seen is left out, but for documents that are asked for as what they are (train,
+    valid).
+    The cells of experiments keep to the same rule.
     """
     changed = describe_change(metadata, measured.corpus, measured.fingerprint)
     leave_out = {"trained", "tuned"}
     if include_seen is not None:
         leave_out = set() if include_seen else leave_out
-    elif changed is None or (measured.own and measured.split == "train"):
+    elif (changed is None and measured.published) or (measured.own and measured.split == "train"):
         leave_out = set()
     elif measured.own and measured.split == "valid":
         leave_out = {"trained"}

@@ -15,6 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from seq2set.config import Config, validate
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder
@@ -170,12 +172,11 @@ def _train_and_measure(cell: Cell, progress: Progress, priors: PriorCache | None
     # The corpus may have changed while the model was trained.
     refuse_stale(cell, open_training_corpus(cell.config.data))
     measured = open_measured(TrainingCorpus(cell.config.data), None, cell.split)
-    overlap = select_unseen_part(
-        measured, read_seen(cell.folder), predictor.metadata, include_seen=True
-    ).overlap
-    result, answers = measure_predictions(predictor.tagger, load_examples(measured.part), Request(), progress)
+    chosen = select_unseen_part(measured, read_seen(cell.folder), predictor.metadata)
+    examples = load_examples(measured.part).pick(np.flatnonzero(chosen.kept))
+    result, answers = measure_predictions(predictor.tagger, examples, Request(), progress)
     answers.save(cell.folder / ANSWERS)
-    facts = _build_facts(cell, predictor.metadata, result, overlap)
+    facts = _build_facts(cell, predictor.metadata, result, chosen.overlap)
     write_json(cell.folder / FACTS, facts)
     return CellResult(cell.row, cell.folder, facts)
 
@@ -191,7 +192,11 @@ def _build_facts(
         "corpus": metadata["corpus"],
         "split": cell.split,
         "documents": result.documents,
-        "seen": {"trained_on": overlap.trained_on, "used_for_tuning": overlap.tuned_on},
+        "seen": {
+            "trained_on": overlap.trained_on,
+            "used_for_tuning": overlap.tuned_on,
+            "left_out": overlap.left_out,
+        },
         "labels": result.labels,
         "validation": metadata["validation"],
         "metrics": result.metrics | result.ranking,

@@ -113,10 +113,11 @@ def _describe_seen(result: CellResult) -> str:
     trained, tuned = counts.get("trained_on") or 0, counts.get("used_for_tuning") or 0
     if not trained + tuned or facts["split"] != "test":
         return ""
+    left_out = counts.get("left_out") or 0
+    fate = "left out" if left_out else "counted, so that figures on a published split can be compared"
     return (
-        f"Of the {facts['documents']:,} test documents of {facts['corpus']['name']}, the texts of "
-        f"{trained:,} stand in train as well and those of {tuned:,} in validation. They are counted, so that "
-        "figures on a published split can be compared."
+        f"Of the {facts['documents'] + left_out:,} test documents of {facts['corpus']['name']}, the texts of "
+        f"{trained:,} stand in train as well and those of {tuned:,} in validation. They are {fate}."
     )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from seq2set.config import build_config
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 TICKETS = ROOT / "docs" / "examples" / "tickets.csv"
@@ -86,6 +88,16 @@ def test_the_model(folder: Path) -> None:
     seq2set(folder, "my_model", "train", "--data", TICKETS, "--model", "frequency", "--out", "frequent")
     found = json.loads(seq2set(folder, "my_model", "evaluate", "frequent", "--json"))
     assert (found["model"], found["documents"]) == ("frequency", 40)
+    answer = seq2set(folder, "my_model", "predict", "frequent", "The app crashes.", "--explain", "--json")
+    assert json.loads(answer)["labels"]
+
+
+def test_the_preset(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    # A preset has a row in the package; a file of settings is the same without its name.
+    path = tmp_path / "tiny.toml"
+    path.write_text(text.replace('preset = "tiny"\n', ""), encoding="utf-8")
+    assert build_config(file=path).encoder.hidden == 16
 
 
 def test_the_format(folder: Path) -> None:

@@ -53,6 +53,13 @@ def test_every_model_has_a_space_whose_names_and_values_its_settings_take(model:
     assert apply_settings(config, drawn) != config
 
 
+def test_a_model_without_a_space_of_its_own_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODELS, "mine", MODELS["br"])
+    with pytest.raises(InputError) as refused:
+        read_shipped_space(Config(model="mine"))
+    assert str(refused.value) == "model 'mine' has no search space of its own; pass --space FILE"
+
+
 def test_a_space_is_read_drawn_from_and_written_back(tmp_path: Path) -> None:
     space = read(
         tmp_path,

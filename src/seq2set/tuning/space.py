@@ -27,7 +27,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from seq2set.config import Config, merge_settings, nest_setting, validate
 from seq2set.config.loader import read_toml, walk_settings
-from seq2set.core.errors import ConfigError, suggest
+from seq2set.core.errors import ConfigError, InputError, suggest
 
 KINDS = ("choice", "integer", "real")
 FIXED = ("data", "decision.metric", "model", "preset", "seed", "threads")
@@ -77,7 +77,10 @@ class Space(NamedTuple):
 
 def read_shipped_space(config: Config) -> Space:
     """Return the space that comes with this package for the model of the settings."""
-    with resources.as_file(resources.files("seq2set.config.spaces").joinpath(f"{config.model}.toml")) as path:
+    shipped = resources.files("seq2set.config.spaces").joinpath(f"{config.model}.toml")
+    if not shipped.is_file():
+        raise InputError(f"model '{config.model}' has no search space of its own; pass --space FILE")
+    with resources.as_file(shipped) as path:
         return read_space(path, config)
 
 

@@ -56,19 +56,17 @@ TINY_NETWORK = [
 SMALL: dict[str, dict[str, Any]] = {
     "decode": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
     "encoder": {"shape": TINY, "embedding": 8, "hidden": 8, "batches": 2, "rounds": 1},
-    "features": {},
-    "metrics": {},
     "reward": {"samples": 2, "batches": 1, "rounds": 1},
     "serve": {"clients": 4, "seconds": 0.5, "rounds": 1, "settings": TINY_NETWORK},
     "rl-step": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
     "search": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
 }
-"""What makes each benchmark quick."""
+"""What makes a benchmark quick, beside few documents."""
 
 
 @functools.cache
 def small(name: str) -> Ratio:
-    result: Ratio = load_named(BENCHMARKS[name].path)(documents=50, **SMALL[name])
+    result: Ratio = load_named(BENCHMARKS[name].path)(documents=50, **SMALL.get(name, {}))
     return result
 
 

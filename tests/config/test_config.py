@@ -32,12 +32,11 @@ def faults(values: dict[str, object]) -> list[str]:
 
 
 def test_every_fault_is_reported_at_once() -> None:
-    found = faults({"seed": -1, "text": {"vocabulary_size": 0}, "decision": {"metric": "x"}})
+    found = faults({"seed": -1, "text": {"vocabulary_size": 0}, "objective": {"baseline": "x"}})
     assert found == [
         "seed is -1; it must be >= 0",
         "text.vocabulary_size is 0; it must be >= 1",
-        "decision.metric is 'x'; it must be 'hamming_loss', 'micro_f1', 'macro_f1', 'example_f1' "
-        "or 'subset_accuracy'",
+        "objective.baseline is 'x'; it must be 'greedy' or 'leave-one-out'",
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seq2set.config import Config
-from seq2set.config.catalog import MODELS
+from seq2set.config.catalog import MODELS, SEARCHES
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
 from seq2set.core.names import load_named
@@ -136,7 +136,7 @@ def eager(predictor: Predictor) -> Tagger:
     return replace(predictor.tagger, rule=make_global_rule(0.0))  # type: ignore[type-var]
 
 
-SEARCHED = (None, "greedy", "beam", "set-beam", "marginal")
+SEARCHED = (None, *SEARCHES)
 
 
 @pytest.mark.parametrize("search", SEARCHED)

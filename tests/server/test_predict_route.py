@@ -6,10 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from running_servers import Running, Start, refused
 
+from seq2set.config.catalog import SEARCHES
 from seq2set.server.answers import LabelRequest
 from seq2set.server.service import ServedModel
 
 TEXT = "wheat harvest bushels of crude barrels the market"
+*FIRST, LAST = SEARCHES
 
 
 def test_one_text_gets_the_labels_that_the_model_gives(shared: Running, served: ServedModel) -> None:
@@ -152,7 +154,7 @@ def test_an_answer_that_takes_too_long_is_given_up(start: Start) -> None:
         ),
         (
             {"text": "a", "search": "deep"},
-            "search must be 'greedy', 'beam', 'set-beam' or 'marginal'",
+            f"search must be {', '.join(map(repr, FIRST))} or {LAST!r}",
         ),
         ({"texts": ["a", None]}, "texts.1: input should be a valid string"),
     ],

@@ -21,6 +21,7 @@ from seq2set.config import (
     validate,
     write_toml,
 )
+from seq2set.config.catalog import SEARCHES, list_tunable
 from seq2set.config.schema import Settings
 from seq2set.core.errors import ConfigError, InputError, UnknownNameError
 
@@ -32,11 +33,12 @@ def faults(values: dict[str, object]) -> list[str]:
 
 
 def test_every_fault_is_reported_at_once() -> None:
-    found = faults({"seed": -1, "text": {"vocabulary_size": 0}, "objective": {"baseline": "x"}})
+    found = faults({"seed": -1, "text": {"vocabulary_size": 0}, "decision": {"metric": "x"}})
+    *others, last = (f"'{name}'" for name in list_tunable())
     assert found == [
         "seed is -1; it must be >= 0",
         "text.vocabulary_size is 0; it must be >= 1",
-        "objective.baseline is 'x'; it must be 'greedy' or 'leave-one-out'",
+        f"decision.metric is 'x'; it must be {', '.join(others)} or {last}",
     ]
 
 
@@ -187,5 +189,5 @@ def test_the_page_of_settings_is_current() -> None:
     root = Path(__file__).parents[2]
     made = runpy.run_path(str(root / "tools/settings_page.py"))["settings_page"]()
     assert (root / "docs/settings.md").read_text(encoding="utf-8") == made, "run: make docs"
-    assert "One of `greedy`, `beam`, `set-beam`, `marginal`." in made
+    assert f"One of {', '.join(f'`{name}`' for name in SEARCHES)}." in made
     assert "One of `ordered`, `order-free`." in made

@@ -3,6 +3,10 @@
 ::
 
     python tools/publish_results.py RUNS... --into results
+    python tools/publish_results.py RUNS... --into results --cells     of an experiment that still goes on
+
+With `--cells` the finished trainings alone are stored, so that the same experiment can go on elsewhere
+(`seq2set experiment ... --cells results/CORPUS-PRESET/cells`); what is published of it stays as it is.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import seq2set
 from results_page import write_page
 from seq2set.core.errors import InputError, Seq2SetError
 from seq2set.core.files import compute_sha256, read_json, write_json
-from seq2set.experiments.cells.cell import ANSWERS
+from seq2set.experiments.cells.cell import ANSWERS, FACTS
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.cells.published import publish_cell
 
@@ -64,6 +68,18 @@ def _publish_cells(cells: Sequence[dict[str, Any]], folder: Path, into: Path) ->
         publish_cell(cell["name"], facts, Answers.load(path), into)
 
 
+def publish_finished_cells(folder: Path, into: Path) -> list[Path]:
+    """Store the finished cells of an experiment, whether or not all of it is done."""
+    found = sorted(folder.glob(f"cells/*/{FACTS}"))
+    if not found:
+        raise InputError(f"{folder} holds no finished cell; name the --out of `seq2set experiment`")
+    for path in found:
+        cell = read_json(path) | {"name": path.parent.name}
+        target = into / f"{cell['corpus']['name']}-{cell['config']['preset']}" / "cells"
+        _publish_cells([cell], folder / "cells", target)
+    return found
+
+
 def _publish_plots(folder: Path, target: Path) -> None:
     """Copy the plots, replacing those that were published before."""
     shutil.rmtree(target, ignore_errors=True)
@@ -101,10 +117,11 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=publish.__doc__)
     parser.add_argument("folders", nargs="*", type=Path, help="what `seq2set experiment` had as --out")
     parser.add_argument("--into", type=Path, default=Path("results"))
+    parser.add_argument("--cells", action="store_true", help="store the finished cells alone")
     named = parser.parse_args(arguments)
     try:
         for folder in named.folders:
-            publish(folder, named.into)
+            (publish_finished_cells if named.cells else publish)(folder, named.into)
         write_page(named.into)
     except Seq2SetError as error:
         sys.stderr.write(f"{error}\n")

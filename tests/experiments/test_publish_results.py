@@ -49,6 +49,15 @@ def test_the_numbers_are_copied_without_what_lies_on_this_machine(
     assert shown == {"models": "BR", "8 to 16": {"value": 1.0}, "2 to 4": {"value": 0.0}}
 
 
+def test_cells_are_published_while_the_experiment_goes_on(out: Path, tmp_path: Path) -> None:
+    shutil.rmtree(out / "low-frequency")  # nothing is written yet but the cells
+    assert main([str(out), "--into", str(tmp_path / "results"), "--cells"]) == 0
+    stored = sorted((tmp_path / "results" / "ranked-compact").rglob("*.json"))
+    assert [path.name for path in stored] == ["br.json", "seq2set-seed1.json"]
+    assert str(tmp_path) not in stored[0].read_text(encoding="utf-8")
+    assert main([str(tmp_path / "results"), "--into", str(tmp_path / "results"), "--cells"]) == 2
+
+
 def test_the_page_tells_the_numbers(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publish_results, "find_commit", lambda folder: None)
     publish(out, tmp_path / "results")

@@ -26,6 +26,14 @@ NOUNS = {
 }
 """Files that end in `ing` and are nouns all the same, and why."""
 
+ONE_THOUGHT_EACH = {
+    "cli/": "one file per verb, imported by the list of verbs",
+    "experiments/studies/": "one file per study, named by the table of studies",
+    "server/routes/": "one file per group of routes, imported by the application",
+    "evaluation/report.py": "loads templates and plots, which a measurement without a report does without",
+}
+"""What may be short and have one importer, and why."""
+
 
 @pytest.fixture(scope="module")
 def house() -> dict[str, Any]:
@@ -43,6 +51,11 @@ def test_no_class_name_stands_in_two_files(house: dict[str, Any]) -> None:
 
 def test_files_are_named_by_nouns(house: dict[str, Any]) -> None:
     assert [name for name in house["ing_files"] if Path(name).stem not in NOUNS] == []
+
+
+def test_a_short_file_has_several_importers(house: dict[str, Any]) -> None:
+    short = house["short_files_with_one_importer"]
+    assert {name: one for name, one in short.items() if not name.startswith(tuple(ONE_THOUGHT_EACH))} == {}
 
 
 def test_the_readme_is_short() -> None:

@@ -56,6 +56,20 @@ def test_known_corpora_and_formats_are_listed(seq2set, verb: str) -> None:
     assert formats["JSON lines"] == ".jsonl, .ndjson, .json: one object per line"
 
 
+def test_no_summary_of_a_verb_is_cut_off(seq2set) -> None:
+    verbs = listed(seq2set("--help").out, "Commands")
+    assert verbs["predict"] == "Assign labels to texts."
+    assert [name for name, summary in verbs.items() if not summary.endswith(".") or "..." in summary] == []
+
+
+def test_arguments_are_called_by_their_plain_names(seq2set) -> None:
+    assert "[TEXT]..." in seq2set("predict", "--help").out
+    for verb in ("predict", "evaluate"):
+        text = seq2set(verb, "--help").out
+        assert "[[" not in text
+        assert "RUN..." not in text
+
+
 def test_a_row_that_is_added_is_listed(seq2set, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(catalog.PRESETS, "toy", catalog.Preset("a preset of the test"))
     assert listed(seq2set("train", "--help").out, "Presets")["toy"] == "a preset of the test"

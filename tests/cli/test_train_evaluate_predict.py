@@ -241,7 +241,8 @@ def test_predict_streams_files_of_texts_alone(seq2set, br_run: RunFolder, tmp_pa
         "--id",
         "key",
     )
-    assert outcome.code == 0
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err == f"the labels are in {tmp_path / 'out.jsonl'} (texts: 2)\n"
     answers = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [(answer["id"], answer["labels"][0]["label"]) for answer in answers] == [
         ("x1", "grain"),

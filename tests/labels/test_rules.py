@@ -41,7 +41,7 @@ def test_the_best_few_and_of_equals_the_first() -> None:
         (make_global_rule(0.31254), "every label that scores at least 0.3125"),
         (make_global_rule(1.0), "every label that scores at least 1"),
         (make_global_rule(ABOVE_ONE), "no label at all"),
-        (make_label_rule([0.5, 0.25]), "every label that reaches a threshold of its own, from 0.25 to 0.5"),
+        (make_label_rule([0.5, 0.25]), "every label that reaches its own threshold (0.25 to 0.5)"),
         (make_top_rule(1), "the best label of each text"),
         (make_top_rule(3), "the 3 best labels of each text"),
     ],

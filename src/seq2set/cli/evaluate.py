@@ -15,7 +15,7 @@ def evaluate(
     models: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN...", help="Runs or model folders; the report and --show are on the last."
+            metavar="RUN", help="Runs or model folders; the report and --show are on the last."
         ),
     ],
     data: Annotated[

@@ -82,7 +82,7 @@ def experiment(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and the time it takes.")] = False,
 ) -> None:
-    """Train models side by side and compare them, as the paper's tables and figures do."""
+    """Train and compare models, as the paper's tables do."""
     from seq2set.cli.console import RichProgress
     from seq2set.experiments import ALL, find_experiment
     from seq2set.experiments.model_names import parse_models

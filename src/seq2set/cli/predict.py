@@ -21,7 +21,7 @@ def predict(
     model: options.ModelFolder,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Texts; without any, lines of standard input."),
+        typer.Argument(metavar="TEXT", help="Texts; without any, lines of standard input."),
     ] = None,
     source: Annotated[
         Path | None, typer.Option("--input", help="A CSV, TSV, JSONL or Parquet file with a text column.")
@@ -42,7 +42,7 @@ def predict(
     ] = False,
     as_json: options.JsonLines = False,
 ) -> None:
-    """Assign labels to texts; one without a word that the model knows gets none, and a note."""
+    """Assign labels to texts. One without a word that the model knows gets none, and a note."""
     from seq2set.core.errors import InputError
     from seq2set.inference.predictor import Predictor
     from seq2set.models.predictions import Request
@@ -56,6 +56,7 @@ def predict(
     answers = predictor.stream(items, request)
     if out is not None:
         _write(answers, out, explain)
+        typer.echo(f"the labels are in {out} (texts: {watched.texts:,})", err=True)
     elif as_json:
         for answer in answers:
             typer.echo(json.dumps(answer.to_dict(explain=explain), ensure_ascii=False))

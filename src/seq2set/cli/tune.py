@@ -65,7 +65,7 @@ def tune(
         str, typer.Option(metavar="KIND", help="The kind of rule for --thresholds, see below.")
     ] = "best",
 ) -> None:
-    """Search for the settings of a model, or the decision rule of a trained one, on validation."""
+    """Find the best settings, or the best thresholds. Both are chosen on validation."""
     columns = options.name_columns(text, labels, separator, id_column)
     if thresholds is not None:
         _tune_rule(thresholds, kind, metric or "micro_f1", data, columns)

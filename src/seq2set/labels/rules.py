@@ -63,7 +63,7 @@ class Rule:
         lowest, highest = min(self.thresholds), max(self.thresholds)
         if self.kind == "global":
             return f"every label that scores at least {lowest:.4g}" if lowest <= 1 else "no label at all"
-        return f"every label that reaches a threshold of its own, from {lowest:.4g} to {highest:.4g}"
+        return f"every label that reaches its own threshold ({lowest:.4g} to {highest:.4g})"
 
     def refuse_misfit(self, labels: int) -> None:
         """Refuse a rule that was made for another number of labels."""

@@ -162,8 +162,8 @@ def test_it_says_what_was_tried_and_which_labels_are_too_rare(model: Path, tmp_p
     give(model, NOTHING)
     tune_rule(model, kind="per-label", data=str(folder), progress=notes)
     assert notes.said == [
-        "labels in fewer than 5 of the documents: 3 of 4; they take the threshold that is best for all labels "
-        "together"
+        "labels in fewer than 5 of the documents: 3 of 4; they take the threshold that is best for all "
+        "labels together"
     ]
 
 

@@ -14,9 +14,7 @@ from seq2set.cli import options
 def evaluate(
     models: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN", help="Runs or model folders; the report and --show are on the last."
-        ),
+        typer.Argument(metavar="RUN", help="Runs or model folders; the report and --show are on the last."),
     ],
     data: Annotated[
         str | None, typer.Option(help="The corpus; by default the one it was trained on.")

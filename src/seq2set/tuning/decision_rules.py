@@ -275,8 +275,8 @@ def _report(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
         progress.note(f"on documents held out in turn: {tried}")
     if found.rare:
         progress.note(
-            f"labels in fewer than {LEAST} of the documents: {found.rare} of {len(tagger.labels)}; they take the "
-            "threshold that is best for all labels together"
+            f"labels in fewer than {LEAST} of the documents: {found.rare} of {len(tagger.labels)}; they take "
+            "the threshold that is best for all labels together"
         )
     if not tagger.rule_decides(Request()):
         progress.note(

@@ -86,6 +86,13 @@ def test_the_page_shows_the_cases(options: Options) -> None:
     assert [row.ruled for row in listed.tables[0].rows[:6]] == [True, False, False, False, False, True]
 
 
+def test_markdown_says_where_the_cases_are(options: Options) -> None:
+    _, page = run_experiment("case-study", options)
+    text = (page.parent / "results.md").read_text(encoding="utf-8")
+    section = text[text.index("## Cases\n") : text.index("## The cases once more")]
+    assert "index.html shows the documents in colour; the table below has the same labels." in section
+
+
 def test_hidden_texts_are_nowhere(options: Options) -> None:
     hidden = replace(options, extra={"texts": "hidden"})
     _, page = run_experiment("case-study", hidden)

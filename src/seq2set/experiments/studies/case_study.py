@@ -133,6 +133,7 @@ def _show(options: Options, cases: Sequence[Case]) -> Section:
             "The labels stand in the order in which each model gave them; ✗ wrong, ○ missed. Labels of one "
             f"colour and letter go together (a correlation of at least {options.read('correlation'):g} on "
             "the training split).",
+            "The page index.html shows the documents in colour; the table below has the same labels.",
         ),
         cases=tuple(cases),
     )

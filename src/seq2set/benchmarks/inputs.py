@@ -30,7 +30,7 @@ from seq2set.training.examples import EncodedExamples, TrainingBatch
 from seq2set.training.step import Objective, Phase, TrainingStep
 
 SET_SIZES = {2: 0.70, 3: 0.22, 4: 0.06, 5: 0.02}
-"""The share of documents with so many labels: 2.4 labels on average, and never fewer than 2, as in AAPD."""
+"""The share of documents by number of labels: 2.4 labels on average, and never fewer than 2, as in AAPD."""
 
 
 class DocumentShape(NamedTuple):

@@ -52,7 +52,7 @@ class EncoderKind(NamedTuple):
 
     summary: str
     build: str
-    """`build(config, tokens) -> Encoder`, for a vocabulary of so many tokens"""
+    """`build(config, tokens) -> Encoder`, where `tokens` is the size of the vocabulary"""
     sections: frozenset[str] = frozenset()
     """the sections of the settings that it reads, beside `encoder`"""
 

@@ -6,8 +6,7 @@ import pytest
 from small_corpora import healthy, healthy_corpus, write_corpus
 
 from seq2set.core.errors import InputError
-from seq2set.corpora.checks import check_corpus
-from seq2set.corpora.checks.check import ExampleCounter, format_share
+from seq2set.corpora.checks import ExampleCounter, check_corpus, format_share
 from seq2set.corpora.documents import Document
 
 

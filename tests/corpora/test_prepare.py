@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2set.core.errors import CorpusError, InputError, OutputError
-from seq2set.corpora import first_pass as gathering
+from seq2set.corpora import passes as gathering
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import PrepareOptions, prepare
 from seq2set.corpora.prepared import PreparedCorpus

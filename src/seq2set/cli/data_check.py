@@ -17,7 +17,7 @@ from seq2set.cli.data_corpus import Data, count_documents, open_data
 from seq2set.core.text_utils import make_printable, shorten
 
 if TYPE_CHECKING:
-    from seq2set.corpora.checks.check import Finding
+    from seq2set.corpora.checks import Finding
 
 
 def check(
@@ -69,7 +69,7 @@ _WIDEST_EXAMPLE = 200
 
 def print_findings(findings: Sequence[Finding], name: str, documents: int) -> None:
     """Print each finding with its reason and its cure, and how many there are of each level."""
-    from seq2set.corpora.checks.check import LEVELS
+    from seq2set.corpora.checks import LEVELS
 
     console = Console(highlight=False)
     for finding in findings:

@@ -20,10 +20,9 @@ from seq2set import __version__
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.files import compute_sha256, write_folder_aside, write_json
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.first_pass import FirstPass, read_first_pass
+from seq2set.corpora.passes import REMOVED, FirstPass, Groups, read_first_pass, write_splits
 from seq2set.corpora.prepared import FACTS, FORMAT, PreparedCorpus, name_split_file
 from seq2set.corpora.splits import TRAIN, SplitPlan, assign_splits
-from seq2set.corpora.write_splits import REMOVED, Groups, write_splits
 
 
 @dataclass(frozen=True)

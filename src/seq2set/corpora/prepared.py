@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,10 @@ SCHEMA = pa.schema([("id", pa.string()), ("text", pa.string()), ("labels", pa.li
 
 GROUPED_SCHEMA = SCHEMA.append(pa.field("group", pa.string()))
 """The columns where documents have groups; those of one group are no independent samples."""
+
+
+BATCH = 4096
+"""How many documents are held in memory at a time."""
 
 
 def name_split_file(name: str) -> str:
@@ -145,6 +149,14 @@ class PreparedCorpus:
         if name not in SPLITS:
             raise UnknownNameError("split", name, SPLITS)
         return Split(self.folder / name_split_file(name), name)
+
+    def iter_documents(self, progress: Callable[[int], None] | None = None) -> Iterator[tuple[str, Document]]:
+        """Yield every document with its split, in the order of `SPLITS`; `progress` counts them."""
+        for name in SPLITS:
+            for batch in self.split(name).iter_batches(BATCH):
+                yield from ((name, document) for document in batch)
+                if progress:
+                    progress(len(batch))
 
     def verify(self) -> None:
         """Compare the checksum of every file with the recorded one, which reads all of them."""

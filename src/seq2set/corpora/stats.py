@@ -12,14 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.core.errors import InputError
-from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.label_table import LabelTable
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.labels.correlation import CorrelationMap, Correlations, LabelPair
 from seq2set.text.tokenizer import count_words
-
-BATCH = 4096
-"""How many documents are held in memory at a time."""
 
 MAP_LABELS = 30
 """How many labels, the most frequent ones, the map of correlations shows."""
@@ -137,13 +133,9 @@ class _Contents(NamedTuple):
 
 def _read(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> _Contents:
     table, words = LabelTable(), array("q")
-    for split in SPLITS:
-        for batch in corpus.split(split).iter_batches(BATCH):
-            for document in batch:
-                table.add(split, document.labels)
-                words.append(count_words(document.text))
-            if progress:
-                progress(len(batch))
+    for split, document in corpus.iter_documents(progress):
+        table.add(split, document.labels)
+        words.append(count_words(document.text))
     return _Contents(table, np.array(words, np.int64))
 
 

@@ -7,18 +7,15 @@ one. A validation split is carved only where it is asked for, as a study stands 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from seq2set.core.errors import CorpusError, InputError
-from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
 from seq2set.corpora.splits import SplitPlan
-
-BATCH = 4096
-"""How many documents are held in memory at a time."""
 
 NOTE = "reduced"
 """Where the notes of a reduced corpus say what it was made from and how."""
@@ -36,7 +33,7 @@ def open_reduced_corpus(
         return _check_same(PreparedCorpus.open(folder), made)
     notes = corpus.facts.get("notes", {})
     return prepare(
-        filter(None, map(reduce, _read(corpus))),
+        filter(None, (reduce(document) for _, document in corpus.iter_documents())),
         folder,
         name=name,
         source=f"a part of {corpus.name}: {corpus.facts['source']}",
@@ -44,12 +41,6 @@ def open_reduced_corpus(
         plan=SplitPlan("given", valid=0, test=0),
         notes={NOTE: made} | ({"tree": notes["tree"]} if "tree" in notes else {}),
     )
-
-
-def _read(corpus: PreparedCorpus) -> Iterator[Document]:
-    for split in SPLITS:
-        for batch in corpus.split(split).iter_batches(BATCH):
-            yield from batch
 
 
 def _check_same(found: PreparedCorpus, made: dict[str, Any]) -> PreparedCorpus:
@@ -87,7 +78,7 @@ def carve_validation(corpus: PreparedCorpus, out: Path, share: float) -> None:
     """Write the corpus again, with a validation split taken out of its training split."""
     facts = corpus.facts
     carved = prepare(
-        _read(corpus),
+        (document for _, document in corpus.iter_documents()),
         out,
         name=corpus.name,
         source=facts["source"],

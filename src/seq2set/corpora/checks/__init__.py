@@ -14,15 +14,82 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from seq2set.core.errors import InputError
-from seq2set.corpora.checks.check import LEVELS, Check, CheckedDocument, Finding
-from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits
-from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
-from seq2set.corpora.checks.labels import ProblemLabels
-from seq2set.corpora.checks.near_duplicates import BATCH, NearDuplicates
-from seq2set.corpora.documents import SPLITS
+from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
+
+Level = Literal["error", "warning", "note"]
+
+LEVELS: tuple[str, ...] = get_args(Level)
+"""The levels, the gravest first."""
+
+MOST_EXAMPLES = 5
+"""How many examples a finding shows."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault, or something worth knowing; `examples` are ids or labels."""
+
+    code: str
+    level: Level
+    what: str
+    count: int
+    examples: tuple[str, ...]
+    why: str
+    todo: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as JSON takes them."""
+        return asdict(self) | {"examples": list(self.examples)}
+
+
+class ExampleCounter:
+    """A count with its first few examples."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._examples: list[str] = []
+
+    def add(self, example: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self._examples) < MOST_EXAMPLES:
+            self._examples.append(example)
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """The first few that were counted."""
+        return tuple(self._examples)
+
+
+def format_share(count: int, total: int) -> str:
+    """Format a count beside its total: `12 of 1,000 (1.2 %)`."""
+    return f"{count:,} of {total:,} ({100 * count / max(total, 1):.1f} %)"
+
+
+class CheckedDocument(NamedTuple):
+    """A document as the checks see it: its split, and its words in folded case."""
+
+    split: str
+    document: Document
+    words: list[str]
+
+
+class Check(Protocol):
+    """One kind of check; the rows come split by split, in the order of `SPLITS`."""
+
+    def see(self, row: CheckedDocument) -> None:
+        """Take in one document."""
+        ...
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what was found, once all documents were seen."""
+        ...
+
 
 LEAST_SIMILARITY = 0.5
 """Below this, texts on one subject would be called near-duplicates, and the search would take long."""
@@ -48,7 +115,8 @@ def check_corpus(
     if not LEAST_SIMILARITY <= near_duplicate <= 1:
         raise InputError(f"near_duplicate is {near_duplicate:g}; it must lie in [{LEAST_SIMILARITY}, 1]")
     checks = _checks(corpus, min_label_documents, near_duplicate, words_read)
-    for row in _rows(corpus, progress):
+    for split, document in corpus.iter_documents(progress):
+        row = CheckedDocument(split, document, document.text.casefold().split())
         for check in checks:
             check.see(row)
     findings = [finding for check in checks for finding in check.findings()]
@@ -58,15 +126,12 @@ def check_corpus(
 def _checks(
     corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float, words_read: int | None
 ) -> list[Check]:
+    # Here, because each of these files needs what stands above.
+    from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits
+    from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
+    from seq2set.corpora.checks.labels import ProblemLabels
+    from seq2set.corpora.checks.near_duplicates import NearDuplicates
+
     exact = ExactDuplicates()
     near = NearDuplicates(corpus, exact, near_duplicate)
     return [EmptySplits(), exact, near, Contents(words_read), ProblemLabels(min_label_documents), Damage()]
-
-
-def _rows(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> Iterator[CheckedDocument]:
-    for split in SPLITS:
-        for batch in corpus.split(split).iter_batches(BATCH):
-            for document in batch:
-                yield CheckedDocument(split, document, document.text.casefold().split())
-            if progress:
-                progress(len(batch))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from seq2set.corpora.checks.check import CheckedDocument, ExampleCounter, Finding, Level, format_share
+from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, Level, format_share
 from seq2set.corpora.documents import SPLITS
 
 TEXTLESS_SHARE = 0.05

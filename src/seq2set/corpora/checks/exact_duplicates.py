@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.corpora.checks.check import MOST_EXAMPLES, CheckedDocument, Finding, format_share
+from seq2set.corpora.checks import MOST_EXAMPLES, CheckedDocument, Finding, format_share
 from seq2set.corpora.documents import SPLITS
 
 TEST_SHARE = 0.01

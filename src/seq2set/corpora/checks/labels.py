@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.corpora.checks.check import MOST_EXAMPLES, CheckedDocument, Finding, format_share
+from seq2set.corpora.checks import MOST_EXAMPLES, CheckedDocument, Finding, format_share
 from seq2set.corpora.label_table import LabelTable
 from seq2set.corpora.readers.label_cells import guess_separator, quote_separator
 

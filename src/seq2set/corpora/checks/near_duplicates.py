@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from seq2set.corpora.checks.check import MOST_EXAMPLES, CheckedDocument, Finding, format_share
+from seq2set.corpora.checks import MOST_EXAMPLES, CheckedDocument, Finding, format_share
 from seq2set.corpora.checks.exact_duplicates import HELD_OUT, ExactDuplicates
-from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.prepared import PreparedCorpus
 
 WIDTH = 3
@@ -131,10 +130,6 @@ def _cap_rows(matrix: sparse.csr_matrix[np.int32], most: int) -> sparse.csr_matr
     return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
 
 
-BATCH = 4096
-"""How many documents are read at a time."""
-
-
 class NearDuplicate(NamedTuple):
     """A document of a held-out split and the most similar one found, as rows of the corpus."""
 
@@ -173,13 +168,9 @@ class NearDuplicates:
     def _shingles(self, wanted: set[int]) -> dict[int, NDArray[np.uint64]]:
         """Read the wanted rows again and return all their shingles."""
         found: dict[int, NDArray[np.uint64]] = {}
-        row = 0
-        for split in SPLITS if wanted else ():
-            for batch in self._corpus.split(split).iter_batches(BATCH):
-                for number, document in enumerate(batch, row):
-                    if number in wanted:
-                        found[number] = hash_shingles(document.text.casefold().split())
-                row += len(batch)
+        for number, (_, document) in enumerate(self._corpus.iter_documents() if wanted else ()):
+            if number in wanted:
+                found[number] = hash_shingles(document.text.casefold().split())
         return found
 
     def _matches(

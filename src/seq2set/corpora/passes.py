@@ -1,10 +1,14 @@
-"""The first pass over a corpus: texts go to a file, and only small numbers stay in memory."""
+"""The two passes over a corpus: texts go to a file, then to the files of the three splits.
+
+Only small numbers stay in memory: word counts, labels, groups and hashes of the ids.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from array import array
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +20,7 @@ from scipy.sparse import csr_matrix
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.prepared import GROUPED_SCHEMA, SCHEMA, name_split_file
 from seq2set.corpora.splits import find_split_index
 from seq2set.text.tokenizer import count_words
 
@@ -153,3 +158,90 @@ def _check_ids(hashes: NDArray[np.uint64], texts: Path) -> None:
                 if name in seen:
                     raise CorpusError(f"the id '{name}' occurs twice; each document needs an id of its own")
                 seen.add(name)
+
+
+REMOVED = -1
+"""Stands in the place of a split's index for a document that goes to none."""
+
+_GROUP_ROWS = 1 << 14
+_GROUP_BYTES = 1 << 23
+# Texts and ids never repeat: a dictionary, or their extremes, would cost memory and space for nothing.
+_REPEATED = ["labels.list.element"]
+
+
+class Groups(NamedTuple):
+    """The group of each text, as an index into `names`; -1 where it has none."""
+
+    codes: NDArray[np.int64]
+    names: list[str]
+
+
+def write_splits(
+    texts: Path,
+    folder: Path,
+    parts: NDArray[np.int8],
+    labels: csr_matrix[Any],
+    label_names: list[str],
+    groups: Groups | None = None,
+) -> None:
+    """Write the three files from `texts`; `parts` has a row per text, `labels` a row per text that is kept.
+
+    The files have a column of groups only where there are any.
+    """
+    names = pa.array(label_names, pa.string())
+    schema = SCHEMA if groups is None else GROUPED_SCHEMA
+    row = first = 0
+    with ExitStack() as stack:
+        files = [stack.enter_context(_SplitFile(folder / name_split_file(name), schema)) for name in SPLITS]
+        source = stack.enter_context(pq.ParquetFile(texts))
+        for group in range(source.num_row_groups):
+            table = source.read_row_group(group)
+            rows = slice(row, row + table.num_rows)
+            part = parts[rows]
+            row += table.num_rows
+            kept = part != REMOVED
+            lists = _build_lists(labels[first : first + int(kept.sum())], names)
+            first += len(lists)
+            table = table.filter(pa.array(kept)).append_column(SCHEMA.field("labels"), lists)
+            if groups is not None:
+                column = _name_groups(groups.codes[rows][kept], groups.names)
+                table = table.append_column(GROUPED_SCHEMA.field("group"), column)
+            for index, file in enumerate(files):
+                file.add(table.filter(pa.array(part[kept] == index)))
+
+
+def _build_lists(labels: csr_matrix[Any], names: Any) -> Any:
+    offsets = pa.array(labels.indptr, pa.int32())
+    return pa.ListArray.from_arrays(offsets, names.take(pa.array(labels.indices)))
+
+
+def _name_groups(codes: NDArray[np.int64], names: list[str]) -> Any:
+    return pa.array(names, pa.string()).take(pa.array(codes, pa.int64(), mask=codes < 0))
+
+
+class _SplitFile:
+    """A file of one split; small tables are joined, for small row groups read slowly."""
+
+    def __init__(self, path: Path, schema: Any):
+        self._writer = pq.ParquetWriter(
+            path, schema, compression="zstd", use_dictionary=_REPEATED, write_statistics=False
+        )
+        self._waiting: list[Any] = []
+
+    def __enter__(self) -> _SplitFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._flush()
+        self._writer.close()
+
+    def add(self, table: Any) -> None:
+        self._waiting.append(table)
+        rows = sum(waiting.num_rows for waiting in self._waiting)
+        if rows >= _GROUP_ROWS or sum(waiting.nbytes for waiting in self._waiting) >= _GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting))
+        self._waiting = []

@@ -33,6 +33,7 @@ def test_the_best_few_and_of_equals_the_first() -> None:
     assert labels(make_top_rule(1)) == [[0], [0]]
     assert labels(make_top_rule(2)) == [[0, 2], [0, 1]]
     assert labels(make_top_rule(3)) == [[0, 1, 2], [0, 1, 2]]
+    assert labels(make_top_rule(2, 0.6)) == labels(make_top_rule(3, 0.3)) == [[0, 2], []]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,7 @@ def test_the_best_few_and_of_equals_the_first() -> None:
         (make_label_rule([0.5, 0.25]), "every label that reaches its own threshold (0.25 to 0.5)"),
         (make_top_rule(1), "the best label of each text"),
         (make_top_rule(3), "the 3 best labels of each text"),
+        (make_top_rule(3, 0.5), "the 3 best labels of each text with a score of at least 0.5"),
     ],
 )
 def test_rules_in_words(rule: Rule, words: str) -> None:
@@ -54,7 +56,7 @@ def test_rules_in_words(rule: Rule, words: str) -> None:
     st.one_of(
         st.builds(make_global_rule, st.floats(0, 1)),
         st.builds(make_label_rule, st.lists(st.floats(0, 1), min_size=1)),
-        st.builds(make_top_rule, st.integers(1, 50)),
+        st.builds(make_top_rule, st.integers(1, 50), st.none() | st.floats(0, 1)),
     )
 )
 def test_any_rule_survives_json(rule: Rule) -> None:

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from seq2set.core.errors import InputError
 from seq2set.labels.rules import Rule, make_global_rule, make_label_rule, make_top_rule
-from seq2set.models.predictions import Evidence, Inference, Request, Suggestion, decide
+from seq2set.models.predictions import Evidence, Inference, Request, Suggestion, decide, withhold
 
 SCORES = np.array([[0.9, 0.2, 0.6], [0.1, 0.1, 0.1]], np.float32)
 HALF = make_global_rule(0.5)
@@ -49,9 +49,31 @@ def test_the_best_few_whatever_their_scores() -> None:
     assert sets(Request(top_k=1, min_labels=2)) == [[0, 2], [0, 1]]
 
 
-def test_no_more_than_there_are_can_be_the_best() -> None:
-    with pytest.raises(InputError, match="top_k is 4, but there are 3 labels; it must be <= 3"):
-        sets(Request(top_k=4))
+def test_more_than_there_are_gives_all() -> None:
+    assert sets(Request(top_k=4)) == sets(Request(top_k=3)) == [[0, 2, 1], [0, 1, 2]]
+
+
+def test_the_best_few_that_reach_a_threshold() -> None:
+    # 0.9, 0.2 and 0.6 reach 0.2; of the second text nothing does, and the number asks for nothing more.
+    both = [sets(Request(top_k=k, threshold=0.2)) for k in (1, 2, 3)]
+    assert both == [[[0], []], [[0, 2], []], [[0, 2, 1], []]]
+    assert sets(Request(top_k=2, threshold=0.7)) == [[0], []]
+    assert sets(Request(top_k=2, threshold=0.7, min_labels=1)) == [[0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("request_", "most"),
+    [
+        (Request(), 0),
+        (Request(top_k=2), 2),
+        (Request(top_k=2, threshold=0.0), 0),
+        (Request(top_k=1, min_labels=2), 2),
+        (Request(top_k=3, threshold=0.1, min_labels=1), 1),
+    ],
+)
+def test_a_text_without_known_words_gets_what_is_asked_for_by_number(request_: Request, most: int) -> None:
+    given = withhold([np.arange(3), np.arange(3)], np.array([True, False]), request_)
+    assert [row.tolist() for row in given] == [[0, 1, 2], [0, 1, 2][:most]]
 
 
 def test_at_most_and_at_least() -> None:
@@ -66,10 +88,6 @@ def test_at_most_and_at_least() -> None:
         ({"threshold": 1.5}, r"threshold is 1.5; it must lie in \[0, 1\]"),
         ({"threshold": float("nan")}, r"threshold is nan; it must lie in \[0, 1\]"),
         ({"top_k": 0}, "top_k is 0; it must be >= 1"),
-        (
-            {"top_k": 2, "threshold": 0.5},
-            "threshold is 0.5 and top_k is 2; only one of the two can decide",
-        ),
         ({"search": "dfs"}, "search 'dfs' is not known"),
         ({"min_labels": -1}, "min_labels is -1; it must be >= 0"),
         ({"max_labels": 0}, "max_labels is 0; it must be >= 1"),

@@ -156,12 +156,6 @@ def test_results_that_break_off_say_so(start: Start) -> None:
         ("id,text\n1,a\n2\n", {}, "the file, line 3: the row has 1 cells; the header has 2"),
         (CSV, {"explain": True}, "explain is true, but a CSV file has no place for words; send JSON lines"),
         (CSV, {"separator": "ai"}, "separator is 'ai', which is part of the label 'grain'; pass another"),
-        (CSV, {"top_k": 9}, "top_k is 9, but there are 4 labels; it must be <= 4"),
-        (
-            CSV,
-            {"threshold": 0.5, "top_k": 2},
-            "threshold is 0.5 and top_k is 2; only one of ",
-        ),
         (
             CSV,
             {"encoding": "klingon"},

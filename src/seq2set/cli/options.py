@@ -34,7 +34,7 @@ Search = Annotated[
 Threshold = Annotated[float | None, typer.Option("--threshold", help="Return labels scoring at least this.")]
 TopK = Annotated[
     int | None,
-    typer.Option("--top-k", help="Return the k highest-scoring labels, also without known words."),
+    typer.Option("--top-k", help="Return the k highest-scoring labels."),
 ]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 

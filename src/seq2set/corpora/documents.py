@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -13,6 +14,8 @@ class Document(NamedTuple):
     labels: tuple[str, ...]
     split: str | None = None
     group: str | None = None
+    columns: Mapping[str, object] | None = None
+    """All values of its row, by column, where they are asked for"""
 
 
 SPLITS = ("train", "valid", "test")

@@ -170,7 +170,7 @@ def evaluate_tagger(
 
 def _describe_unknown(count: int, request: Request) -> str:
     documents = "1 document has" if count == 1 else f"{count:,} documents have"
-    withheld = "" if request.top_k or request.min_labels else " and got no label"
+    withheld = "" if request.count_wanted() else " and got no label"
     return f"{documents} no known word{withheld}"
 
 

@@ -25,7 +25,7 @@ class Rule:
 
     kind: RuleKind
     thresholds: tuple[float, ...] = ()
-    """One threshold for all labels, or one for each; none where the best few are given"""
+    """One threshold for all labels, or one for each; none where the best few are given whatever they score"""
     k: int = 0
     """How many labels per text, the highest-scoring ones, where that is the rule"""
 
@@ -35,14 +35,18 @@ class Rule:
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             chosen = np.zeros(scores.shape, bool)
             np.put_along_axis(chosen, best, True, axis=1)
-            return np.asarray(chosen & (scores > -np.inf))
+            return np.asarray(chosen & (scores > -np.inf) & self._reach(scores))
+        return self._reach(scores)
+
+    def _reach(self, scores: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
         # In the scores' own precision: a threshold that was one of the scores must stay equal to it.
-        return np.asarray(scores >= np.array(self.thresholds, np.float32))
+        return np.asarray(scores >= np.array(self.thresholds or -np.inf, np.float32))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain JSON."""
         if self.kind == "top-k":
-            return {"kind": self.kind, "k": self.k}
+            limit = {"thresholds": list(self.thresholds)} if self.thresholds else {}
+            return {"kind": self.kind, "k": self.k} | limit
         return {"kind": self.kind, "thresholds": list(self.thresholds)}
 
     @classmethod
@@ -53,13 +57,14 @@ class Rule:
         if found["kind"] == "per-label":
             return make_label_rule(found["thresholds"])
         if found["kind"] == "top-k":
-            return make_top_rule(found["k"])
+            return make_top_rule(found["k"], *found.get("thresholds", ()))
         raise UnknownNameError("rule", found["kind"], RULES)
 
     def describe(self) -> str:
         """Say which labels are given."""
         if self.kind == "top-k":
-            return "the best label of each text" if self.k == 1 else f"the {self.k} best labels of each text"
+            best = "the best label of each text" if self.k == 1 else f"the {self.k} best labels of each text"
+            return f"{best} with a score of at least {self.thresholds[0]:.4g}" if self.thresholds else best
         lowest, highest = min(self.thresholds), max(self.thresholds)
         if self.kind == "global":
             return f"every label that scores at least {lowest:.4g}" if lowest <= 1 else "no label at all"
@@ -83,11 +88,11 @@ def make_label_rule(thresholds: npt.NDArray[np.floating[Any]] | list[float]) -> 
     return Rule("per-label", tuple(_check_threshold(float(one)) for one in thresholds))
 
 
-def make_top_rule(k: int) -> Rule:
-    """Give the k best labels, whatever their scores."""
+def make_top_rule(k: int, threshold: float | None = None) -> Rule:
+    """Give the k best labels, whatever their scores, or those of them that reach a threshold."""
     if k < 1:
         raise InputError(f"top_k is {k}; it must be >= 1")
-    return Rule("top-k", k=k)
+    return Rule("top-k", () if threshold is None else (_check_threshold(threshold),), k)
 
 
 def _check_threshold(threshold: float) -> float:

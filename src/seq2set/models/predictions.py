@@ -86,17 +86,14 @@ class Request:
     words_per_label: int = 8
     """How many words to name for each label."""
     top_k: int | None = None
-    """Return the k highest-scoring labels in place of the model's rule, also where no word is known."""
+    """Return the k highest-scoring labels in place of the model's rule, also where no word is known; with a
+    threshold those of them that reach it. All labels where there are fewer."""
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise InputError(f"threshold is {self.threshold}; it must lie in [0, 1]")
         if self.top_k is not None and self.top_k < 1:
             raise InputError(f"top_k is {self.top_k}; it must be >= 1")
-        if self.top_k is not None and self.threshold is not None:
-            raise InputError(
-                f"threshold is {self.threshold} and top_k is {self.top_k}; only one of the two can decide"
-            )
         if self.search is not None:
             find_named("search", self.search, SEARCHES)
         if self.min_labels < 0:
@@ -107,15 +104,16 @@ class Request:
                 "and not below min_labels"
             )
 
+    def count_wanted(self) -> int:
+        """Return how many labels are asked for by number, which a text without a known word gets too."""
+        return max(self.min_labels, self.top_k or 0 if self.threshold is None else 0)
+
 
 def choose_rule(rule: Rule, request: Request, labels: int) -> Rule:
     """Return the rule that decides: the request's where it names one, or the model's."""
-    if request.threshold is not None:
-        return make_global_rule(request.threshold)
     if request.top_k is not None:
-        rule = make_top_rule(request.top_k)
-        rule.refuse_misfit(labels)
-    return rule
+        return make_top_rule(min(request.top_k, labels), request.threshold)
+    return rule if request.threshold is None else make_global_rule(request.threshold)
 
 
 def decide(scores: Scores, rule: Rule, request: Request) -> list[npt.NDArray[np.intp]]:
@@ -142,7 +140,7 @@ def withhold(
     """
     if known is None:
         return chosen
-    most = request.top_k or request.min_labels
+    most = request.count_wanted()
     return [row if one else row[:most] for row, one in zip(chosen, known.tolist(), strict=True)]
 
 

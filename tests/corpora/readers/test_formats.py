@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from seq2set.core.errors import CorpusError
@@ -60,3 +63,19 @@ def read_toy(path: Path, options: ReadOptions) -> Iterator[Document]:
 
 def read_toy_columns(path: Path, encoding: str) -> list[str]:
     return ["text"]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.parquet"])
+def test_all_columns_are_kept_where_they_are_asked_for(tmp_path: Path, name: str) -> None:
+    row = {"owner": "ann", "text": "wheat", "id": "7", "due": "May"}
+    cells = [",".join(row), ",".join(row.values())]
+    if name == "a.parquet":
+        pq.write_table(pa.table({key: [value] for key, value in row.items()}), tmp_path / name)
+    elif name == "a.jsonl":
+        (tmp_path / name).write_text(json.dumps(row))
+    else:
+        (tmp_path / name).write_text("\n".join(cells).replace(",", "," if name == "a.csv" else "\t"))
+    for keep, columns in ((True, row), (False, None)):
+        (document,) = read_documents(tmp_path / name, ReadOptions(labels=None, keep_columns=keep))
+        assert document == Document("7", "wheat", (), columns=columns)
+        assert list(document.columns or ()) == list(columns or ())

@@ -33,6 +33,7 @@ class ReadOptions:
     where none is named. `group` and `split` are read only where they are named, and no labels are read
     where `labels` is None: texts to predict have none. Words such as `NaN` and `None` in the place of labels
     are no labels unless `keep_missing` is set; `tally` counts them, and lists that are hard to read.
+    With `keep_columns` a document has all values of its row.
     """
 
     text: str = "text"
@@ -43,6 +44,7 @@ class ReadOptions:
     separator: str | None = None
     encoding: str = "utf-8"
     keep_missing: bool = False
+    keep_columns: bool = False
     tally: LabelTally | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -77,6 +79,7 @@ def build_document(record: Record, options: ReadOptions, path: Path) -> Document
         labels=_read_labels(record, options, path),
         split=_read_name(record, options.split, path),
         group=_read_name(record, options.group, path),
+        columns=record.values if options.keep_columns else None,
     )
 
 
@@ -96,6 +99,8 @@ def check_columns(present: Iterable[str], options: ReadOptions, path: Path, line
 
 def choose_columns(present: Sequence[str], options: ReadOptions) -> list[str]:
     """List the columns that need to be read, without repetition."""
+    if options.keep_columns:
+        return list(present)
     named = (options.id, options.text, options.labels, options.group, options.split)
     return [name for name in dict.fromkeys(named) if name is not None and name in present]
 

@@ -17,6 +17,7 @@ import pytest
 from joblib import Parallel
 from scipy.sparse import csr_matrix
 
+from seq2set.config import build_config
 from seq2set.core.processes import end_pool
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.models import linear_fitting
@@ -119,10 +120,13 @@ def test_a_ctrl_c_while_the_pool_starts_is_no_reason_for_a_warning(
 
     monkeypatch.setattr("joblib.Parallel", Interrupted)
     monkeypatch.setattr(linear_fitting, "WORTH_PROCESSES", 0)
+    config = build_config(model="br", assignments=["threads=2"])
     features, targets = csr_matrix(np.eye(40)), csr_matrix(np.ones((40, 20)) - np.eye(40, 20))
     try:
         with suppress(KeyboardInterrupt):
-            fit_linear(features, targets, c=1.0, tolerance=0.1, threads=2, advance=lambda *_: None)
+            fit_linear(
+                build_config(model="br", assignments=["threads=2"]), features, targets, 1.0, lambda *_: None
+            )
             pytest.fail("the signal went unheard")
     finally:
         signal.signal(signal.SIGINT, before)

@@ -128,7 +128,7 @@ def test_labels_that_all_or_no_documents_have() -> None:
     features = csr_matrix(np.eye(3))
     targets = csr_matrix(np.array([[1, 0], [1, 0], [1, 0]]))
     done: list[int] = []
-    scorer = fit_linear(features, targets, c=1, tolerance=0.01, threads=1, advance=done.append)
+    scorer = fit_linear(settings(), features, targets, 1, done.append)
     assert scorer.margins(features).tolist() == [[1, -1]] * 3
     assert sum(done) == 2
 

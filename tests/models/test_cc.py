@@ -69,9 +69,8 @@ def test_a_link_sees_the_labels_before_it_and_no_others() -> None:
     # Four documents without terms: label 1 stands where label 0 does, label 2 where label 0 does not.
     targets = csr_matrix(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]], bool))
     blind = csr_matrix(np.concatenate([np.zeros((4, 1)), targets.toarray()], axis=1))
-    scorer = fit_linear(
-        blind, targets, c=10, tolerance=0.01, threads=1, advance=lambda *_: None, seen=range(1, 4)
-    )
+    config = settings("linear.tolerance=0.01")
+    scorer = fit_linear(config, blind, targets, 10, lambda *_: None, seen=range(1, 4))
     assert scorer.weights.shape == (4, 3)
     assert (scorer.weights[1:][np.tril_indices(3)] == 0).all()
     assert scorer.weights[1, 1] > 0.5

@@ -20,13 +20,7 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.models.linear import LinearScorer, LinearTagger, restore_common
-from seq2set.models.linear_fitting import (
-    ScoredFit,
-    find_best_c,
-    fit_or_resume,
-    prepare_matrices,
-    score_zero_margin,
-)
+from seq2set.models.linear_fitting import ScoredFit, find_best_c, prepare_matrices, score_zero_margin
 from seq2set.models.predictions import Scores
 from seq2set.models.tagger import Examples, ModelState
 
@@ -40,23 +34,15 @@ def train_br(
     config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
 ) -> BinaryRelevance:
     """Fit for each C on `train`, tune the threshold on `valid`, and return the best model found."""
-    data = prepare_matrices(config, train, valid, progress)
+    data = prepare_matrices(config, train, valid, run, progress)
 
     def fit(c: float) -> ScoredFit[_Classifiers]:
-        scorer = fit_or_resume(
-            run.checkpoints / f"linear-c-{c:g}.safetensors",
-            config,
-            data.train,
-            data.train_targets,
-            c=c,
-            title="one classifier per label",
-            progress=progress,
-        )
+        scorer = data.fit_or_resume("linear", c, "one classifier per label")
         margins = scorer.margins(data.valid)
         sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
         return ScoredFit(_Classifiers(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
 
-    best = find_best_c(config, data, run, fit)
+    best = find_best_c(data, fit)
     return BinaryRelevance(config, data.features, data.labels, best.rule, best.c, *best.machine)
 
 
@@ -77,11 +63,10 @@ class BinaryRelevance(LinearTagger):
 
     def state(self) -> ModelState:
         """Return what is saved of it."""
-        tensors = {"linear.weights": self.scorer.weights, "linear.bias": self.scorer.bias}
-        return self.build_state(tensors, {"sigmoid": self.sigmoid._asdict()})
+        return self.build_state(self.scorer.tensors(), {"sigmoid": self.sigmoid._asdict()})
 
     @classmethod
     def from_state(cls, state: ModelState) -> BinaryRelevance:
         """Restore from a saved state."""
-        scorer = LinearScorer(state.tensors["linear.weights"], state.tensors["linear.bias"])
+        scorer = LinearScorer.from_tensors(state.tensors)
         return cls(*restore_common(state), scorer, Sigmoid(**state.fitted["sigmoid"]))

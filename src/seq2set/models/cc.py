@@ -24,15 +24,14 @@ from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.models.linear import LinearScorer, LinearTagger, Reals, restore_common
 from seq2set.models.linear_fitting import (
+    LinearTraining,
     ScoredFit,
-    TrainingMatrices,
     find_best_c,
-    fit_or_resume,
     prepare_matrices,
     score_zero_margin,
 )
 from seq2set.models.predictions import Scores
-from seq2set.models.tagger import Examples, ModelState, Tensors
+from seq2set.models.tagger import Examples, ModelState
 
 Order = npt.NDArray[np.int64]
 
@@ -46,22 +45,18 @@ def train_cc(
     config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
 ) -> ClassifierChains:
     """Fit chains for each C on `train`, tune the threshold on `valid`, and return the best model found."""
-    data = prepare_matrices(config, train, valid, progress)
+    data = prepare_matrices(config, train, valid, run, progress)
     orders = order_chains(config, len(data.labels))
     actual = data.valid_targets.toarray()
 
     def fit(c: float) -> ScoredFit[_Chains]:
-        chains = tuple(
-            Chain(order, _fit_chain(config, data, c, number, orders, run, progress))
-            for number, order in enumerate(orders)
-        )
+        chains = tuple(_fit_chain(data, c, number, orders) for number in range(len(orders)))
         margins = run_chains(chains, data.valid)
         sigmoid = fit_sigmoid(margins, np.broadcast_to(actual, margins.shape))
-        return ScoredFit(
-            _Chains(chains, sigmoid), average_chains(sigmoid, margins), score_zero_margin(sigmoid)
-        )
+        scores = average_chains(sigmoid, margins)
+        return ScoredFit(_Chains(chains, sigmoid), scores, score_zero_margin(sigmoid))
 
-    best = find_best_c(config, data, run, fit)
+    best = find_best_c(data, fit)
     return ClassifierChains(config, data.features, data.labels, best.rule, best.c, *best.machine)
 
 
@@ -73,34 +68,20 @@ def order_chains(config: Config, labels: int) -> list[Order]:
     return [np.random.default_rng([config.seed, number]).permutation(labels) for number in range(chains)]
 
 
-def _fit_chain(
-    config: Config,
-    data: TrainingMatrices,
-    c: float,
-    number: int,
-    orders: list[Order],
-    run: RunFolder,
-    progress: Progress,
-) -> LinearScorer:
+def _fit_chain(data: LinearTraining, c: float, number: int, orders: list[Order]) -> Chain:
     targets = data.train_targets[:, orders[number]]
-    return fit_or_resume(
-        run.checkpoints / f"chain-{number + 1}-c-{c:g}.safetensors",
-        config,
-        csr_matrix(hstack([data.train, targets], format="csr", dtype=np.float32)),
-        targets,
-        c=c,
-        title=f"chain {number + 1} of {len(orders)}",
-        progress=progress,
-        # A link sees the terms and the labels before its own.
-        seen=range(data.train.shape[1], data.train.shape[1] + targets.shape[1]),
-    )
+    features = csr_matrix(hstack([data.train, targets], format="csr", dtype=np.float32))
+    # A link sees the terms and the labels before its own.
+    seen = range(data.train.shape[1], features.shape[1])
+    name, title = f"chain-{number + 1}", f"chain {number + 1} of {len(orders)}"
+    return Chain(orders[number], data.fit_or_resume(name, c, title, features, targets, seen))
 
 
 @dataclass(frozen=True)
 class Chain:
     """One chain of classifiers; `scorer` has its links in the order of the chain, not of the labels."""
 
-    order: npt.NDArray[np.int64]
+    order: Order
     """Each link's label (L,)."""
     scorer: LinearScorer
     """Weights (F + L, L): below those of the terms, what each link's decision is worth to the later links."""
@@ -152,18 +133,14 @@ class ClassifierChains(LinearTagger):
         """Return what is saved of it."""
         tensors: dict[str, npt.NDArray[Any]] = {}
         for number, chain in enumerate(self.chains):
-            tensors[f"chain.{number}.order"] = chain.order
-            tensors[f"chain.{number}.weights"] = chain.scorer.weights
-            tensors[f"chain.{number}.bias"] = chain.scorer.bias
+            tensors |= {f"chain.{number}.order": chain.order, **chain.scorer.tensors(f"chain.{number}.")}
         return self.build_state(tensors, {"sigmoid": self.sigmoid._asdict(), "chains": len(self.chains)})
 
     @classmethod
     def from_state(cls, state: ModelState) -> ClassifierChains:
         """Restore from a saved state."""
-        chains = tuple(_restore_chain(state.tensors, number) for number in range(state.fitted["chains"]))
+        prefixes, tensors = (f"chain.{number}." for number in range(state.fitted["chains"])), state.tensors
+        chains = tuple(
+            Chain(tensors[f"{one}order"], LinearScorer.from_tensors(tensors, one)) for one in prefixes
+        )
         return cls(*restore_common(state), chains, Sigmoid(**state.fitted["sigmoid"]))
-
-
-def _restore_chain(tensors: Tensors, number: int) -> Chain:
-    scorer = LinearScorer(tensors[f"chain.{number}.weights"], tensors[f"chain.{number}.bias"])
-    return Chain(tensors[f"chain.{number}.order"], scorer)

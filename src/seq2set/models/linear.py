@@ -61,9 +61,9 @@ class LinearTagger(ABC):
 
     def build_state(self, tensors: Tensors, fitted: Mapping[str, Any]) -> ModelState:
         """Return a state of the arrays and findings that only this model has, with those of all."""
-        features: Tensors = {"features.terms": self.features.terms, "features.idf": self.features.idf}
-        common = {"rule": self.rule.to_dict(), "c": self.c}
-        return ModelState(self.config, self.words, self.labels, {**tensors, **features}, {**common, **fitted})
+        facts = {"rule": self.rule.to_dict(), "c": self.c, **fitted}
+        tensors = {**tensors, **self.features.tensors("features.")}
+        return ModelState(self.config, self.words, self.labels, tensors, facts)
 
     @property
     def decodes(self) -> bool:
@@ -116,11 +116,15 @@ class Common(NamedTuple):
 
 def restore_common(state: ModelState) -> Common:
     """Read back from a saved state what all linear models have."""
-    settings, tensors, fitted = state.config.features, state.tensors, state.fitted
-    features = TfidfFeatures(
-        state.words, settings.ngrams, settings.sublinear, tensors["features.terms"], tensors["features.idf"]
-    )
-    return Common(state.config, features, state.labels, Rule.from_dict(fitted["rule"]), fitted["c"])
+    rule, features = Rule.from_dict(state.fitted["rule"]), restore_features(state, "features.")
+    return Common(state.config, features, state.labels, rule, state.fitted["c"])
+
+
+def restore_features(state: ModelState, prefix: str) -> TfidfFeatures:
+    """Read back the terms whose names begin with a prefix."""
+    settings, tensors = state.config.features, state.tensors
+    arrays = tensors[prefix + "terms"], tensors[prefix + "idf"]
+    return TfidfFeatures(state.words, settings.ngrams, settings.sublinear, *arrays)
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,15 @@ class LinearScorer:
 
     weights: Reals  # (F, K)
     bias: Reals  # (L,)
+
+    @classmethod
+    def from_tensors(cls, tensors: Tensors, prefix: str = "linear.") -> LinearScorer:
+        """Read back what `tensors` gave."""
+        return cls(tensors[prefix + "weights"], tensors[prefix + "bias"])
+
+    def tensors(self, prefix: str = "linear.") -> dict[str, npt.NDArray[Any]]:
+        """Return what is saved of it."""
+        return {prefix + "weights": self.weights, prefix + "bias": self.bias}
 
     def margins(self, features: csr_matrix) -> Reals:
         """Return every label's signed distance for every document: (N, L)."""

@@ -13,8 +13,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,9 +48,13 @@ it, so it is none of a run's seeds: one training stands for all of them."""
 Machine = TypeVar("Machine")
 
 
-class TrainingMatrices(NamedTuple):
-    """Features and targets of both splits; computed once for all values of C."""
+@dataclass(frozen=True)
+class LinearTraining:
+    """Features and targets of both splits, made once for all values of C, and where fitted ones are kept."""
 
+    config: Config
+    run: RunFolder
+    progress: Progress
     features: TfidfFeatures
     labels: Labels
     train: csr_matrix
@@ -63,10 +66,36 @@ class TrainingMatrices(NamedTuple):
     valid_known: npt.NDArray[np.bool_]
     """Whether a word of each is known"""
 
+    def fit_or_resume(
+        self,
+        name: str,
+        c: float,
+        title: str,
+        features: csr_matrix | None = None,
+        targets: csr_matrix | None = None,
+        seen: Sequence[int] | None = None,
+    ) -> LinearScorer:
+        """Read classifiers from the checkpoint of this name, or fit one for each target and keep them."""
+        checkpoint = self.run.checkpoints / f"{name}-c-{c:g}.safetensors"
+        if checkpoint.is_file():
+            return LinearScorer(**load_file(checkpoint))
+        features = self.train if features is None else features
+        targets = self.train_targets if targets is None else targets
+        with self.progress.stage(f"{title}, C = {c:g}", targets.shape[1]) as advance:
+            scorer = fit_linear(self.config, features, targets, c, advance, seen)
+        with write_aside(checkpoint) as aside:
+            save_file({"weights": scorer.weights, "bias": scorer.bias}, aside)
+        return scorer
+
 
 def prepare_matrices(
-    config: Config, train: Examples, valid: Examples, progress: Progress, most_terms: int | None = None
-) -> TrainingMatrices:
+    config: Config,
+    train: Examples,
+    valid: Examples,
+    run: RunFolder,
+    progress: Progress,
+    most_terms: int | None = None,
+) -> LinearTraining:
     """Find words, labels and terms in `train`, and turn both splits into matrices.
 
     Where there are more than `most_terms`, those that occur in the most documents are kept.
@@ -85,7 +114,10 @@ def prepare_matrices(
         advance(1)
         valid_matrix = features.transform(valid.texts)
         advance(1)
-    return TrainingMatrices(
+    return LinearTraining(
+        config,
+        run,
+        progress,
         features,
         labels,
         train_matrix,
@@ -128,18 +160,16 @@ def score_zero_margin(sigmoid: Sigmoid) -> float:
     return float(sigmoid(np.zeros(1, np.float32))[0])
 
 
-def find_best_c(
-    config: Config, data: TrainingMatrices, run: RunFolder, fit: Callable[[float], ScoredFit[Machine]]
-) -> FittedCandidate[Machine]:
+def find_best_c(data: LinearTraining, fit: Callable[[float], ScoredFit[Machine]]) -> FittedCandidate[Machine]:
     """Fit for each C of the settings until the next does no better on the validation split.
 
     As in every evaluation, labels that training never saw count as missed, and documents without a known word
     are given none.
     """
     best: FittedCandidate[Machine] | None = None
-    for c in sorted(config.linear.c):
-        candidate = _try_c(config, data, run, c, fit)
-        if best is not None and not is_better(candidate.reached, best.reached, config.decision.metric):
+    for c in sorted(data.config.linear.c):
+        candidate = _try_c(data, c, fit)
+        if best is not None and not is_better(candidate.reached, best.reached, data.config.decision.metric):
             # Quality rises with C and then falls, while the time only rises: the rest would be for nothing.
             break
         best = candidate
@@ -148,21 +178,17 @@ def find_best_c(
 
 
 def _try_c(
-    config: Config,
-    data: TrainingMatrices,
-    run: RunFolder,
-    c: float,
-    fit: Callable[[float], ScoredFit[Machine]],
+    data: LinearTraining, c: float, fit: Callable[[float], ScoredFit[Machine]]
 ) -> FittedCandidate[Machine]:
-    began = time.perf_counter()
+    config, began = data.config, time.perf_counter()
     scored = fit(c)
     scores = withhold_scores(scored.scores, data.valid_known)
     threshold = _choose_threshold(config, scores, scored.boundary, data.valid_actual)
     rule = make_global_rule(threshold)
     reached = Counts.of_known(rule.decide(scores), data.valid_actual).metrics()
-    if not any(record["c"] == c for record in run.records()):
+    if not any(record["c"] == c for record in data.run.records()):
         seconds = round(time.perf_counter() - began, 3)
-        run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})
+        data.run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})
     return FittedCandidate(c, scored.machine, rule, reached[config.decision.metric])
 
 
@@ -175,43 +201,11 @@ def _choose_threshold(config: Config, scores: Scores, boundary: float, actual: c
     return wanted
 
 
-def fit_or_resume(
-    checkpoint: Path,
+def fit_linear(
     config: Config,
     features: csr_matrix,
     targets: csr_matrix,
-    *,
     c: float,
-    title: str,
-    progress: Progress,
-    seen: Sequence[int] | None = None,
-) -> LinearScorer:
-    """Read the classifiers from `checkpoint`, or fit one for each column of `targets` and keep them."""
-    if checkpoint.is_file():
-        found = load_file(checkpoint)
-        return LinearScorer(found["weights"], found["bias"])
-    with progress.stage(f"{title}, C = {c:g}", targets.shape[1]) as advance:
-        scorer = fit_linear(
-            features,
-            targets,
-            c=c,
-            tolerance=config.linear.tolerance,
-            threads=count_threads(config.threads),
-            advance=advance,
-            seen=seen,
-        )
-    with write_aside(checkpoint) as aside:
-        save_file({"weights": scorer.weights, "bias": scorer.bias}, aside)
-    return scorer
-
-
-def fit_linear(
-    features: csr_matrix,
-    targets: csr_matrix,
-    *,
-    c: float,
-    tolerance: float,
-    threads: int,
     advance: Advance,
     seen: Sequence[int] | None = None,
 ) -> LinearScorer:
@@ -227,9 +221,9 @@ def fit_linear(
     widths = [features.shape[1]] * targets.shape[1] if seen is None else seen
     # Processes, not threads: liblinear draws from one random state per process, so that threads would
     # disturb each other's numbers and no run could be repeated.
-    workers = threads if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
+    workers = count_threads(config.threads) if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
     jobs = (
-        delayed(_fit_one)(wide, _take_column(by_label, label), width, c=c, tolerance=tolerance)
+        delayed(_fit_one)(wide, _take_column(by_label, label), width, c=c, tolerance=config.linear.tolerance)
         for label, width in enumerate(widths)
     )
     # Filled label by label: many classes on many terms fit into memory once, not twice.

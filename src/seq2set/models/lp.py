@@ -28,13 +28,7 @@ from seq2set.core.errors import ConfigError
 from seq2set.core.progress import Progress
 from seq2set.models.label_combinations import Combinations, find_combinations
 from seq2set.models.linear import LinearScorer, LinearTagger, Reals, restore_common
-from seq2set.models.linear_fitting import (
-    ScoredFit,
-    TrainingMatrices,
-    find_best_c,
-    fit_or_resume,
-    prepare_matrices,
-)
+from seq2set.models.linear_fitting import LinearTraining, ScoredFit, find_best_c, prepare_matrices
 from seq2set.models.predictions import Scores
 from seq2set.models.tagger import Examples, ModelState
 
@@ -56,25 +50,18 @@ def train_lp(
     config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
 ) -> LabelPowerset:
     """Fit for each C on `train`, tune the threshold on `valid`, and return the best model found."""
-    data = prepare_matrices(config, train, valid, progress, config.powerset.max_features)
+    data = prepare_matrices(config, train, valid, run, progress, config.powerset.max_features)
     found = _find_combinations(config, data.train_targets, progress)
     learnt = np.flatnonzero(found.classes >= 0)
     features, targets = data.train[learnt], _encode_one_hot(found.classes[learnt], found.holds.shape[0])
 
     def fit(c: float) -> ScoredFit[_Powerset]:
-        scorer = fit_or_resume(
-            run.checkpoints / f"powerset-c-{c:g}.safetensors",
-            config,
-            features,
-            targets,
-            c=c,
-            title="one classifier per label combination",
-            progress=progress,
-        )
+        title = "one classifier per label combination"
+        scorer = data.fit_or_resume("powerset", c, title, features, targets)
         posterior = _calibrate(found.holds, scorer, data)
         return ScoredFit(_Powerset(scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
 
-    best = find_best_c(config, data, run, fit)
+    best = find_best_c(data, fit)
     return LabelPowerset(config, data.features, data.labels, best.rule, best.c, *best.machine, found.counts())
 
 
@@ -93,7 +80,7 @@ def _find_combinations(config: Config, targets: csr_matrix, progress: Progress) 
     return found
 
 
-def _calibrate(holds: csr_matrix, scorer: LinearScorer, data: TrainingMatrices) -> Posterior:
+def _calibrate(holds: csr_matrix, scorer: LinearScorer, data: LinearTraining) -> Posterior:
     """Calibrate on documents spread over the validation split, as many as are scored at a time."""
     size = data.valid.shape[0]
     rows = np.unique(np.linspace(0, size - 1, min(size, DOCUMENTS_AT_A_TIME)).round().astype(np.int64))
@@ -160,8 +147,7 @@ class LabelPowerset(LinearTagger):
     def state(self) -> ModelState:
         """Return what is saved of it: the labels of the combinations stand one after the other."""
         tensors: dict[str, npt.NDArray[Any]] = {
-            "linear.weights": self.scorer.weights,
-            "linear.bias": self.scorer.bias,
+            **self.scorer.tensors(),
             "combinations.labels": self.posterior.holds.indices.astype(np.int32),
             "combinations.ends": self.posterior.holds.indptr.astype(np.int64),
         }
@@ -171,7 +157,7 @@ class LabelPowerset(LinearTagger):
     @classmethod
     def from_state(cls, state: ModelState) -> LabelPowerset:
         """Restore from a saved state."""
-        scorer = LinearScorer(state.tensors["linear.weights"], state.tensors["linear.bias"])
+        scorer = LinearScorer.from_tensors(state.tensors)
         labels, ends = state.tensors["combinations.labels"], state.tensors["combinations.ends"]
         shape = (len(ends) - 1, len(state.labels))
         holds = csr_matrix((np.ones(len(labels), np.float32), labels, ends), shape=shape)

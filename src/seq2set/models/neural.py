@@ -18,7 +18,6 @@ from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
-from seq2set.models.linear import LinearScorer
 from seq2set.models.network import Network, NetworkOutput, build_network
 from seq2set.models.predictions import (
     Evidence,
@@ -34,7 +33,6 @@ from seq2set.models.tagger import ModelState
 from seq2set.nn.decoder import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.text.batches import collate
-from seq2set.text.tfidf import TfidfFeatures
 from seq2set.text.vocabulary import UNK, Words
 
 WORDS_AT_A_TIME = 16_384
@@ -169,11 +167,7 @@ class NeuralTagger:
             _NETWORK + name: value.numpy(force=True) for name, value in self.network.state_dict().items()
         }
         if self.prior is not None:
-            tensors["prior/weights"], tensors["prior/bias"] = (
-                self.prior.scorer.weights,
-                self.prior.scorer.bias,
-            )
-            tensors["prior/terms"], tensors["prior/idf"] = self.prior.features.terms, self.prior.features.idf
+            tensors |= {**self.prior.scorer.tensors("prior/"), **self.prior.features.tensors("prior/")}
         facts = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
         return ModelState(self.config, self.words, self.labels, tensors, facts)
 
@@ -191,7 +185,7 @@ class NeuralTagger:
             network.load_state_dict(weights)
         except RuntimeError as error:  # names or shapes
             raise ValueError(f"the weights are not those of the settings: {error}") from error
-        prior = _restore_prior(state) if has_prior(state.config) else None
+        prior = PriorModel.from_state(state) if has_prior(state.config) else None
         rule = Rule.from_dict(state.fitted["rule"])
         return cls(state.config, state.words, state.labels, network, prior, rule)
 
@@ -227,11 +221,3 @@ def _group_by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Ite
         if end == len(order) or full or (end + 1 - start) * lengths[order[end]] > WORDS_AT_A_TIME:
             yield order[start:end]
             start = end
-
-
-def _restore_prior(state: ModelState) -> PriorModel:
-    settings, tensors = state.config.features, state.tensors
-    features = TfidfFeatures(
-        state.words, settings.ngrams, settings.sublinear, tensors["prior/terms"], tensors["prior/idf"]
-    )
-    return PriorModel(features, LinearScorer(tensors["prior/weights"], tensors["prior/bias"]))

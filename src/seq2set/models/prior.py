@@ -25,11 +25,11 @@ from scipy.special import logit
 
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
-from seq2set.core.hardware import count_threads
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
-from seq2set.models.linear import LinearScorer, Reals, attribute_words
+from seq2set.models.linear import LinearScorer, Reals, attribute_words, restore_features
 from seq2set.models.linear_fitting import fit_linear
+from seq2set.models.tagger import ModelState
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
 
@@ -54,6 +54,11 @@ class PriorModel:
 
     features: TfidfFeatures
     scorer: LinearScorer
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> PriorModel:
+        """Restore from a saved state."""
+        return cls(restore_features(state, "prior/"), LinearScorer.from_tensors(state.tensors, "prior/"))
 
     def margins(self, texts: Sequence[str]) -> Reals:
         """Return every label's margin for every text: (N, L)."""
@@ -185,14 +190,7 @@ def _fit_in_folds(
     with progress.stage("linear prior", (folds + 1) * labels) as advance:
 
         def fit(rows: npt.NDArray[np.intp]) -> LinearScorer:
-            return fit_linear(
-                matrix[rows],
-                targets[rows],
-                c=config.prior.c,
-                tolerance=config.linear.tolerance,
-                threads=count_threads(config.threads),
-                advance=advance,
-            )
+            return fit_linear(config, matrix[rows], targets[rows], config.prior.c, advance)
 
         for number in range(folds):
             held = np.flatnonzero(fold == number)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +70,10 @@ class TfidfFeatures:
 
     def __len__(self) -> int:
         return len(self.terms)
+
+    def tensors(self, prefix: str) -> dict[str, npt.NDArray[Any]]:
+        """Return what is saved of it."""
+        return {prefix + "terms": self.terms, prefix + "idf": self.idf}
 
     def transform(self, texts: Sequence[str]) -> csr_matrix:
         """Return the documents' unit vectors as a sparse matrix (N, F)."""

@@ -96,9 +96,9 @@ class Frequency:
 
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         scores = np.tile(np.array(self.shares, np.float32), (len(texts), 1))
-        evidence = None if not request.explain else [[()] for _ in texts]
-        rule = choose_rule(self.rule, request, len(self.labels))
-        return Inference(scores, decide(scores, self.rule, request), evidence, rule)
+        chosen = decide(scores, self.rule, request)
+        evidence = [[() for _ in row] for row in chosen] if request.explain else None
+        return Inference(scores, chosen, evidence, choose_rule(self.rule, request, len(self.labels)))
 
     def state(self) -> ModelState:
         fitted = {"rule": self.rule.to_dict(), "shares": list(self.shares)}

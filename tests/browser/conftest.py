@@ -42,9 +42,11 @@ OpenPage = Callable[..., Page]
 
 
 @contextmanager
-def serving(run: Path, *options: object, **environment: bytes) -> Iterator[str]:
+def serving(
+    run: Path, *options: object, start: tuple[str, ...] = ("-m", "seq2set"), **environment: bytes | str
+) -> Iterator[str]:
     """Start `seq2set serve` on a free port, and end it afterwards."""
-    command = [sys.executable, "-m", "seq2set", "serve", run, "--port", 0, "--no-access-log", *options]
+    command = [sys.executable, *start, "serve", run, "--port", 0, "--no-access-log", *options]
     bare = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
     with subprocess.Popen(
         list(map(str, command)), stdout=subprocess.PIPE, text=True, env=bare | environment

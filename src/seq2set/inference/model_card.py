@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seq2set.config import Config
-from seq2set.config.catalog import METRICS, find_model, shown_metrics
+from seq2set.config.catalog import ENCODERS, METRICS, REWARDS, find_model, shown_metrics
 from seq2set.labels.rules import Rule
 
 _TRAINING_NAMES = {"phase": "phase of the kept weights", "update": "update of the kept weights"}
@@ -44,7 +44,9 @@ def render_model_card(config: Config, metadata: Mapping[str, Any], facts: Mappin
             ("", ""),
             [
                 (_TRAINING_NAMES.get(key, str(key)), _format_value(value))
-                for key, value in (dict(metadata["training"]) | _describe_fitted(facts)).items()
+                for key, value in (
+                    dict(metadata["training"]) | _describe_parts(config) | _describe_fitted(facts)
+                ).items()
             ],
         ),
         "",
@@ -73,6 +75,17 @@ def _describe_tuning(metadata: Mapping[str, Any]) -> list[str]:
         f"{tuned['after']:.4f} after.{stale}",
         "",
     ]
+
+
+def _describe_parts(config: Config) -> dict[str, str]:
+    """Name the encoder and the reward of a model that has them."""
+    row, parts = find_model(config.model), {}
+    if row.network:
+        kind = row.encoder or config.encoder.kind
+        parts["encoder"] = f"{kind}: {ENCODERS[kind].summary}"
+    if row.family == "set":
+        parts["reward"] = f"{config.objective.reward}: {REWARDS[config.objective.reward].summary}"
+    return parts
 
 
 def _describe_fitted(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def main() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     try:
         _check_arguments(sys.argv[1:])
-        app()
+        app(prog_name="seq2set")  # also for python -m seq2set
     except Seq2SetError as error:
         if os.environ.get("SEQ2SET_DEBUG"):
             raise

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from seq2set.cli import options as columns
+from seq2set.cli import options
 from seq2set.cli.data_corpus import Data, count_documents, open_data
 from seq2set.core.text_utils import make_printable, shorten
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from seq2set.corpora.checks import Finding
 
 
+@options.add_fields(options.Columns)
 def check(
     data: Data,
     min_label_documents: Annotated[
@@ -28,20 +29,15 @@ def check(
     near_duplicate: Annotated[
         float, typer.Option(min=0.5, max=1.0, help="How similar two texts must be to be called the same.")
     ] = 0.9,
-    text: columns.Text = "text",
-    labels: columns.Labels = "labels",
-    id_column: columns.Id = "id",
-    separator: columns.Separator = None,
-    encoding: columns.Encoding = "utf-8",
-    keep_missing: columns.KeepMissing = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    **columns: Any,
 ) -> None:
     """Find what would spoil a training run, before it starts; exit code 1 where there is an error."""
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
     from seq2set.corpora.checks import check_corpus
 
-    corpus = open_data(data, text, labels, id_column, separator, encoding, keep_missing)
+    corpus = open_data(data, columns)
     documents = count_documents(corpus)
     with RichProgress().stage("checking", documents) as advance:
         findings = check_corpus(

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seq2set.cli.options import Settings, name_columns
+
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus
 
@@ -35,29 +37,12 @@ TABLES = {"Known corpora": list_sources, "Formats": list_formats}
 """What the help ends with"""
 
 
-def open_data(
-    data: str,
-    text: str,
-    labels: str,
-    id_column: str,
-    separator: str | None,
-    encoding: str,
-    keep_missing: bool,
-) -> PreparedCorpus:
+def open_data(data: str, columns: Settings) -> PreparedCorpus:
     """Open a corpus, and print what is to be known about it on standard error."""
     from seq2set.corpora.open_corpus import open_corpus
     from seq2set.corpora.readers.records import AUTO, ReadOptions
 
-    read = ReadOptions(
-        text=text,
-        labels=labels,
-        id=id_column,
-        split=AUTO,
-        separator=separator,
-        encoding=encoding,
-        keep_missing=keep_missing,
-    )
-    corpus = open_corpus(data, read)
+    corpus = open_corpus(data, ReadOptions(split=AUTO, **name_columns(columns)))
     for remark in corpus.remarks:
         typer.echo(remark, err=True)
     return corpus

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seq2set.cli import options as columns
+from seq2set.cli import options
 
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus
 
 
+@options.add_fields(options.Columns)
 def prepare(
     name: Annotated[str, typer.Argument(help="A known corpus, see below, or a name for your own files.")],
     source: Annotated[
         Path | None, typer.Option("--from", help="The raw file or folder; known corpora say what they take.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write; the cache by default.")] = None,
-    text: columns.Text = "text",
-    labels: columns.Labels = "labels",
-    id_column: columns.Id = "id",
     group: Annotated[
         str | None, typer.Option(help="The column whose equal values stay in one split.")
     ] = None,
     split_column: Annotated[
         str | None, typer.Option(help="The column that names each document's split.")
     ] = None,
-    separator: columns.Separator = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="The character encoding of text files; UTF-8, or the source's own.")
-    ] = None,
-    keep_missing: columns.KeepMissing = False,
     split: Annotated[
         str | None,
         typer.Option(help="How to split: given, random, grouped or stratified; for rcv1 lyrl2004 or sgm."),
@@ -55,6 +48,7 @@ def prepare(
         int | None, typer.Option(help="Drop labels that fewer documents have.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the output folder.")] = False,
+    **columns: Any,
 ) -> None:
     """Turn raw files into a prepared corpus."""
     from seq2set.cli.console import RichProgress
@@ -66,34 +60,29 @@ def prepare(
     from seq2set.corpora.sources import SOURCES
 
     with RichProgress().stage(f"prepare {name}") as advance:
-        options = PrepareOptions(
+        chosen = PrepareOptions(
             split,
             _parse_size("valid", valid),
             _parse_size("test", test),
             seed,
-            encoding,
+            columns["encoding"],
             max_words,
             min_label_documents,
             force,
             advance,
         )
         if name in SOURCES:
-            corpus = prepare_source(name, source, out, options)
+            corpus = prepare_source(name, source, out, chosen)
         elif source is None:
             known = UnknownNameError("corpus", name, SOURCES)
             raise InputError(f"{known}; to prepare files of your own under this name, pass --from")
         else:
             read = ReadOptions(
-                text=text,
-                labels=labels,
-                id=id_column,
                 group=group,
                 split=split_column or (AUTO if split in (None, "given") else None),
-                separator=separator,
-                encoding=encoding or "utf-8",
-                keep_missing=keep_missing,
+                **options.name_columns(columns),
             )
-            corpus = prepare_own(name, source, out, read, options)
+            corpus = prepare_own(name, source, out, read, chosen)
     _print_summary(corpus)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from seq2set.cli import options as columns
+from seq2set.cli import options
 from seq2set.cli.console import RichProgress, print_table
 from seq2set.cli.data_corpus import Data, count_documents, open_data
 from seq2set.core.text_utils import make_printable, shorten
@@ -19,22 +19,18 @@ if TYPE_CHECKING:
     from seq2set.corpora.stats import CorpusStatistics
 
 
+@options.add_fields(options.Columns)
 def stats(
     data: Data,
     top: Annotated[int, typer.Option(min=1, help="How many labels and pairs of labels to show.")] = 20,
     plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw plots (PNG) into a folder.")] = None,
-    text: columns.Text = "text",
-    labels: columns.Labels = "labels",
-    id_column: columns.Id = "id",
-    separator: columns.Separator = None,
-    encoding: columns.Encoding = "utf-8",
-    keep_missing: columns.KeepMissing = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    **columns: Any,
 ) -> None:
     """Describe a corpus: its size, its labels, and how they go together."""
     from seq2set.corpora.stats import compute_statistics
 
-    corpus = open_data(data, text, labels, id_column, separator, encoding, keep_missing)
+    corpus = open_data(data, columns)
     with RichProgress().stage("reading", count_documents(corpus)) as advance:
         statistics = compute_statistics(corpus, top=top, progress=advance)
     if plot is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from seq2set.cli import options
 
 
+@options.add_fields(options.Columns)
 def evaluate(
     models: Annotated[
         list[Path],
@@ -19,10 +20,6 @@ def evaluate(
     data: Annotated[
         str | None, typer.Option(help="The corpus; by default the one it was trained on.")
     ] = None,
-    text: options.TextColumn = None,
-    labels: options.LabelsColumn = None,
-    separator: options.Separator = None,
-    id_column: options.IdColumn = None,
     split: Annotated[
         str | None,
         typer.Option(
@@ -46,6 +43,7 @@ def evaluate(
     ] = 0,
     report: Annotated[Path | None, typer.Option(help="Write a page with tables and plots here.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the report folder.")] = False,
+    **columns: Any,
 ) -> None:
     """Measure models on a split of a corpus."""
     from seq2set.cli.console import RichProgress, list_remarks, print_evaluation, print_prediction
@@ -57,13 +55,12 @@ def evaluate(
     if report is not None:
         refuse_occupied(report, force=force)
     request = Request(threshold=threshold, top_k=top_k, search=search)
-    columns = options.name_columns(text, labels, separator, id_column)
-    progress = RichProgress()
+    named, progress = options.name_columns(columns), RichProgress()
     found = [
         measure(
             model,
             data=data,
-            columns=columns,
+            columns=named,
             split=split,
             include_seen=include_seen,
             request=request,
@@ -84,7 +81,7 @@ def evaluate(
         print_evaluation(*found)
     if show:
         for prediction, actual in sample_predictions(
-            models[-1], data=data, columns=columns, split=split, include_seen=include_seen, count=show
+            models[-1], data=data, columns=named, split=split, include_seen=include_seen, count=show
         ):
             print_prediction(prediction, actual)
     if report is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,14 +39,11 @@ TABLES = {"Experiments": _list_experiments, "Options of experiments (--option NA
 """What the help lists below the options."""
 
 
+@options.add_fields(options.Columns)
 def experiment(
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of the experiments below.")],
     data: options.RequiredData,
     out: Annotated[Path, typer.Option(help="The folder for the trainings and the results.")],
-    text: options.TextColumn = None,
-    labels: options.LabelsColumn = None,
-    separator: options.Separator = None,
-    id_column: options.IdColumn = None,
     models: Annotated[
         str | None,
         typer.Option(help="Models separated by commas, or all; by default those of the experiment."),
@@ -81,6 +78,7 @@ def experiment(
         bool, typer.Option("--retrain", help="Short for --option retrain=yes, of remove-frequent.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and the time it takes.")] = False,
+    **columns: Any,
 ) -> None:
     """Train and compare models, as the paper's tables do."""
     from seq2set.cli.console import RichProgress
@@ -93,7 +91,6 @@ def experiment(
         typer.echo("--resamples has no effect: intervals are computed, not drawn", err=True)
     row = find_experiment(name)
     own = [*(option or []), *(["retrain=yes"] if retrain else [])]
-    columns = options.name_columns(text, labels, separator, id_column)
     request = Options(
         data=data,
         out=out,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -38,37 +38,41 @@ TopK = Annotated[
 ]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 
-# How a plain file is read. Verbs that train take these as settings of the run, so they have no default there.
-_TEXT, _LABELS = "The column that holds the text.", "The column that holds the labels."
-_ID, _SEPARATOR = "The column that holds the identifiers.", "The separator of labels that are one text."
+_TEXT, _ID = "The column that holds the text.", "The column that holds the identifiers."
+_ENCODING = "The character encoding of a plain file."
 Text = Annotated[str, typer.Option("--text", help=_TEXT)]
-Labels = Annotated[str, typer.Option("--labels", help=_LABELS)]
 Id = Annotated[str, typer.Option("--id", help=_ID)]
-Separator = Annotated[str | None, typer.Option("--separator", help=f"{_SEPARATOR}  [default: ;]")]
-Encoding = Annotated[str, typer.Option("--encoding", help="The character encoding of a plain file.")]
-KeepMissing = Annotated[
-    bool,
-    typer.Option("--keep-missing", help="Take `NaN`, `None`, `NA` and the like in a plain file for labels."),
-]
-TextColumn = Annotated[str | None, typer.Option("--text", help=f"{_TEXT}  [default: text]")]
-LabelsColumn = Annotated[str | None, typer.Option("--labels", help=f"{_LABELS}  [default: labels]")]
-IdColumn = Annotated[str | None, typer.Option("--id", help=f"{_ID}  [default: id]")]
+Encoding = Annotated[str, typer.Option("--encoding", help=_ENCODING)]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a plain file is read: settings of the section `data`, as options of every verb that takes a corpus.
+
+    What is not given is as the settings say, or as the training had it.
+    """
+
+    text: Annotated[str | None, f"{_TEXT}  [default: text]"] = None
+    labels: Annotated[str | None, "The column that holds the labels.  [default: labels]"] = None
+    id: Annotated[str | None, f"{_ID}  [default: id]"] = None
+    separator: Annotated[str | None, "The separator of labels that are one text.  [default: ;]"] = None
+    encoding: Annotated[str | None, f"{_ENCODING}  [default: utf-8]"] = None
+    keep_missing: Annotated[
+        bool | None, "Take `NaN`, `None`, `NA` and the like in a plain file for labels."
+    ] = None
 
 
 Settings = Mapping[str, str | int | None]
-"""Settings by their full names, as options of their own give them; none where the option is not given"""
+"""Settings by their names, as options give them; none where the option is not given"""
 
 
-def name_columns(
-    text: str | None, labels: str | None, separator: str | None, id_column: str | None
-) -> dict[str, str]:
+def name_columns(columns: Settings) -> dict[str, Any]:
     """Return the settings of the section `data` that the options for columns give."""
-    named = {"text": text, "labels": labels, "separator": separator, "id": id_column}
-    return {name: value for name, value in named.items() if value is not None}
+    return {name: value for name, value in columns.items() if value is not None}
 
 
 def merge_assignments(
-    assignments: Sequence[str] | None, columns: Mapping[str, str], options: Settings | None = None
+    assignments: Sequence[str] | None, columns: Settings, options: Settings | None = None
 ) -> list[str]:
     """Return what `--set` and other options assign; refuse a setting that both give."""
     from seq2set.core.errors import InputError
@@ -78,8 +82,8 @@ def merge_assignments(
     for assignment in assignments or ():
         setting = assignment.partition("=")[0].strip()
         if setting in given:
-            option = "--data" if setting == "data.corpus" else f"--{setting.rpartition('.')[2]}"
-            raise InputError(f"{setting} is given both by {option} and by --set; give one of the two")
+            name = "data" if setting == "data.corpus" else setting.rpartition(".")[2].replace("_", "-")
+            raise InputError(f"{setting} is given both by --{name} and by --set; give one of the two")
     # A JSON string or number is a TOML value.
     return [f"{setting}={json.dumps(value)}" for setting, value in given.items()] + list(assignments or ())
 

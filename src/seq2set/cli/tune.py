@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,12 +32,9 @@ TABLES = {"Metrics": _list_metrics, "Kinds of rules": lambda: RULE_KINDS}
 """What the help lists below the options."""
 
 
+@options.add_fields(options.Columns)
 def tune(
     data: options.Data = None,
-    text: options.TextColumn = None,
-    labels: options.LabelsColumn = None,
-    separator: options.Separator = None,
-    id_column: options.IdColumn = None,
     model: options.Model = None,
     out: Annotated[Path | None, typer.Option(help="The folder of the study.")] = None,
     preset: options.Preset = None,
@@ -64,11 +61,11 @@ def tune(
     kind: Annotated[
         str, typer.Option(metavar="KIND", help="The kind of rule for --thresholds, see below.")
     ] = "best",
+    **columns: Any,
 ) -> None:
     """Find the best settings, or the best thresholds. Both are chosen on validation."""
-    columns = options.name_columns(text, labels, separator, id_column)
     if thresholds is not None:
-        _tune_rule(thresholds, kind, metric or "micro_f1", data, columns)
+        _tune_rule(thresholds, kind, metric or "micro_f1", data, options.name_columns(columns))
         return
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
@@ -107,7 +104,7 @@ def _print_study(found: StudyResult) -> None:
     typer.echo(f"to train with these settings: seq2set train --config {found.folder.best} --out RUN")
 
 
-def _tune_rule(model: Path, kind: str, metric: str, data: str | None, columns: dict[str, str]) -> None:
+def _tune_rule(model: Path, kind: str, metric: str, data: str | None, columns: dict[str, Any]) -> None:
     from seq2set.cli.console import RichProgress
     from seq2set.tuning.decision_rules import tune_rule
 

@@ -16,13 +16,20 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from seq2set.config import DataSettings
 from seq2set.core.errors import CorpusError, UnknownNameError
 from seq2set.core.files import compute_sha256
 from seq2set.core.names import find_named
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import DEFAULT_PREPARE_OPTIONS, PrepareOptions, prepare
 from seq2set.corpora.prepared import FORMAT, READING, Location, PreparedCorpus, is_prepared
-from seq2set.corpora.readers import DEFAULT_OPTIONS, ReadOptions, read_column_names, read_documents
+from seq2set.corpora.readers import (
+    DEFAULT_OPTIONS,
+    ReadOptions,
+    build_read_options,
+    read_column_names,
+    read_documents,
+)
 from seq2set.corpora.readers.aapd import is_aapd, list_aapd_files
 from seq2set.corpora.readers.label_cells import LabelTally
 from seq2set.corpora.readers.records import AUTO
@@ -68,9 +75,12 @@ def open_corpus(
     raise UnknownNameError("corpus", spec, SOURCES)
 
 
+def open_configured(data: DataSettings) -> PreparedCorpus:
+    """Open the corpus that settings name, as they say."""
+    return open_corpus(data.corpus, build_read_options(data))
+
+
 def _open_plain(path: Path, read: ReadOptions, options: PrepareOptions) -> PreparedCorpus:
-    if options.split not in (None, "given"):
-        read = replace(read, split=None)
     digest = hash_content(path)
     # Which column names the splits follows from the content, so the cache need not look for it.
     out = locate_cached(_name_cached(path, digest, read, options))
@@ -128,6 +138,8 @@ def prepare_own(
 
     Long texts are kept unless `options` say otherwise: the paper's limit is for the paper's corpora.
     """
+    if options.split not in (None, "given"):
+        read = replace(read, split=None)
     read, remarks = find_split_column(path, read)
     notes: dict[str, list[str]] = {READING: list(remarks)} if remarks else {}
     return prepare(

@@ -15,6 +15,7 @@ from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.open_corpus import open_corpus
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.prepared import Split
+from seq2set.corpora.readers import build_read_options
 from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
 from seq2set.evaluation.measure import Report, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
@@ -24,7 +25,6 @@ from seq2set.models.tagger import Tagger
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
     TrainingCorpus,
-    build_read_options,
     find_training_corpus,
     is_training_corpus,
     open_training_corpus,

@@ -15,9 +15,8 @@ from seq2set.config import DataSettings
 from seq2set.config.provenance import Provenance, read_provenance
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
-from seq2set.corpora.open_corpus import hash_content, open_corpus
+from seq2set.corpora.open_corpus import hash_content, open_configured
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
-from seq2set.corpora.readers import ReadOptions
 from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.inference.model_folder import find_model_folder
 from seq2set.inference.predictor import Predictor
@@ -110,18 +109,4 @@ def open_training_corpus(data: DataSettings) -> PreparedCorpus:
         raise InputError(
             "no corpus is named; pass --data with a folder, a file or the name of a known corpus"
         )
-    return open_corpus(data.corpus, build_read_options(data))
-
-
-def build_read_options(data: DataSettings) -> ReadOptions:
-    """Return how a plain file is read, as the settings say."""
-    return ReadOptions(
-        text=data.text,
-        labels=data.labels,
-        id=data.id,
-        group=data.group or None,
-        split=data.split or None,
-        separator=data.separator,
-        encoding=data.encoding,
-        keep_missing=data.keep_missing,
-    )
+    return open_configured(data)

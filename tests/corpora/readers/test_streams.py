@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2set.core.errors import CorpusError, InputError
-from seq2set.corpora.readers.streams import NumberedLine, open_binary, read_lines, strip_compression
+from seq2set.corpora.readers.streams import (
+    NumberedLine,
+    guess_encoding,
+    open_binary,
+    read_lines,
+    strip_compression,
+)
 
 
 def zstd(data: bytes) -> bytes:
@@ -85,9 +91,13 @@ def test_a_letter_cut_off_at_the_end_is_invalid(tmp_path: Path) -> None:
         list(read_lines(written(tmp_path / "a.txt", "a\né".encode()[:-1])))
 
 
-@pytest.mark.parametrize("encoding", ["utf-9", "hex"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-9", "hex", "punycode", "undefined", "unicode_escape", "utf-7", "a\0b", ""]
+)
 def test_an_unknown_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
-    with pytest.raises(InputError, match=f"encoding '{encoding}' is not known; name one such as utf-8"):
+    with pytest.raises(
+        InputError, match=re.escape(f"encoding '{encoding}' is not known; name one such as utf-8")
+    ):
         list(read_lines(written(tmp_path / "a.txt", b"a"), encoding))
 
 
@@ -127,3 +137,49 @@ def test_what_the_system_refuses_is_one_sentence(tmp_path: Path, monkeypatch: py
     refuse(OSError(5, "Input/output error"))
     with pytest.raises(CorpusError, match=r"the file is not readable: .*Input/output error"):
         list(read_lines(path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_mark_says_what_the_encoding_is(tmp_path: Path, encoding: str) -> None:
+    path = written(tmp_path / "a.txt", "Größe\nnaïve\n".encode(encoding))
+    assert [line.text for line in read_lines(path)] == ["Größe", "naïve"]
+    assert [line.text for line in read_lines(path, "latin-1")] == ["Größe", "naïve"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_told_what_to_type(tmp_path: Path, encoding: str) -> None:
+    path = written(tmp_path / "a.txt", "text,labels\nGröße,a\n".encode(encoding))
+    with pytest.raises(CorpusError, match=f"the file looks like {encoding}; pass --encoding {encoding}$"):
+        list(read_lines(path))
+    assert [line.text for line in read_lines(path, encoding)] == ["text,labels", "Größe,a"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Die Straße ist für Fußgänger größer geworden; naïve café à la carte."),
+        ("cp1250", "Zażółć gęślą jaźń. Wczoraj wieczorem byliśmy na długim spacerze w głąb lasu."),
+        ("cp1251", "Съешь же ещё этих мягких французских булок, да выпей чаю. Банк снизил ставки."),
+        ("gb18030", "银行今天宣布下调利率，市场反应积极。农业丰收。"),
+        ("cp932", "銀行は本日、金利の引き下げを発表しました。コーヒーを飲みます。"),
+    ],
+)
+def test_a_fault_names_the_encoding_that_the_bytes_look_like(
+    tmp_path: Path, encoding: str, text: str
+) -> None:
+    path = written(tmp_path / "a.txt", f"text\n{text}\n{text}\n".encode(encoding))
+    match = f"line 2: the line is not valid utf-8; pass --encoding {encoding}, which its bytes look like"
+    with pytest.raises(CorpusError, match=match):
+        list(read_lines(path))
+    assert [line.text for line in read_lines(path, encoding)] == ["text", text, text]
+
+
+def test_bytes_that_look_like_nothing_get_no_guess() -> None:
+    assert guess_encoding(bytes(range(128, 256)) * 4) is None
+
+
+def test_lines_end_in_carriage_returns_where_there_is_no_line_feed(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", b"text,labels\ra,b\rc,d\r")
+    assert list(read_lines(path)) == [(1, "text,labels"), (2, "a,b"), (3, "c,d")]
+    path = written(tmp_path / "b.csv", b"text,labels\na\rb,c\r\n")
+    assert list(read_lines(path)) == [(1, "text,labels"), (2, "a\rb,c")]

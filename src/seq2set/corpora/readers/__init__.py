@@ -9,10 +9,18 @@ from typing import NamedTuple
 from seq2set.core.errors import CorpusError
 from seq2set.core.names import load_named
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions
+from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions, build_read_options
 from seq2set.corpora.readers.streams import COMPRESSIONS, check_file, strip_compression
 
-__all__ = ["DEFAULT_OPTIONS", "FORMATS", "ReadOptions", "find_format", "read_column_names", "read_documents"]
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "FORMATS",
+    "ReadOptions",
+    "build_read_options",
+    "find_format",
+    "read_column_names",
+    "read_documents",
+]
 
 
 class FileFormat(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from seq2set.config import DataSettings
 from seq2set.core.errors import CorpusError, InputError, suggest
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.label_cells import (
@@ -50,6 +51,20 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.separator == "":
             raise InputError("separator is ''; it must hold at least one character")
+
+
+def build_read_options(data: DataSettings) -> ReadOptions:
+    """Return how a plain file is read, as the settings say."""
+    return ReadOptions(
+        text=data.text,
+        labels=data.labels,
+        id=data.id,
+        group=data.group or None,
+        split=data.split or None,
+        separator=data.separator,
+        encoding=data.encoding,
+        keep_missing=data.keep_missing,
+    )
 
 
 DEFAULT_OPTIONS = ReadOptions()

@@ -1,10 +1,15 @@
-"""Files as streams, plain or compressed (.gz, .xz, .zst), with every fault named by file and line."""
+"""Files as streams, plain or compressed (.gz, .xz, .zst), with every fault named by file and line.
+
+A mark at the start of a file says whether it is UTF-8, UTF-16 or UTF-32; without one the encoding is the one
+that was named, and where its bytes do not fit, the sentence says which encoding they look like.
+"""
 
 from __future__ import annotations
 
 import codecs
 import gzip
 import lzma
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,14 +63,22 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
 def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[NumberedLine]:
     """Yield the lines of a text file one by one; a byte order mark at the start is dropped.
 
-    Lines end in LF or CR LF only, so that a rare separator inside a text breaks no document in two.
+    Lines end in LF or CR LF, so that a rare separator inside a text breaks no document in two; in a file
+    whose beginning has no LF they end in CR, as old spreadsheet programs write them.
     """
     number = 0
-    with open_binary(path) as stream:
-        for number, text in enumerate(_split_lines(_decode(stream, path, encoding)), start=1):
-            yield NumberedLine(number, text.removeprefix("\ufeff") if number == 1 else text)
+    for number, text in enumerate(_split_lines(read_text(path, encoding)), start=1):
+        yield NumberedLine(number, text)
     if number == 0:
         raise CorpusError("the file is empty", path)
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> Iterator[str]:
+    """Yield a text file block by block, without its byte order mark."""
+    with open_binary(path) as stream:
+        blocks = _decode(stream, path, encoding)
+        yield next(blocks, "").removeprefix("\ufeff")
+        yield from blocks
 
 
 def _open(path: Path) -> Any:
@@ -83,8 +96,10 @@ def _open(path: Path) -> Any:
 def _split_lines(blocks: Iterator[str]) -> Iterator[str]:
     # The pieces of an unfinished line are joined once, or a very long line would be copied at each block.
     pieces: list[str] = []
+    end = ""
     for block in blocks:
-        first, *others = block.split("\n")
+        end = end or ("\r" if "\r" in block[:-1] and "\n" not in block else "\n")
+        first, *others = block.split(end)
         pieces.append(first)
         for other in others:
             yield "".join(pieces).removesuffix("\r")
@@ -94,33 +109,90 @@ def _split_lines(blocks: Iterator[str]) -> Iterator[str]:
 
 
 def _decode(stream: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
-    decoder = _build_decoder(encoding)
-    lines = 0
+    """Decode block by block; the first block decides by its mark."""
+    name = check_encoding(encoding)
+    lines, first = 0, b""
     while True:
         block = stream.read(_BLOCK)
+        if not first:
+            first = block
+            decoder = codecs.getincrementaldecoder(_find_marked(first) or name)()
+            _refuse_unmarked(first, encoding, path)
         state = decoder.getstate()
         try:
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError:
             decoder.setstate(state)
             bad = lines + _count_lines_before_fault(decoder, block) + 1
-            raise CorpusError(
-                f"the line is not valid {encoding}; pass --encoding to name another encoding", path, bad
-            ) from None
+            raise CorpusError(_describe_fault(first + block, encoding), path, bad) from None
         lines += text.count("\n")
         yield text
         if not block:
             return
 
 
-def _build_decoder(encoding: str) -> codecs.IncrementalDecoder:
+_ENCODINGS = re.compile(
+    r"utf-8(-sig)?|utf-(16|32)(-[bl]e)?|ascii|iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|kz1048|ptcp154|tis-620"
+    r"|big5(hkscs)?|gb2312|gbk|gb18030|hz|euc_\w+|johab|shift_jis\w*|iso2022_\w+"
+)
+"""Encodings of text files, by Python's names; others, such as `punycode`, are for other uses."""
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark begins alike
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_USUAL = "cp1252 cp1250 cp1251 gb18030 cp932 euc_kr big5 euc_jp cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r"
+_USUAL += " mac_roman cp437"
+
+
+def check_encoding(name: str) -> str:
+    """Return the name under which Python knows an encoding of texts; refuse any other."""
     try:
-        "a".encode(encoding)  # refuses codecs that give no text, which the lookup alone lets pass
-        return codecs.getincrementaldecoder(encoding)()
-    except LookupError:
-        raise InputError(
-            f"encoding '{encoding}' is not known; name one such as utf-8, latin-1 or cp1252"
-        ) from None
+        known = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        known = ""
+    if not _ENCODINGS.fullmatch(known):
+        raise InputError(f"encoding '{name}' is not known; name one such as utf-8, latin-1 or cp1252")
+    return known
+
+
+def guess_encoding(content: bytes) -> str | None:
+    """Return the encoding that bytes look like, or None where they look like none."""
+    from charset_normalizer import from_bytes  # only here: it is needed for faults alone
+
+    found = list(from_bytes(content, cp_isolation=_USUAL.split()))
+    # Of encodings that fit equally well, the more usual one.
+    fits = {
+        name
+        for one in found
+        if (one.chaos, one.coherence) == (found[0].chaos, found[0].coherence)
+        for name in one.could_be_from_charset
+    }
+    return next((name for name in _USUAL.split() if name in fits), None)
+
+
+def _find_marked(block: bytes) -> str | None:
+    return next((name for mark, name in _MARKS.items() if block.startswith(mark)), None)
+
+
+def _refuse_unmarked(block: bytes, encoding: str, path: Path) -> None:
+    """Refuse UTF-16 without a mark, which is valid UTF-8 with a zero after each letter."""
+    if check_encoding(encoding) != "utf-8" or _find_marked(block):
+        return
+    even, odd = block[::2], block[1::2]
+    for zeros, letters, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
+        if len(zeros) > 8 and zeros.count(0) > 0.6 * len(zeros) and not letters.count(0):
+            raise CorpusError(f"the file looks like {name}; pass --encoding {name}", path)
+
+
+def _describe_fault(content: bytes, encoding: str) -> str:
+    guess = guess_encoding(content)
+    if guess is None:
+        return f"the line is not valid {encoding}; pass --encoding to name another encoding"
+    return f"the line is not valid {encoding}; pass --encoding {guess}, which its bytes look like"
 
 
 def _count_lines_before_fault(decoder: codecs.IncrementalDecoder, block: bytes) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from seq2set.core.errors import CorpusError, InputError
-from seq2set.corpora.readers.streams import open_binary
+from seq2set.core.errors import CorpusError
+from seq2set.corpora.readers.streams import check_encoding, open_binary
 
 _DAMAGES = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
 
@@ -63,9 +63,7 @@ def read_members(path: Path, names: list[str]) -> Iterator[Member]:
 def decode_member(member: Member, place: str, encoding: str) -> str:
     """Return a file's content as text."""
     try:
-        return member.content.decode(encoding)
-    except LookupError:
-        raise InputError(f"encoding '{encoding}' is not known; name one such as utf-8 or latin-1") from None
+        return member.content.decode(check_encoding(encoding))
     except UnicodeDecodeError as error:
         line = member.content.count(b"\n", 0, error.start) + 1
         raise CorpusError(

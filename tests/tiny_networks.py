@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from seq2set.config import Config, merge_settings, nest_setting, parse_assignment, validate
+from seq2set.config import Config, validate
+from seq2set.config.loader import merge_settings, nest_setting, parse_assignment
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Silent
 from seq2set.models.network import build_network

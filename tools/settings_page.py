@@ -31,16 +31,16 @@ def settings_page() -> str:
     for name, field in Config.model_fields.items():
         section = field.annotation
         if isinstance(section, type) and issubclass(section, Settings):
-            sections.append(_section(name, field, section))
+            sections.append(_section(name, section))
         else:
             plain.append(_row(name, field))
     top = "\n".join(["## The run as a whole", "", *COLUMNS, *plain, ""])
     return "\n".join([HEAD, top, *sections, _presets()])
 
 
-def _section(name: str, field: FieldInfo, section: type[Settings]) -> str:
+def _section(name: str, section: type[Settings]) -> str:
     rows = [_row(f"{name}.{value.alias or key}", value) for key, value in section.model_fields.items()]
-    return "\n".join([f"## `{name}`", "", str(field.description), "", *COLUMNS, *rows, ""])
+    return "\n".join([f"## `{name}`", "", str(section.__doc__), "", *COLUMNS, *rows, ""])
 
 
 def _row(name: str, field: FieldInfo) -> str:

@@ -138,9 +138,9 @@ REWARDS["toy-recall"] = Reward("the recall of the set", "toys:recall")
 MODELS["toy-frequency"] = Model(
     "Toy frequency",
     "Toy: gives the most frequent label to every text",
-    "toys:Frequency",
-    "toys:train_frequency",
     "linear",
     frozenset(),
     Style("#332288", ":", "*"),
+    "toys:Frequency",
+    "toys:train_frequency",
 )

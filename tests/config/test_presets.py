@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from seq2set.config import Config, build_config, read_preset
-from seq2set.config.loader import walk_settings
+from seq2set.config import Config, build_config
+from seq2set.config.loader import read_preset, walk_settings
 
 EVERYWHERE: dict[str, Any] = {
     "label_order.kind": "descending",  # "we sort labels by frequency in a descending order"

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from seq2set import Seq2SetClassifier
-from seq2set.config import Config, parse_assignment
+from seq2set.config import Config
 from seq2set.config.catalog import ENCODERS, MODELS, EncoderKind, reads
-from seq2set.config.loader import build_config, list_changes
+from seq2set.config.loader import build_config, list_changes, parse_assignment
 from seq2set.core.errors import ConfigError
 from seq2set.models.network import build_encoder
 from seq2set.nn.encoders import Encoded, Encoder, Tokenization

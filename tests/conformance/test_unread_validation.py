@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seq2set.config import MODELS, Config
+from seq2set.config import Config
+from seq2set.config.catalog import MODELS
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Silent
 from seq2set.evaluation.measure import evaluate_tagger

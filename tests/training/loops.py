@@ -23,7 +23,7 @@ from seq2set.nn.decoding.rollout import Rollout
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
-from seq2set.training.step import Objective, TrainingStep
+from seq2set.training.step import TrainingStep
 from seq2set.training.trainer import PhasePlan, Trainer
 from seq2set.training.validation import Validation
 from tiny_networks import tiny_config, tiny_examples, tiny_network
@@ -59,7 +59,7 @@ def new_loop(
     search = str(changes.pop("search", "greedy"))
     settings: dict[str, Any] = {"batch_size": 4, "validate_every": 2} | changes
     return Trainer(
-        TrainingStep(tiny_network(config), Objective.of(config)),
+        TrainingStep(tiny_network(config), config),
         encoded(config, tiny_examples(count)),
         validate,
         phases,

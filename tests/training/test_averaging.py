@@ -30,11 +30,11 @@ def test_the_average_by_hand() -> None:
     number.put(10.0)
     # After one update the share that stays is min(0.2, 2 / 11) = 2 / 11: 0 x 2/11 + 10 x 9/11.
     averaged.add(1)
-    assert averaged.tensors()["weight"].item() == pytest.approx(90 / 11)
+    assert averaged.average["weight"].item() == pytest.approx(90 / 11)
     number.put(20.0)
     # After two it is min(0.2, 3 / 12) = 0.2.
     averaged.add(2)
-    assert averaged.tensors()["weight"].item() == pytest.approx(0.2 * 90 / 11 + 0.8 * 20)
+    assert averaged.average["weight"].item() == pytest.approx(0.2 * 90 / 11 + 0.8 * 20)
     assert number.weight.item() == 20.0
 
 
@@ -47,7 +47,7 @@ def test_it_is_lent_and_given_back() -> None:
         raise RuntimeError
     assert number.weight.item() == 5.0
     averaged.restart()
-    assert averaged.tensors()["weight"].item() == 5.0
+    assert averaged.average["weight"].item() == 5.0
 
 
 def test_without_a_decay_it_is_the_weights_and_holds_nothing() -> None:
@@ -57,7 +57,7 @@ def test_without_a_decay_it_is_the_weights_and_holds_nothing() -> None:
     averaged.add(1)
     with averaged.apply():
         assert number.weight.item() == 5.0
-    assert averaged.tensors() == {}
+    assert averaged.average == {}
 
 
 def test_the_loop_measures_and_keeps_the_average_and_trains_on_without_it(tmp_path: Path) -> None:

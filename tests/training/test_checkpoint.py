@@ -86,9 +86,9 @@ def test_the_averaged_weights_come_back(tmp_path: Path) -> None:
         before.add(seed + 1)
     save_checkpoint(tmp_path, PLACE, first, optimizer, before)
     load_checkpoint(tmp_path, second, adam(second), after)
-    assert after.tensors().keys() == before.tensors().keys() != set()
-    assert all(torch.equal(value, before.tensors()[name]) for name, value in after.tensors().items())
-    assert not torch.equal(after.tensors()["0.weight"], second.state_dict()["0.weight"])  # not the weights
+    assert after.average.keys() == before.average.keys() != set()
+    assert all(torch.equal(value, before.average[name]) for name, value in after.average.items())
+    assert not torch.equal(after.average["0.weight"], second.state_dict()["0.weight"])  # not the weights
 
 
 def test_an_optimiser_without_memory_comes_back_without(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import find_threshold
 from seq2set.nn.decoding.rollout import greedy
 from seq2set.training import trainer
-from seq2set.training.step import Objective, TrainingStep
+from seq2set.training.step import TrainingStep
 from seq2set.training.train_network import plan_phases
 from seq2set.training.trainer import PhasePlan
 from seq2set.training.validation import measure_micro_f1
@@ -56,7 +56,7 @@ def test_the_presets_give_likelihood_the_papers_schedule_and_the_set_models_budg
 @pytest.mark.parametrize("model", MODELS)
 def test_the_loss_is_the_networks_own(model: str) -> None:
     config = tiny_config(model=model)
-    step = TrainingStep(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), config)
     batch = encoded(config, tiny_examples(6)).batch(np.arange(6))
     losses = step(batch, "likelihood", torch.Generator())
     wanted = step.network(batch.ids, batch.lengths).likelihood(batch.sequences, batch.gold)
@@ -68,19 +68,19 @@ def test_the_loss_is_the_networks_own(model: str) -> None:
 
 def test_a_network_without_decoders_has_no_other_phase() -> None:
     config = tiny_config(model="cnn")
-    step = TrainingStep(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), config)
     batch = encoded(config, tiny_examples(6)).batch(np.arange(6))
     with pytest.raises(AssertionError, match="only the set models have other phases"):
         step(batch, "warm-start", torch.Generator())
 
 
 def test_samples_do_not_matter_to_those_that_draw_none() -> None:
-    assert Objective.of(tiny_config("objective.baseline=leave-one-out", model="cnn")).samples == 1
+    assert len(plan_phases(tiny_config("objective.baseline=leave-one-out", model="cnn"))) == 1
 
 
 def test_validation_decodes_greedily() -> None:
     config = tiny_config(model="seq2seq")
-    step = TrainingStep(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), config)
     examples = encoded(config, tiny_examples(15))
     batch = examples.batch(np.arange(15))
     with torch.no_grad():
@@ -94,7 +94,7 @@ def test_validation_decodes_greedily() -> None:
 
 def test_validation_of_sigmoids_is_at_the_best_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny_config(model="cnn")
-    step = TrainingStep(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), config)
     with torch.no_grad():
         step.network.output.bias.fill_(-25.0)  # far below 0.5, as at the beginning of a training
     examples = encoded(config, tiny_examples(15))

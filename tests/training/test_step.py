@@ -14,7 +14,8 @@ from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.objectives.losses import self_critical
 from seq2set.objectives.rewards import RunningF1, f1, sum_sets
 from seq2set.training.examples import TrainingBatch
-from seq2set.training.step import Losses, Objective, Phase, TrainingStep
+from seq2set.training.step import Losses, Phase, TrainingStep
+from seq2set.training.train_network import plan_phases
 from tiny_networks import tiny_config, tiny_examples, tiny_network
 
 
@@ -25,7 +26,7 @@ def batch_of(config: Config, documents: int = 6) -> TrainingBatch:
 def losses_of(
     config: Config, phase: Phase, batch: TrainingBatch | None = None
 ) -> tuple[TrainingStep, Losses]:
-    step = TrainingStep(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), config)
     return step, step(batch or batch_of(config), phase, torch.Generator().manual_seed(5))
 
 
@@ -145,7 +146,7 @@ def test_gold_labels_do_not_reach_the_set_decoder(phase: Phase) -> None:
     other = batch._replace(gold=torch.zeros_like(batch.gold), sequences=empty)
     losses, seen = [], []
     for one in (batch, other):
-        step = TrainingStep(tiny_network(config), Objective.of(config))
+        step = TrainingStep(tiny_network(config), config)
         step.network.register_forward_hook(lambda network, inputs, policies: seen.append(policies.final))
         losses.append(step(one, phase, torch.Generator().manual_seed(1)).total.item())
     assert losses[0] != losses[1]
@@ -169,7 +170,7 @@ def test_rewards_of_other_names_reach_the_loss() -> None:
 def test_a_sample_that_equals_the_greedy_set_has_no_advantage(monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny_config("objective.reward=micro_f1", "objective.samples=2", model="seq2set-simp")
     batch = batch_of(config, 12)
-    step = TrainingStep(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), config)
     seen: list[Tensor] = []
 
     def watched(log_prob: Tensor, reward: Tensor, baseline: Tensor) -> Tensor:
@@ -193,7 +194,7 @@ def test_a_sample_that_equals_the_greedy_set_has_no_advantage(monkeypatch: pytes
 
 def test_one_sample_has_no_others_to_compare_with() -> None:
     with pytest.raises(ConfigError, match="objective.samples is 1; the baseline 'leave-one-out' needs >= 2"):
-        Objective.of(tiny_config("objective.baseline=leave-one-out"))
+        plan_phases(tiny_config("objective.baseline=leave-one-out"))
 
 
 def test_the_signal_is_the_share_of_documents_that_teach_something() -> None:
@@ -221,7 +222,7 @@ def test_the_greedy_baseline_is_that_of_test_time(model: str) -> None:
     dropout = ("encoder.dropout=0.5", "decoder.dropout=0.5")
     config = tiny_config(*dropout, "objective.lambda=1.0", "objective.samples=3", model=model)
     batch = batch_of(config, 12)
-    step = TrainingStep(tiny_network(config), Objective.of(config))
+    step = TrainingStep(tiny_network(config), config)
     torch.manual_seed(11)
     loss = step(batch, "self-critical", torch.Generator().manual_seed(5)).total.item()
     assert step.training
@@ -254,7 +255,7 @@ def test_documents_are_read_twice_only_for_a_baseline_without_dropout(
     settings: list[str], passes: int
 ) -> None:
     config = tiny_config(*settings)
-    step, seen = TrainingStep(tiny_network(config), Objective.of(config)), []
+    step, seen = TrainingStep(tiny_network(config), config), []
     step.network.encoder.register_forward_hook(lambda encoder, *_: seen.append(encoder.training))
     step(batch_of(config), "self-critical", torch.Generator().manual_seed(5)).total.backward()
     assert seen == [True, False][:passes]

@@ -12,15 +12,13 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 from loops import CRITICAL, WARM, Scripted, drawn_alike, gradients_of, new_loop, weights
-from safetensors import safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from seq2set.config.run_folder import RunFolder, find_kept_weights
 from seq2set.core.errors import WorkError
 from seq2set.core.progress import Advance
 from seq2set.training import trainer
-from seq2set.training.checkpoint import LAST, load_checkpoint
+from seq2set.training.checkpoint import load_checkpoint
 from tiny_networks import tiny_config
 
 DROPOUT = ("encoder.dropout=0.3", "decoder.dropout=0.3")
@@ -308,44 +306,4 @@ def test_the_history_says_which_phase_gave_the_best_weights(
     assert (place.best_phase, place.best_update) == (phase, update)
     assert find_kept_weights(records) == {"phase": phase, "update": update}
     assert {one["search"] for one in records} == {"marginal"}
-    earlier = [{name: one[name] for name in ("phase", "update", "micro_f1")} for one in records]
-    assert find_kept_weights(earlier) == {"phase": phase, "update": update}
     assert find_kept_weights([{"c": 1.0, "micro_f1": 0.5}]) == find_kept_weights([]) == {}
-
-
-def forget_the_search(folder: Path) -> None:
-    """Make a checkpoint and a history as they were before the search and the phase were noted."""
-    run = RunFolder(folder)
-    last = run.checkpoints / LAST
-    with safe_open(last, framework="pt") as stored:
-        tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        place = json.loads(stored.metadata()["place"])
-    del place["search"], place["best_phase"]
-    save_file(tensors, last, metadata={"place": json.dumps(place)})
-    new = ("search", "best_phase", "best_update")
-    lines = [{name: value for name, value in one.items() if name not in new} for one in run.records()]
-    run.history.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-
-
-@pytest.mark.parametrize("search", ["greedy", "marginal"])
-def test_a_checkpoint_of_an_earlier_version_goes_on(tmp_path: Path, search: str) -> None:
-    before = Scripted([0.3, 0.6, 0.4, 0.0])
-
-    def stopping() -> float:
-        if len(before.seen) == 3:
-            raise KeyboardInterrupt
-        return before()
-
-    loop = before.watching(new_loop(tmp_path, stopping, [WARM, CRITICAL]))
-    with pytest.raises(KeyboardInterrupt):
-        loop.run()
-    forget_the_search(tmp_path)
-    # 0.6 was the best so far. As it is measured now those weights are worth 0.9, which no later look reaches.
-    after = Scripted([0.9, 0.8, 0.85, 0.7])
-    loop = after.watching(new_loop(tmp_path, after, [WARM, CRITICAL], search=search))
-    place = loop.run()
-    assert (place.best, place.best_update) == (0.9, 4)
-    assert (place.best_phase, place.search) == ("warm-start", search)
-    assert torch.equal(after.seen[0], before.seen[1])
-    assert torch.equal(weights(loop), before.seen[1])
-    assert RunFolder(tmp_path).records()[-1]["best_phase"] == "warm-start"

@@ -7,7 +7,8 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from studies import space_file
 
-from seq2set.config import MODELS, PRESETS, Config, build_config
+from seq2set.config import Config, build_config
+from seq2set.config.catalog import MODELS, PRESETS
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.tuning.space import Parameter, Space, apply_settings, read_shipped_space, read_space
 

@@ -27,7 +27,7 @@ from seq2set.models.neural import NeuralTagger
 from seq2set.nn.decoding.rollout import greedy, sample
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, TrainingBatch
-from seq2set.training.step import Objective, Phase, TrainingStep
+from seq2set.training.step import Phase, TrainingStep
 
 SET_SIZES = {2: 0.70, 3: 0.22, 4: 0.06, 5: 0.02}
 """The share of documents by number of labels: 2.4 labels on average, and never fewer than 2, as in AAPD."""
@@ -158,7 +158,7 @@ def build_learner(model: str, shape: DocumentShape, settings: Sequence[str] = ()
     """Build a network with random weights at the preset's sizes; `settings` (`a.b=v`) change them."""
     config = build_config(preset=PRESET, model=model, assignments=settings)
     torch.manual_seed(config.seed)
-    step = TrainingStep(build_network(config, shape.vocabulary + 2, shape.labels), Objective.of(config))
+    step = TrainingStep(build_network(config, shape.vocabulary + 2, shape.labels), config)
     adam = torch.optim.Adam(step.parameters(), lr=config.self_critical.learning_rate, fused=True)
     training = config.training
     return Learner(step, adam, training.clip_norm, training.batch_size, torch.Generator().manual_seed(1))

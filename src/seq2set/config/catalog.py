@@ -29,15 +29,15 @@ class Model(NamedTuple):
     title: str
     """its name in tables and plots"""
     summary: str
-    tagger: str
-    """the class that restores a saved model"""
-    fit: str
-    """the function that trains one"""
     family: Literal["linear", "likelihood", "set"]
     """fitted by liblinear; a network trained by likelihood; a network with a self-critical phase too"""
     sections: frozenset[str]
     """the sections of the settings that it reads, of those that not every model reads"""
     style: Style
+    tagger: str = "seq2set.models.neural:NeuralTagger"
+    """the class that restores a saved model"""
+    fit: str = "seq2set.training.train_network:train_network"
+    """the function that trains one"""
     network: str = ""
     """of a network: `build(config, words, labels, max_labels) -> Network`"""
     encoder: str = ""
@@ -113,43 +113,38 @@ _NETWORK = frozenset({"encoder", "training", "search"})
 _DECODER = _NETWORK | {"decoder", "label_order"}
 _SET = _DECODER | _LINEAR | {"set_decoder", "prior", "objective", "warm_start", "self_critical"}
 
-_NEURAL = "seq2set.models.neural:NeuralTagger"
-_TRAIN = "seq2set.training.train_network:train_network"
-
 MODELS: dict[str, Model] = {
     "br": Model(
         "BR",
         "Binary relevance: one linear classifier per label on TF-IDF features",
-        "seq2set.models.br:BinaryRelevance",
-        "seq2set.models.br:train_br",
         "linear",
         _LINEAR,
         Style("#009E73", "--", "D"),
+        "seq2set.models.br:BinaryRelevance",
+        "seq2set.models.br:train_br",
     ),
     "cc": Model(
         "CC",
         "Classifier chains: linear classifiers on TF-IDF features, each of which sees the labels before it",
-        "seq2set.models.cc:ClassifierChains",
-        "seq2set.models.cc:train_cc",
         "linear",
         _LINEAR | {"chain"},
         Style("#E69F00", ":", "v"),
+        "seq2set.models.cc:ClassifierChains",
+        "seq2set.models.cc:train_cc",
         seeded_by={"chain.order": ("random", "ensemble")},
     ),
     "lp": Model(
         "LP",
         "Label powerset: one linear classifier per label combination on TF-IDF features",
-        "seq2set.models.lp:LabelPowerset",
-        "seq2set.models.lp:train_lp",
         "linear",
         _LINEAR | {"powerset"},
         Style("#56B4E9", ":", "<"),
+        "seq2set.models.lp:LabelPowerset",
+        "seq2set.models.lp:train_lp",
     ),
     "cnn": Model(
         "CNN",
         "CNN: convolution of several widths over the words, and one sigmoid per label",
-        _NEURAL,
-        _TRAIN,
         "likelihood",
         _NETWORK | {"cnn", "likelihood"},
         Style("#CC79A7", "-.", "P"),
@@ -159,8 +154,6 @@ MODELS: dict[str, Model] = {
     "cnn-rnn": Model(
         "CNN-RNN",
         "CNN-RNN: convolution over the words starts a recurrent network that emits one label after another",
-        _NEURAL,
-        _TRAIN,
         "likelihood",
         _DECODER | {"cnn", "likelihood"},
         Style("#666666", "-.", "X"),
@@ -170,8 +163,6 @@ MODELS: dict[str, Model] = {
     "seq2seq": Model(
         "Seq2Seq",
         "Seq2Seq (SGM): an encoder and an attention decoder trained by likelihood on ordered labels",
-        _NEURAL,
-        _TRAIN,
         "likelihood",
         _DECODER | {"likelihood"},
         Style("#000000", "--", "^"),
@@ -180,8 +171,6 @@ MODELS: dict[str, Model] = {
     "seq2set-simp": Model(
         "Seq2Set (simp.)",
         "Seq2Set, simplified: an encoder and a set decoder trained by self-critical policy gradient",
-        _NEURAL,
-        _TRAIN,
         "set",
         _SET,
         Style("#0072B2", "-", "s"),
@@ -191,8 +180,6 @@ MODELS: dict[str, Model] = {
     "seq2set": Model(
         "Seq2Set",
         "Seq2Set: an encoder, a sequence decoder, and a set decoder trained by self-critical policy gradient",
-        _NEURAL,
-        _TRAIN,
         "set",
         _SET,
         Style("#D55E00", "-", "o"),
@@ -215,9 +202,7 @@ ENCODERS: dict[str, EncoderKind] = {
 
 SEARCHES: dict[str, Search] = {
     "greedy": Search(
-        "the likeliest label at each step",
-        "seq2set.nn.decoding.searches:find_greedy",
-        decides=True,
+        "the likeliest label at each step", "seq2set.nn.decoding.searches:find_greedy", decides=True
     ),
     "beam": Search(
         "the likeliest of several sequences",

@@ -7,10 +7,8 @@ its documents with today's first: on others, each name could stand on what was l
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from seq2set.core.errors import InputError
 from seq2set.core.files import write_json
@@ -53,7 +51,7 @@ def read_provenance(folder: Path) -> Provenance | None:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["format"] == FORMAT:
-            return Provenance(**_select_fields(found))
+            return Provenance(**{name: value for name, value in found.items() if name != "format"})
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is damaged; name another --out") from error
     raise InputError(
@@ -79,10 +77,3 @@ def refuse_other_corpus(folder: Path, begun: str, corpus: str, now: str) -> None
             f"{folder} was begun on another corpus than {corpus} is now (fingerprint {begun}, now {now}); "
             "put the corpus back as it was, or name another --out"
         )
-
-
-def _select_fields(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields; earlier versions did not record those that have a default."""
-    fields = Provenance.__dataclass_fields__.values()
-    wanted = [one.name for one in fields if one.default is MISSING or one.name in found]
-    return {name: found[name] for name in wanted}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seq2set.config import Config, differ_only_in, list_changes, load_config, write_toml
-from seq2set.config.catalog import reads
+from seq2set.config import Config, load_config, write_toml
+from seq2set.config.loader import differ_only_in, list_changes
 from seq2set.config.provenance import (
     RECORD,
     Provenance,
@@ -24,37 +23,16 @@ Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
 
 
-@dataclass(frozen=True)
 class RunFolder:
     """Where everything of one run lies."""
 
-    path: Path
-    watch: Watch | None = field(default=None, compare=False)
-
-    @property
-    def config(self) -> Path:
-        """The settings, as TOML."""
-        return self.path / "config.toml"
-
-    @property
-    def history(self) -> Path:
-        """What happened, one JSON object per line."""
-        return self.path / "history.jsonl"
-
-    @property
-    def checkpoints(self) -> Path:
-        """What a stopped run goes on from."""
-        return self.path / "checkpoints"
-
-    @property
-    def beginning(self) -> Path:
-        """The checkpoint at which the last phase began, where there was a phase before it."""
-        return self.checkpoints / "beginning.safetensors"
-
-    @property
-    def model(self) -> Path:
-        """The finished model."""
-        return self.path / "model"
+    def __init__(self, path: Path, watch: Watch | None = None):
+        self.path, self.watch = path, watch
+        self.config = path / "config.toml"
+        self.history = path / "history.jsonl"  # one JSON object per line
+        self.checkpoints = path / "checkpoints"  # what a stopped run goes on from
+        self.beginning = self.checkpoints / "beginning.safetensors"  # where the last of several phases began
+        self.model = path / "model"  # the finished one
 
     @classmethod
     def start(
@@ -89,18 +67,13 @@ class RunFolder:
         return run
 
     def check_documents(self, now: Provenance) -> None:
-        """Refuse to go on with documents other than those that the run was begun on.
-
-        Versions before recorded no documents. What a network of theirs has learnt is compared by its size
-        when it is read back; classifiers would fit any documents.
-        """
+        """Refuse to go on with documents other than those that the run was begun on."""
         if (begun := read_provenance(self.path)) is not None:
             refuse_other_documents(self.path, begun, now)
-        elif self.has_learnt() and not self.model.is_dir() and _is_linear(load_config(self.config)):
+        elif self.has_learnt():
             raise InputError(
-                f"{self.path} was begun by an earlier version, which did not record its documents, so that "
-                f"its classifiers cannot be compared with {now.corpus}; delete {self.path} or name another "
-                "--out"
+                f"{self.path} has no {RECORD}, so that the documents that it was begun on are unknown; name "
+                "another --out"
             )
 
     def stands_on(self, documents: Provenance) -> bool:
@@ -146,19 +119,9 @@ class RunFolder:
 
 
 def find_kept_weights(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Say which phase and update gave the weights that a training kept; models without phases keep none.
-
-    Histories of earlier versions do not say it: there it is the first of the best looks.
-    """
-    looks = [record for record in records if "update" in record]
-    if not looks:
-        return {}
-    best = max(looks, key=lambda look: float(look["micro_f1"]))
-    last = looks[-1]
-    return {
-        "phase": last.get("best_phase", best["phase"]),
-        "update": last.get("best_update", best["update"]),
-    }
+    """Say which phase and update gave the weights that a training kept; models without phases keep none."""
+    last = records[-1] if records else {}
+    return {"phase": last["best_phase"], "update": last["best_update"]} if "best_update" in last else {}
 
 
 def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
@@ -167,7 +130,3 @@ def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
     if changed:
         faults = [f"{folder} was begun with other settings: {change}" for change in changed]
         raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])
-
-
-def _is_linear(config: Config) -> bool:
-    return not reads(config.model, "training.epochs")

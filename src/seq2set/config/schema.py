@@ -308,41 +308,23 @@ class Config(Settings):
     """The seed of everything random in a run."""
     threads: Positive | Literal["auto"] = "auto"
     """How many CPU threads to use; `auto` takes all cores."""
+    # What a section holds stands at its class.
     data: DataSettings = DataSettings()
-    """The corpus that a run learns from."""
     text: TextSettings = TextSettings()
-    """How a text becomes words."""
     features: FeatureSettings = FeatureSettings()
-    """The TF-IDF features of the linear models."""
     linear: LinearSettings = LinearSettings()
-    """The linear classifiers."""
     chain: ChainSettings = ChainSettings()
-    """The classifier chains of `cc`."""
     powerset: PowersetSettings = PowersetSettings()
-    """The label combinations of `lp`."""
     encoder: EncoderSettings = EncoderSettings()
-    """The encoder that reads the words of a text."""
     cnn: CnnSettings = CnnSettings()
-    """The convolution of `cnn` and `cnn-rnn`."""
     decoder: DecoderSettings = DecoderSettings()
-    """The decoders: LSTMs that emit one label per step."""
     set_decoder: SetDecoderSettings = SetDecoderSettings()
-    """What the set decoder has that the sequence decoder has not."""
     label_order: LabelOrderSettings = LabelOrderSettings()
-    """The order of labels that the sequence decoder learns."""
     prior: PriorSettings = PriorSettings()
-    """The linear prior: a linear model's scores on top of the set decoder's."""
     objective: ObjectiveSettings = ObjectiveSettings()
-    """What training minimises."""
     warm_start: WarmStartSettings = WarmStartSettings()
-    """Likelihood training before the self-critical phase."""
     self_critical: SelfCriticalSettings = SelfCriticalSettings()
-    """The self-critical phase."""
     likelihood: LikelihoodSettings = LikelihoodSettings()
-    """The one phase of `cnn`, `cnn-rnn` and `seq2seq`."""
     training: TrainingSettings = TrainingSettings()
-    """The training loop."""
     search: SearchSettings = SearchSettings()
-    """How the decoder is searched for a set of labels."""
     decision: DecisionSettings = DecisionSettings()
-    """How scores become a set of labels."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from seq2set.config import Config, build_config, merge_settings, nest_setting, validate
-from seq2set.config.loader import walk_settings
+from seq2set.config import Config, build_config, validate
+from seq2set.config.loader import merge_settings, nest_setting, walk_settings
 from seq2set.estimator.inputs import EstimatorInputError
 
 _OWN_PARAMETERS = {"model": "model", "preset": "preset", "seed": "random_state", "threads": "threads"}

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from seq2set.core.errors import InputError
@@ -42,16 +42,13 @@ class Position:
     best_update: int = -1
     """The update after which it was reached"""
     best_phase: str = ""
-    """The phase in which it was reached; not in checkpoints of earlier versions"""
-    search: str = ""
-    """What the best score was reached with; not in checkpoints of earlier versions, which measured it
-    otherwise"""
+    """The phase in which it was reached"""
     waited: int = 0
     """Validations since"""
     records: int = 0
     """Lines of the history so far"""
     so_far: RunningF1 = field(default_factory=RunningF1)
-    """How well the sampled sets did, where the reward asks for it; older checkpoints start it again"""
+    """How well the sampled sets did, where the reward asks for it"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "so_far", RunningF1(*self.so_far))  # from JSON it comes as a list
@@ -98,10 +95,6 @@ class AveragedWeights:
         finally:
             self._set(own)
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Return what a checkpoint must hold."""
-        return dict(self.average)
-
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Continue from a checkpoint's average."""
         for name, value in self.average.items():
@@ -126,7 +119,7 @@ def save_checkpoint(
     """Write `last.safetensors`, whole or not at all."""
     tensors = {_WEIGHTS + name: value.contiguous() for name, value in network.state_dict().items()}
     tensors |= _collect_adam(optimizer)
-    tensors |= {_AVERAGE + name: value for name, value in averaged.tensors().items()}
+    tensors |= {_AVERAGE + name: value for name, value in averaged.average.items()}
     with write_aside(folder / LAST) as aside:
         save_file(tensors, aside, metadata={"place": json.dumps(asdict(place))})
 
@@ -138,9 +131,7 @@ def load_checkpoint(
     if not (folder / LAST).is_file():
         return None
     with _refuse_misfit(folder / LAST):
-        with safe_open(folder / LAST, framework="pt") as stored:
-            tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (no mapping)
-            place = Position(**json.loads(stored.metadata()["place"]))
+        place, tensors = _read_place(folder / LAST), load_file(folder / LAST)
         network.load_state_dict(_select_prefix(tensors, _WEIGHTS))
         _restore_adam(optimizer, _select_prefix(tensors, _ADAM))
         averaged.restore(_select_prefix(tensors, _AVERAGE))
@@ -149,14 +140,21 @@ def load_checkpoint(
 
 def read_position(path: Path) -> Position:
     """Read where a checkpoint stands."""
-    with _refuse_misfit(path), safe_open(path, framework="pt") as stored:
-        return Position(**json.loads(stored.metadata()["place"]))
+    with _refuse_misfit(path):
+        return _read_place(path)
+
+
+def _read_place(path: Path) -> Position:
+    with safe_open(path, framework="pt") as stored:
+        place = json.loads(stored.metadata()["place"])
+    place.pop("search", None)  # which version 0.1.0 wrote; it cannot change within a run
+    return Position(**place)
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Read a checkpoint's weights."""
-    with _refuse_misfit(path), safe_open(path, framework="pt") as stored:
-        return _select_prefix({name: stored.get_tensor(name) for name in stored.keys()}, _WEIGHTS)  # noqa: SIM118
+    with _refuse_misfit(path):
+        return _select_prefix(load_file(path), _WEIGHTS)
 
 
 def find_best_weights(folder: Path, update: int) -> Path:
@@ -172,8 +170,8 @@ def save_weights(path: Path, network: nn.Module) -> None:
 
 def load_weights(path: Path, network: nn.Module) -> None:
     """Read weights back."""
-    with _refuse_misfit(path), safe_open(path, framework="pt") as stored:
-        network.load_state_dict({name: stored.get_tensor(name) for name in stored.keys()})  # noqa: SIM118
+    with _refuse_misfit(path):
+        network.load_state_dict(load_file(path))
 
 
 def remove_leftovers(folder: Path) -> None:

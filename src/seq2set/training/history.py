@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder, Watch
@@ -58,22 +57,6 @@ class RunningMeans:
         return ", ".join(parts)
 
 
-class Point(NamedTuple):
-    """One number of the history, with its curve and its place on it."""
-
-    curve: str
-    value: float
-    step: int
-
-
-def list_points(number: int, record: dict[str, Any]) -> Iterator[Point]:
-    """List the numbers of a record, in curves named `phase/what`, over updates where it counts them."""
-    step = record.get("update", number)
-    for name, value in record.items():
-        if isinstance(value, Real) and name not in ("update", "best_update"):
-            yield Point(f"{record['phase']}/{name}", float(value), step)
-
-
 class TensorBoardWriter:
     """Keeps the folder `tensorboard` of a run up to date.
 
@@ -104,8 +87,11 @@ class TensorBoardWriter:
         return import_extra("torch.utils.tensorboard", "track").SummaryWriter(str(self.folder))
 
     def _write(self, number: int, record: dict[str, Any]) -> None:
-        for point in list_points(number, record):
-            self.writer.add_scalar(*point)
+        """Write the numbers of a record, in curves named `phase/what`, over updates where it counts them."""
+        step = record.get("update", number)
+        for name, value in record.items():
+            if isinstance(value, Real) and name not in ("update", "best_update"):
+                self.writer.add_scalar(f"{record['phase']}/{name}", float(value), step)
 
 
 def add_tensorboard(config: Config, folder: Path, watch: Watch | None) -> Watch | None:

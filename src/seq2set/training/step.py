@@ -5,15 +5,13 @@ Letters: B documents, K samples per document, L labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from seq2set.config import Config
-from seq2set.config.catalog import REWARDS, find_model
-from seq2set.core.errors import ConfigError
+from seq2set.config.catalog import REWARDS
 from seq2set.models.network import Network, NetworkOutput, ordered_likelihood
 from seq2set.models.seq2set import Policies
 from seq2set.nn.decoder import DecoderPolicy
@@ -48,50 +46,14 @@ class Losses(NamedTuple):
     """What the samples add to the micro-F1 of the run (4,), where the reward asks for it"""
 
 
-@dataclass(frozen=True)
-class Objective:
-    """The settings that the losses depend on, as flat values."""
-
-    weight: float  # lambda
-    reward: str
-    baseline: str
-    samples: int
-    temperature: float
-    likelihood_share: float
-    free_order: bool
-    dropout: bool
-    """Whether the network leaves numbers out in training"""
-
-    @classmethod
-    def of(cls, config: Config) -> Objective:
-        """Read the settings."""
-        chosen = config.objective
-        if (
-            find_model(config.model).family == "set"
-            and chosen.baseline == "leave-one-out"
-            and chosen.samples < 2
-        ):
-            raise ConfigError(
-                [f"objective.samples is {chosen.samples}; the baseline 'leave-one-out' needs >= 2"]
-            )
-        return cls(
-            chosen.lambda_,
-            chosen.reward,
-            chosen.baseline,
-            chosen.samples,
-            chosen.temperature,
-            chosen.likelihood_share,
-            config.warm_start.likelihood == "order-free",
-            config.encoder.dropout > 0 or config.decoder.dropout > 0,
-        )
-
-
 class TrainingStep(nn.Module):
     """The network with its losses as its forward pass, so that data-parallel wrappers see one module."""
 
-    def __init__(self, network: Network, objective: Objective):
+    def __init__(self, network: Network, config: Config):
         super().__init__()
-        self.network, self.objective = network, objective
+        self.network, self.objective = network, config.objective
+        self.free_order = config.warm_start.likelihood == "order-free"
+        self.has_dropout = config.encoder.dropout > 0 or config.decoder.dropout > 0
 
     def forward(
         self,
@@ -116,12 +78,12 @@ class TrainingStep(nn.Module):
         if share:
             loss = mixed_loss(loss, self._compute_likelihood(policies.final, batch), share)
         if policies.sequence is not None:
-            loss = total_loss(_compute_sequence_loss(policies, batch), loss, self.objective.weight)
+            loss = total_loss(_compute_sequence_loss(policies, batch), loss, self.objective.lambda_)
         return rewarded._replace(total=loss)
 
     def _compute_likelihood(self, policy: DecoderPolicy, batch: TrainingBatch) -> Tensor:
         """Return the set decoder's likelihood, with an order or without."""
-        if self.objective.free_order:
+        if self.free_order:
             return negative_log_likelihood(order_free(policy, batch.gold).steps)
         return ordered_likelihood(policy, batch.sequences)
 
@@ -150,7 +112,7 @@ class TrainingStep(nn.Module):
         Only where there is dropout do the documents have to be read a second time for that. Reading them
         without it draws no random numbers, so that those of the update stay the same.
         """
-        if not (self.network.training and self.objective.dropout):
+        if not (self.network.training and self.has_dropout):
             return greedy(policy, max_steps=self.network.max_labels)
         self.network.eval()
         try:

@@ -25,7 +25,7 @@ from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import encode_examples
-from seq2set.training.step import Objective, TrainingStep
+from seq2set.training.step import TrainingStep
 from seq2set.training.trainer import PhasePlan, Trainer
 from seq2set.training.validation import choose_search, encode_validation, measure_micro_f1
 
@@ -45,14 +45,14 @@ def train_network(
 
     Trainings that share `priors` fit an equal linear prior once.
     """
-    fabric, plan, objective = start_fabric(config), plan_phases(config), Objective.of(config)
+    fabric, plan = start_fabric(config), plan_phases(config)
     torch.set_num_threads(count_threads(config.threads))
     labels = Labels.build(train.label_sets)
     words = Words.build(train.texts, **config.text.model_dump())
     prior = _fit_prior(config, words, labels, train, progress, priors)
     torch.manual_seed(config.seed)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
-    step = TrainingStep(build_network(config, len(words), len(labels), most), objective)
+    step = TrainingStep(build_network(config, len(words), len(labels), most), config)
     if prior is not None and isinstance(step.network, SetNetwork) and step.network.prior is not None:
         step.network.prior.calibrate(*prior.sigmoid)
     if fabric.device.type == "cpu" and (
@@ -85,7 +85,9 @@ def plan_phases(config: Config) -> list[PhasePlan]:
     if find_model(config.model).family != "set":
         alone = config.likelihood
         return [PhasePlan("likelihood", alone.epochs, alone.learning_rate, alone.decay)]
-    warm, critical = config.warm_start, config.self_critical
+    warm, critical, samples = config.warm_start, config.self_critical, config.objective.samples
+    if config.objective.baseline == "leave-one-out" and samples < 2:
+        raise ConfigError([f"objective.samples is {samples}; the baseline 'leave-one-out' needs >= 2"])
     if not warm.epochs and not critical.epochs:
         raise ConfigError(["warm_start.epochs and self_critical.epochs are 0; one of them must be >= 1"])
     return [

@@ -61,11 +61,7 @@ class PhasePlan(NamedTuple):
 
 
 class Trainer:
-    """Trains a network over some phases.
-
-    `measure` returns the network's score on the validation split, decoded by `search`; scores of different
-    searches are not compared.
-    """
+    """Trains a network over some phases; `measure` returns its score on validation, decoded by `search`."""
 
     def __init__(
         self,
@@ -98,7 +94,6 @@ class Trainer:
         folder = self.run_folder.checkpoints
         position = load_checkpoint(folder, self.network, self.adam, self.averaged) or Position()
         self._discard_after(position)
-        position = self._update_best(position)
         with Interruption() as interruption:
             while position.phase < len(self.phases):
                 position = self._train_phase(position, self.phases[position.phase], interruption)
@@ -197,25 +192,6 @@ class Trainer:
             self._remove_older_weights(position)
         self.means.clear()
         return position
-
-    def _update_best(self, position: Position) -> Position:
-        """Complete the position of a run that an earlier version began, which noted less of its best score.
-
-        There validation decoded greedily, and left out labels that training never saw; the best weights are
-        measured again as it is done now.
-        """
-        if position.best_update < 0:
-            return position.move(search=self.search)
-        if not position.best_phase:
-            looks = {look["update"]: str(look["phase"]) for look in self.run_folder.records()}
-            position = position.move(best_phase=looks.get(position.best_update, ""))
-        if position.search == self.search:
-            return position
-        own = {name: value.clone() for name, value in self.network.state_dict().items()}
-        load_weights(self._best_weights(position.best_update), self.network)
-        score = self._measure()
-        self.network.load_state_dict(own)
-        return position.move(best=score, search=self.search)
 
     def _measure(self) -> float:
         """Let one process measure for all, so that all continue alike."""

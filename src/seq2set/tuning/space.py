@@ -25,8 +25,8 @@ import optuna
 import tomli_w
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from seq2set.config import Config, merge_settings, nest_setting, validate
-from seq2set.config.loader import read_toml, walk_settings
+from seq2set.config import Config, validate
+from seq2set.config.loader import merge_settings, nest_setting, read_toml, walk_settings
 from seq2set.core.errors import ConfigError, InputError, suggest
 
 KINDS = ("choice", "integer", "real")

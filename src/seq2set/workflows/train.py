@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
-from seq2set.config.provenance import Provenance, read_provenance
+from seq2set.config.provenance import Provenance
 from seq2set.config.run_folder import RunFolder, Watch, find_kept_weights
-from seq2set.core.errors import InputError, WorkError
+from seq2set.core.errors import WorkError
 from seq2set.core.hardware import get_rank
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_card import render_model_card
-from seq2set.inference.model_folder import read_metadata, save_model
+from seq2set.inference.model_folder import save_model
 from seq2set.models.tagger import Tagger, compute_fingerprint, get_fit_function
 from seq2set.training.history import add_tensorboard
 from seq2set.workflows.training_corpus import open_training_corpus
@@ -77,14 +77,8 @@ def train(
     data = load_training_data(corpus, progress)
     run = _open_run(out, config, record_provenance(corpus, data), resume, watch)
     if run.model.is_dir():
-        _refuse_other_corpus(run, corpus)
         progress.note(f"{out} is finished already")
         return run
-    if read_provenance(out) is None:
-        progress.note(
-            f"{out} was begun by an earlier version, which did not record its documents: that {corpus.name} "
-            "is still the same is checked by the number of its words and labels only"
-        )
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
     trained = fit_model(config, data, origin, run, progress, priors)
     if get_rank() == 0:
@@ -162,16 +156,6 @@ def record_provenance(corpus: PreparedCorpus, data: TrainingData | None = None) 
         len(labels),
         *(corpus.location or ()),
     )
-
-
-def _refuse_other_corpus(run: RunFolder, corpus: PreparedCorpus) -> None:
-    """Refuse to take a finished run that recorded nothing when it began for one on another corpus."""
-    trained_on = read_metadata(run.path).get("corpus", {}).get("fingerprint", corpus.fingerprint)
-    if read_provenance(run.path) is None and trained_on != corpus.fingerprint:
-        raise InputError(
-            f"{run.path} is finished, but on another corpus than {corpus.name} is now (fingerprint "
-            f"{trained_on}, now {corpus.fingerprint}); put the corpus back as it was, or name another --out"
-        )
 
 
 def describe_change(metadata: Mapping[str, Any], name: str, fingerprint: str) -> str | None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from seq2set.config import DataSettings
 from seq2set.config.provenance import Provenance, read_provenance
 from seq2set.config.run_folder import RunFolder
+from seq2set.config.schema import DataSettings
 from seq2set.core.errors import InputError
 from seq2set.corpora.open_corpus import hash_content, open_configured
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared

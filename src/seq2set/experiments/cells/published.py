@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from seq2set.config import Config, list_changes, validate, write_toml
+from seq2set.config import Config, validate, write_toml
+from seq2set.config.loader import list_changes
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import compute_sha256, update_keys, write_folder_aside, write_json, write_text

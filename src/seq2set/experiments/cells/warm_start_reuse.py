@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from seq2set.config import Config, differ_only_in
+from seq2set.config import Config
 from seq2set.config.catalog import find_model, reads
+from seq2set.config.loader import differ_only_in
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.files import copy_file, write_aside, write_text
 from seq2set.corpora.prepared import PreparedCorpus

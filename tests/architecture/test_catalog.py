@@ -33,7 +33,8 @@ SMALL += ["decoder.attention=4", "warm_start.epochs=1", "self_critical.epochs=1"
 
 def python(code: str, *arguments: str | Path) -> str:
     """Run code that knows the toys and return what it prints."""
-    places = os.pathsep.join(map(str, (HERE, HERE.parent / "server")))
+    folders = (str(HERE), str(HERE.parent / "server"), os.environ.get("PYTHONPATH"))
+    places = os.pathsep.join(filter(None, folders))
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,

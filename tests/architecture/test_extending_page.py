@@ -33,13 +33,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def seq2set(folder: Path, example: str, *arguments: str | Path) -> str:
     """Run the command line after importing an example, and return what it prints."""
+    places = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
     code = f"{f'import {example}; ' if example else ''}from seq2set.cli.app import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
         cwd=folder,
         encoding="utf-8",
-        env=os.environ | {"PYTHONPATH": str(folder), "PYTHONIOENCODING": "utf-8", "COLUMNS": "300"},
+        env=os.environ | {"PYTHONPATH": places, "PYTHONIOENCODING": "utf-8", "COLUMNS": "300"},
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -1,9 +1,14 @@
 """Assign sets of labels to texts."""
 
+import os
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
+
+# Threads that spin while they wait for each other stall a recurrent network for seconds at a time as soon as
+# another process wants a core; threads that sleep do not. OpenMP reads this once, when torch is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 __all__ = ["Seq2SetClassifier", "__version__"]
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
+import torch
 
-from seq2set.core.hardware import count_cores, count_threads, get_rank, share_cores
+from seq2set.core.hardware import count_cores, count_threads, get_rank, limit_threads, share_cores
 
 
 def test_auto_shares_the_cores_among_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,3 +31,28 @@ def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert share_cores(6, 7) == [1]
     monkeypatch.delattr(os, "sched_getaffinity")
     assert share_cores(0, 2) == []
+
+
+def test_threads_are_limited_for_a_block_or_for_good() -> None:
+    before = torch.get_num_threads()
+    with limit_threads(3) as limit:
+        assert torch.get_num_threads() == limit.threads == 3
+    assert torch.get_num_threads() == before
+    try:
+        assert limit_threads().threads == torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_limit_does_not_load_torch_and_reaches_it_when_it_is_loaded() -> None:
+    code = """
+import sys, seq2set
+from seq2set.core.hardware import limit_threads
+with limit_threads(3):
+    assert "torch" not in sys.modules
+    import torch
+    print(torch.get_num_threads(), __import__("os").environ["OMP_WAIT_POLICY"])
+"""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("OMP_")}
+    done = subprocess.run([sys.executable, "-c", code], env=clean, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "PASSIVE"]

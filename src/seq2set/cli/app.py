@@ -105,11 +105,6 @@ def options(
 
 def main() -> None:
     """Run the command line; errors become one sentence and an exit code."""
-    # Threads that spin while they wait for each other stall a recurrent network for seconds at a time as
-    # soon as another process wants a core, and threads that sleep at once take a third of its speed away
-    # while none does. So they spin for some microseconds; the library reads this once, when it is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     try:
         _check_arguments(sys.argv[1:])
         app(prog_name="seq2set")  # also for python -m seq2set

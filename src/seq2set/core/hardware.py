@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import seq2set
@@ -23,6 +25,36 @@ def count_threads(wanted: int | str) -> int:
     if not isinstance(wanted, str):
         return wanted
     return max(1, count_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+class ThreadLimit:
+    """Threads of torch and OpenMP in this process: set when it is made, as before when its block ends."""
+
+    def __init__(self, threads: int):
+        self.threads = threads
+        torch: Any = sys.modules.get("torch")  # not loaded for the sake of a limit
+        self._before = torch.get_num_threads() if torch else None
+        if torch:
+            torch.set_num_threads(threads)
+        else:
+            os.environ["OMP_NUM_THREADS"] = str(threads)  # read when torch is loaded
+
+    def __enter__(self) -> ThreadLimit:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            sys.modules["torch"].set_num_threads(self._before)
+
+
+def limit_threads(wanted: int | str = 1) -> ThreadLimit:
+    """Compute with so many threads in this process: for good, or for the block of a `with`.
+
+    Prediction takes one per process: several threads stall each other as soon as another process wants a core.
+    """
+    return ThreadLimit(count_threads(wanted))
 
 
 def share_cores(slot: int, slots: int) -> list[int]:

@@ -48,11 +48,11 @@ def test_a_limit_does_not_load_torch_and_reaches_it_when_it_is_loaded() -> None:
     code = """
 import sys, seq2set
 from seq2set.core.hardware import limit_threads
-with limit_threads(3):
+with limit_threads(1):
     assert "torch" not in sys.modules
     import torch
     print(torch.get_num_threads(), __import__("os").environ["OMP_WAIT_POLICY"])
 """
     clean = {key: value for key, value in os.environ.items() if not key.startswith("OMP_")}
     done = subprocess.run([sys.executable, "-c", code], env=clean, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["3", "PASSIVE"]
+    assert done.stdout.split() == ["1", "PASSIVE"]

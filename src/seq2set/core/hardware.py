@@ -52,7 +52,7 @@ class ThreadLimit:
 def limit_threads(wanted: int | str = 1) -> ThreadLimit:
     """Compute with so many threads in this process: for good, or for the block of a `with`.
 
-    Prediction takes one per process: several threads stall each other as soon as another process wants a core.
+    Prediction takes one per process: several stall each other as soon as another process wants a core.
     """
     return ThreadLimit(count_threads(wanted))
 

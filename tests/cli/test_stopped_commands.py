@@ -123,9 +123,7 @@ def test_a_ctrl_c_while_the_pool_starts_is_no_reason_for_a_warning(
     features, targets = csr_matrix(np.eye(40)), csr_matrix(np.ones((40, 20)) - np.eye(40, 20))
     try:
         with suppress(KeyboardInterrupt):
-            fit_linear(
-                build_config(model="br", assignments=["threads=2"]), features, targets, 1.0, lambda *_: None
-            )
+            fit_linear(config, features, targets, 1.0, lambda *_: None)
             pytest.fail("the signal went unheard")
     finally:
         signal.signal(signal.SIGINT, before)

@@ -54,7 +54,7 @@ def test_terms_without_a_letter_are_no_words() -> None:
     features = TfidfFeatures.fit(words, list(encode_blocks(words, texts)), ngrams=2)
     matrix = features.transform(["1987 .", "wheat", "", "zzz 1987", "zzz . wheat"])
     # "1987", "." and "1987 ." are terms; a text of them alone has a feature, but no word.
-    assert (matrix.getnnz(axis=1) > 0).tolist() == [True, True, False, True, True]
+    assert (np.diff(matrix.indptr) > 0).tolist() == [True, True, False, True, True]
     assert features.has_words(matrix).tolist() == [False, True, False, False, True]
 
 

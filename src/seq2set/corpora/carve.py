@@ -9,13 +9,15 @@ corpus's, not a training's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from seq2set.labels.indicator import build_indicator
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 SHARE = 0.1
 """The share of the training split that becomes validation where a corpus has none."""
@@ -41,6 +43,8 @@ def carve_documents(
 
 def carve(labels: csr_matrix[Any], size: int, seed: int, groups: Ints | None = None) -> Bools:
     """Set `size` rows of `labels` (documents x labels) aside; with groups, about as many in whole groups."""
+    from scipy.sparse import csr_matrix
+
     documents = labels.shape[0]
     if documents < 2 or size < 1:
         return np.zeros(documents, bool)

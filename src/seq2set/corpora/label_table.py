@@ -5,13 +5,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from seq2set.corpora.documents import SPLITS
 from seq2set.labels.indicator import build_flat_indicator
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 class LabelTable:
@@ -46,7 +49,7 @@ class LabelTable:
         start = sum(self._sizes[name] for name in SPLITS[: SPLITS.index(split)])
         return slice(start, start + self._sizes[split])
 
-    def matrix(self) -> sparse.csr_matrix[np.int32]:
+    def matrix(self) -> csr_matrix[np.int32]:
         """Return the indicator matrix, (documents, labels)."""
         columns, ends = np.array(self._columns, np.int32), np.array(self._ends, np.int64)
         return build_flat_indicator(columns, ends, len(self._numbers), np.int32)

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from seq2set.core.errors import CorpusError
+from seq2set.core.sparse import SparseRows
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepared import GROUPED_SCHEMA, SCHEMA, name_split_file
 from seq2set.corpora.splits import find_split_index
@@ -33,7 +33,7 @@ class FirstPass(NamedTuple):
     """What is known of the documents, in the order in which their texts were written."""
 
     label_names: list[str]
-    labels: csr_matrix[Any]
+    labels: SparseRows
     """Documents x labels, in the order in which the documents name them."""
     words: NDArray[np.int64]
     given: NDArray[np.int8]
@@ -69,14 +69,13 @@ class _Collector:
         return -1
 
     def finish(self, texts: Path) -> FirstPass:
-        documents = len(self.words)
         _check_ids(np.array(self.id_hashes, np.uint64), texts)
         indices = np.array(self.label_ids, np.int32)
         ones = np.ones(len(indices), np.int8)
-        shape = (documents, len(self.label_codes))
+        ends = np.array(self.label_ends, np.int64)
         return FirstPass(
             [_mend_surrogates(label) for label in self.label_codes],
-            csr_matrix((ones, indices, np.array(self.label_ends, np.int64)), shape=shape),
+            SparseRows(ones, indices, ends, len(self.label_codes)),
             np.array(self.words, np.int64),
             np.array(self.given, np.int8),
             np.array(self.groups, np.int64),
@@ -180,7 +179,7 @@ def write_splits(
     texts: Path,
     folder: Path,
     parts: NDArray[np.int8],
-    labels: csr_matrix[Any],
+    labels: SparseRows,
     label_names: list[str],
     groups: Groups | None = None,
 ) -> None:
@@ -210,7 +209,7 @@ def write_splits(
                 file.add(table.filter(pa.array(part[kept] == index)))
 
 
-def _build_lists(labels: csr_matrix[Any], names: Any) -> Any:
+def _build_lists(labels: SparseRows, names: Any) -> Any:
     offsets = pa.array(labels.indptr, pa.int32())
     return pa.ListArray.from_arrays(offsets, names.take(pa.array(labels.indices)))
 

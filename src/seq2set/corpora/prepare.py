@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from seq2set import __version__
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.files import compute_sha256, write_folder_aside, write_json
+from seq2set.core.sparse import SparseRows
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.passes import REMOVED, FirstPass, Groups, read_first_pass, write_splits
 from seq2set.corpora.prepared import FACTS, FORMAT, PreparedCorpus, name_split_file
@@ -67,7 +67,7 @@ DEFAULT_PREPARE_OPTIONS = PrepareOptions()
 class _KeptDocuments(NamedTuple):
     """What is left of the corpus, and where each document goes (`REMOVED`, or an index in `SPLITS`)."""
 
-    labels: csr_matrix[Any]
+    labels: SparseRows
     label_names: list[str]
     parts: NDArray[np.int8]
     words: NDArray[np.int64]
@@ -144,7 +144,8 @@ def _select(whole: FirstPass, plan: SplitPlan, limits: _Limits) -> _KeptDocument
             f"all {read:,} documents have more than {max_words} words and were removed; raise max_words"
         )
     labels = whole.labels[rows]
-    columns = np.flatnonzero(np.asarray(labels.sum(axis=0)).ravel() >= limits.min_label_documents)
+    documents = np.bincount(labels.indices, minlength=labels.columns)
+    columns = np.flatnonzero(documents >= limits.min_label_documents)
     labels = _keep_columns(labels, columns)
     parts = np.full(read, REMOVED, dtype=np.int8)
     parts[rows] = assign_splits(
@@ -162,18 +163,17 @@ def _fill_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(groups < 0, -1 - np.arange(len(groups)), groups)
 
 
-def _keep_columns(labels: csr_matrix[Any], columns: NDArray[np.int64]) -> csr_matrix[Any]:
+def _keep_columns(labels: SparseRows, columns: NDArray[np.int64]) -> SparseRows:
     """Keep some columns, and the order of the labels in each document, which slicing would lose."""
     renumbered = np.full(labels.shape[1], -1, dtype=np.int32)
     renumbered[columns] = np.arange(len(columns), dtype=np.int32)
     indices = renumbered[labels.indices]
     inside = indices >= 0
     before = np.concatenate([[0], np.cumsum(inside)])
-    entries = (labels.data[inside], indices[inside], before[labels.indptr])
-    return csr_matrix(entries, shape=(labels.shape[0], len(columns)))
+    return SparseRows(labels.data[inside], indices[inside], before[labels.indptr], len(columns))
 
 
-def _check_training(labels: csr_matrix[Any], parts: NDArray[np.int8]) -> None:
+def _check_training(labels: SparseRows, parts: NDArray[np.int8]) -> None:
     train = parts == TRAIN
     if not train.any():
         raise CorpusError("the training split has no document")

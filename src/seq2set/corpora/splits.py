@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.core.sparse import SparseRows, as_scipy
 from seq2set.corpora.carve import carve, stratify
 from seq2set.corpora.documents import SPLITS
 
@@ -70,7 +70,7 @@ def find_split_index(name: str) -> int | None:
 
 def assign_splits(
     plan: SplitPlan,
-    labels: csr_matrix[Any],
+    labels: SparseRows,
     *,
     given: NDArray[np.int8] | None = None,
     groups: NDArray[np.int64] | None = None,
@@ -90,7 +90,7 @@ def assign_splits(
         return _split_by_group(groups, sizes, generator)
     if plan.method == "stratified":
         train = documents - sizes.valid - sizes.test
-        return stratify(labels, np.array([train, *sizes], dtype=np.int64), generator)
+        return stratify(as_scipy(labels), np.array([train, *sizes], dtype=np.int64), generator)
     return _split_randomly(documents, sizes, generator)
 
 
@@ -128,7 +128,7 @@ def _split_randomly(documents: int, sizes: Sizes, generator: np.random.Generator
 
 def _split_as_given(
     plan: SplitPlan,
-    labels: csr_matrix[Any],
+    labels: SparseRows,
     given: NDArray[np.int8] | None,
     groups: NDArray[np.int64] | None,
 ) -> NDArray[np.int8]:
@@ -138,7 +138,7 @@ def _split_as_given(
     train = np.flatnonzero(result == TRAIN)
     if plan.valid and len(train) > 1 and not (result == VALID).any():
         size = _sizes(len(train), plan.valid, 0).valid
-        aside = carve(labels[train], size, plan.seed, None if groups is None else groups[train])
+        aside = carve(as_scipy(labels[train]), size, plan.seed, None if groups is None else groups[train])
         result[train[aside]] = VALID
     return result
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from seq2set.core.progress import Progress, Silent
+from seq2set.core.sparse import SparseRows
 from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents, Overlap
-from seq2set.labels.indicator import build_indicator
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
 from seq2set.labels.rules import Rule
@@ -193,10 +192,10 @@ class _SplitCounts:
         began = time.perf_counter()
         answer = self.tagger.infer(texts, self.request)
         self.seconds += time.perf_counter() - began
-        actual = self.labels.indicator([document.labels for document in documents])
+        actual = self.labels.rows([document.labels for document in documents])
         unseen = len(self.labels.names) - answer.scores.shape[1]
         scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
-        self.counts.append(Counts.of(build_indicator(answer.chosen, len(self.labels.names)), actual))
+        self.counts.append(Counts.of(SparseRows.from_sets(answer.chosen, len(self.labels)), actual))
         self.ranking.append(RankingCounts.of(scores, actual))
         known = np.array([note is None for note in answer.notes()], bool)
         self.no_known_words += int((~known).sum())
@@ -206,8 +205,8 @@ class _SplitCounts:
         self.sizes[1].update(np.diff(actual.indptr).tolist())
         self.rule = answer.rule
 
-    def _add_curve(self, scores: npt.NDArray[np.float32], actual: csr_matrix) -> None:
-        right = np.sort(scores[actual.toarray().astype(bool)])
+    def _add_curve(self, scores: npt.NDArray[np.float32], actual: SparseRows) -> None:
+        right = np.sort(scores[actual.toarray()])
         everything = np.sort(scores, axis=None)
         levels = CURVE.astype(np.float32)
         self.curve[:, 0] += len(right) - np.searchsorted(right, levels)

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
-from scipy.special import expit
 
 Reals = npt.NDArray[np.float32]
 
@@ -24,7 +22,13 @@ class Sigmoid(NamedTuple):
 
     def __call__(self, margins: Reals) -> Reals:
         """Return the margins' probabilities."""
-        return np.asarray(expit(np.float32(self.slope) * margins + np.float32(self.offset)), np.float32)
+        logits = np.float32(self.slope) * margins + np.float32(self.offset)
+        return np.asarray(_expit(logits.astype(np.float64)), np.float32)
+
+
+def _expit(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return 1 / (1 + exp(-x)), as SciPy's `expit`, which is not there where models are only used."""
+    return np.asarray(np.exp(-np.logaddexp(0, -logits)))
 
 
 def fit_sigmoid(margins: Reals, targets: npt.NDArray[np.bool_]) -> Sigmoid:
@@ -32,6 +36,8 @@ def fit_sigmoid(margins: Reals, targets: npt.NDArray[np.bool_]) -> Sigmoid:
 
     Falls back to the plain sigmoid where there is nothing to fit: no margins, or all of one kind.
     """
+    from scipy.optimize import minimize
+
     x, y = margins.ravel().astype(np.float64), targets.ravel()
     positives = int(y.sum())
     negatives = len(y) - positives
@@ -42,7 +48,7 @@ def fit_sigmoid(margins: Reals, targets: npt.NDArray[np.bool_]) -> Sigmoid:
 
     def compute_loss(beta: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         logit = beta[0] * x + beta[1]
-        error = expit(logit) - wanted
+        error = _expit(logit) - wanted
         loss = np.mean(np.logaddexp(0, logit) - wanted * logit)
         return float(loss), np.array([np.mean(error * x), np.mean(error)])
 

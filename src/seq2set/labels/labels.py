@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from seq2set.core.errors import ConfigError, CorpusError, ModelFolderError
-from seq2set.labels.indicator import build_indicator
+from seq2set.core.sparse import SparseRows
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 class Labels:
@@ -37,11 +39,15 @@ class Labels:
         """Return the number of a label, or nothing where training never saw it."""
         return self._numbers.get(name)
 
-    def indicator(self, label_sets: Iterable[Iterable[str]]) -> sparse.csr_matrix[np.bool_]:
-        """Return a (documents, labels) matrix; labels that training never saw are left out."""
+    def rows(self, label_sets: Iterable[Iterable[str]]) -> SparseRows:
+        """Return the label sets as rows (documents, labels); labels that training never saw are left out."""
         known = self._numbers
-        rows = (sorted({known[name] for name in labels if name in known}) for labels in label_sets)
-        return build_indicator(rows, len(self))
+        sets = ({known[name] for name in labels if name in known} for labels in label_sets)
+        return SparseRows.from_sets(sets, len(self))
+
+    def indicator(self, label_sets: Iterable[Iterable[str]]) -> sparse.csr_matrix[np.bool_]:
+        """Do the same as SciPy's matrix, for training."""
+        return self.rows(label_sets).to_scipy()
 
     def with_unseen(self, label_sets: Iterable[Iterable[str]]) -> Labels:
         """Add the labels that training never saw, behind those that it saw: nobody can give them."""

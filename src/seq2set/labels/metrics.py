@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from seq2set.config.catalog import METRICS
 from seq2set.core.errors import InputError
 from seq2set.core.names import load_named
-from seq2set.labels.indicator import Indicators, as_indicator
+from seq2set.core.sparse import SparseRows, find_rows
+from seq2set.labels.indicator import Indicators, list_cells
 
 Number = TypeVar("Number")
 
@@ -74,11 +74,12 @@ class Counts:
     @classmethod
     def of(cls, predicted: Indicators, actual: Indicators) -> Counts:
         """Count on two (documents, labels) matrices, sparse or dense; whatever is not 0 is given."""
-        given, right = as_indicator(predicted), as_indicator(actual)
+        given, right = list_cells(predicted), list_cells(actual)
         _refuse_different(given.shape, right.shape)
-        both = sparse.csr_matrix(given.multiply(right))
-        tp = _sum_columns(both)
-        row_both, row_given, row_right = np.diff(both.indptr), np.diff(given.indptr), np.diff(right.indptr)
+        both = np.isin(_code_cells(given), _code_cells(right), assume_unique=True)
+        tp = np.bincount(given.indices[both], minlength=given.columns)
+        row_both = np.bincount(find_rows(given)[both], minlength=given.shape[0])
+        row_given, row_right = np.diff(given.indptr), np.diff(right.indptr)
         return cls(
             true_positives=tp,
             false_positives=_sum_columns(given) - tp,
@@ -91,9 +92,8 @@ class Counts:
     @classmethod
     def of_known(cls, predicted: Indicators, actual: Indicators) -> Counts:
         """Count where `actual` has further columns at its end: labels that nobody can give, always missed."""
-        given, right = as_indicator(predicted), as_indicator(actual)
-        shape = (given.shape[0], max(given.shape[1], right.shape[1]))
-        return cls.of(sparse.csr_matrix((given.data, given.indices, given.indptr), shape=shape), right)
+        given, right = list_cells(predicted), list_cells(actual)
+        return cls.of(dataclasses.replace(given, columns=max(given.columns, right.columns)), right)
 
     def __add__(self, other: Counts) -> Counts:
         _refuse_different(self.true_positives.shape, other.true_positives.shape)
@@ -150,7 +150,7 @@ class RankingCounts:
     @classmethod
     def of(cls, scores: NDArray[Any], actual: Indicators) -> RankingCounts:
         """Count on a dense (documents, labels) matrix of scores and the labels that are right."""
-        right = as_indicator(actual)
+        right = list_cells(actual)
         _refuse_different(np.shape(scores), right.shape)
         found = _find_hits(right, _rank_top(np.asarray(scores), max(RANKS)))  # (documents, k)
         gained = np.cumsum(found * _GAINS[: found.shape[1]], axis=1)
@@ -243,14 +243,19 @@ def _rank_top(scores: NDArray[Any], depth: int) -> NDArray[np.int64]:
     return np.stack(picked, axis=1)
 
 
-def _find_hits(right: sparse.csr_matrix[np.bool_], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
-    documents, labels = right.shape
-    starts = np.arange(documents) * labels  # where each row's cells begin, were all cells in one line
-    return np.isin(starts[:, None] + columns, np.repeat(starts, np.diff(right.indptr)) + right.indices)
+def _find_hits(right: SparseRows, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    starts = np.arange(right.shape[0]) * right.columns
+    return np.isin(starts[:, None] + columns, _code_cells(right))
 
 
-def _sum_columns(matrix: sparse.csr_matrix[np.bool_]) -> NDArray[np.int64]:
-    return np.bincount(matrix.indices, minlength=matrix.shape[1])
+def _code_cells(matrix: SparseRows) -> NDArray[np.int64]:
+    """Return each cell's number, were all cells in one line."""
+    codes: NDArray[np.int64] = find_rows(matrix) * matrix.columns + matrix.indices
+    return codes
+
+
+def _sum_columns(matrix: SparseRows) -> NDArray[np.int64]:
+    return np.bincount(matrix.indices, minlength=matrix.columns)
 
 
 def _divide(part: int, whole: int) -> float:

@@ -18,16 +18,18 @@ Shapes: N documents, L labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from seq2set.config.catalog import is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.labels.indicator import Indicators, as_indicator
 from seq2set.labels.metrics import Counts, f1
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 class Cuts(NamedTuple):
@@ -61,7 +63,7 @@ def _find_midway(upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
     return np.where((lower < middle) & (middle <= upper), middle, upper)
 
 
-def refuse_unfit(scores: NDArray[Any], right: sparse.csr_matrix[Any]) -> None:
+def refuse_unfit(scores: NDArray[Any], right: csr_matrix[Any]) -> None:
     """Refuse scores and labels among which no threshold can be found."""
     if len(scores) != right.shape[0] or scores.shape[1] > right.shape[1] or not scores.size:
         raise InputError(
@@ -116,16 +118,18 @@ def _thin(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _search_grid(
-    values: NDArray[Any], scores: NDArray[Any], right: sparse.csr_matrix[Any], metric: str
+    values: NDArray[Any], scores: NDArray[Any], right: csr_matrix[Any], metric: str
 ) -> Threshold:
     """Measure each threshold from the lowest up, on ever fewer labels; of equals the higher one wins."""
+    from scipy.sparse import csr_matrix
+
     best: Threshold | None = None
     rows, columns = np.nonzero(scores >= values[-1])
     above = scores[rows, columns]
     for value in values[::-1]:
         kept = above >= value
         rows, columns, above = rows[kept], columns[kept], above[kept]
-        given = sparse.csr_matrix((np.ones(len(above), dtype=bool), (rows, columns)), shape=right.shape)
+        given = csr_matrix((np.ones(len(above), dtype=bool), (rows, columns)), shape=right.shape)
         reached = Counts.of(given, right).metrics()[metric]
         if best is None or not is_better(best.score, reached, metric):
             best = Threshold(float(value), reached)

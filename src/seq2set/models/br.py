@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
+from seq2set.core.sparse import CompressedRows
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.models.linear import LinearScorer, LinearTagger, restore_common
 from seq2set.models.linear_fitting import ScoredFit, find_best_c, prepare_matrices, score_zero_margin
@@ -53,11 +53,11 @@ class BinaryRelevance(LinearTagger):
     scorer: LinearScorer
     sigmoid: Sigmoid
 
-    def scores(self, features: csr_matrix) -> Scores:
+    def scores(self, features: CompressedRows) -> Scores:
         """Return the margins' probabilities."""
         return self.sigmoid(self.scorer.margins(features))
 
-    def label_weights(self, vector: csr_matrix, label: int) -> npt.NDArray[np.float32]:  # noqa: ARG002
+    def label_weights(self, vector: CompressedRows, label: int) -> npt.NDArray[np.float32]:  # noqa: ARG002
         """Return the weights of the label's classifier, the same for every document."""
         return self.scorer.weights[:, label]
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, hstack
 
 from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
+from seq2set.core.sparse import CompressedRows
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.models.linear import LinearScorer, LinearTagger, Reals, restore_common
 from seq2set.models.linear_fitting import (
@@ -69,6 +69,8 @@ def order_chains(config: Config, labels: int) -> list[Order]:
 
 
 def _fit_chain(data: LinearTraining, c: float, number: int, orders: list[Order]) -> Chain:
+    from scipy.sparse import csr_matrix, hstack
+
     targets = data.train_targets[:, orders[number]]
     features = csr_matrix(hstack([data.train, targets], format="csr", dtype=np.float32))
     # A link sees the terms and the labels before its own.
@@ -86,7 +88,7 @@ class Chain:
     scorer: LinearScorer
     """Weights (F + L, L): below those of the terms, what each link's decision is worth to the later links."""
 
-    def margins(self, features: csr_matrix) -> Reals:
+    def margins(self, features: CompressedRows) -> Reals:
         """Go along the chain and return every label's margin for every document: (N, F) -> (N, L)."""
         terms = features.shape[1]
         margins = LinearScorer(self.scorer.weights[:terms], self.scorer.bias).margins(features)
@@ -103,7 +105,7 @@ class Chain:
         return np.argsort(self.order)
 
 
-def run_chains(chains: tuple[Chain, ...], features: csr_matrix) -> Reals:
+def run_chains(chains: tuple[Chain, ...], features: CompressedRows) -> Reals:
     """Return all chains' margins: (K, N, L)."""
     return np.stack([chain.margins(features) for chain in chains])
 
@@ -120,11 +122,11 @@ class ClassifierChains(LinearTagger):
     chains: tuple[Chain, ...]
     sigmoid: Sigmoid
 
-    def scores(self, features: csr_matrix) -> Scores:
+    def scores(self, features: CompressedRows) -> Scores:
         """Return the mean of the chains' probabilities."""
         return average_chains(self.sigmoid, run_chains(self.chains, features))
 
-    def label_weights(self, vector: csr_matrix, label: int) -> npt.NDArray[np.float32]:
+    def label_weights(self, vector: CompressedRows, label: int) -> npt.NDArray[np.float32]:
         """Return the mean weights of the label's links, the same for every document."""
         weights = [chain.label_weights(label, vector.shape[1]) for chain in self.chains]
         return np.asarray(np.mean(weights, axis=0), np.float32)

@@ -9,13 +9,15 @@ Shapes: N documents, L labels, K combinations that are kept, P that are pruned.
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from seq2set.labels.indicator import build_indicator
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Ints = npt.NDArray[np.int64]
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from seq2set.config import Config
+from seq2set.core.sparse import CompressedRows, SparseRows, multiply
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import (
@@ -48,11 +48,11 @@ class LinearTagger(ABC):
     c: float
 
     @abstractmethod
-    def scores(self, features: csr_matrix) -> Scores:
+    def scores(self, features: CompressedRows) -> Scores:
         """Return every label's probability for every document: (N, F) -> (N, L)."""
 
     @abstractmethod
-    def label_weights(self, vector: csr_matrix, label: int) -> npt.NDArray[np.float32]:
+    def label_weights(self, vector: CompressedRows, label: int) -> npt.NDArray[np.float32]:
         """Return what each term of one document (1, F) speaks for a label: (F,)."""
 
     @abstractmethod
@@ -90,13 +90,13 @@ class LinearTagger(ABC):
         return Inference(scores, chosen, evidence, rule, known)
 
     def _evidence(
-        self, texts: Sequence[str], matrix: csr_matrix, chosen: Sequence[npt.NDArray[np.intp]], most: int
+        self, texts: Sequence[str], matrix: SparseRows, chosen: Sequence[npt.NDArray[np.intp]], most: int
     ) -> list[list[tuple[Evidence, ...]]]:
         rows = enumerate(zip(texts, chosen, strict=True))
         return [self._reasons(text, matrix[row], labels, most) for row, (text, labels) in rows]
 
     def _reasons(
-        self, text: str, vector: csr_matrix, labels: npt.NDArray[np.intp], most: int
+        self, text: str, vector: SparseRows, labels: npt.NDArray[np.intp], most: int
     ) -> list[tuple[Evidence, ...]]:
         spans = self.words.spans(text)
         weights = (self.label_weights(vector, int(label)) for label in labels)
@@ -146,9 +146,9 @@ class LinearScorer:
         """Return what is saved of it."""
         return {prefix + "weights": self.weights, prefix + "bias": self.bias}
 
-    def margins(self, features: csr_matrix) -> Reals:
+    def margins(self, features: CompressedRows) -> Reals:
         """Return every label's signed distance for every document: (N, L)."""
-        weighed = features @ self.weights  # (N, F) x (F, K) -> (N, K)
+        weighed = multiply(features, self.weights)  # (N, F) x (F, K) -> (N, K)
         if missing := len(self.bias) - weighed.shape[1]:
             weighed = np.pad(weighed, ((0, 0), (0, missing)))  # (N, K) -> (N, L)
         return np.asarray(weighed + self.bias, dtype=np.float32)

@@ -13,12 +13,11 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file, save_file
-from scipy.sparse import csc_matrix, csr_matrix
 
 from seq2set.config import Config
 from seq2set.config.catalog import is_better
@@ -37,6 +36,9 @@ from seq2set.models.predictions import Scores, withhold_scores
 from seq2set.models.tagger import Examples
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix, csr_matrix
 
 WORTH_PROCESSES = 20_000_000
 """From this much work on (stored features times labels), starting processes pays."""
@@ -110,9 +112,9 @@ def prepare_matrices(
             progress.note(f"the {most_terms:,} most frequent of {len(features):,} terms are kept")
             features = _keep_frequent(features, most_terms)
         advance(1)
-        train_matrix = features.transform_blocks(encoded)
+        train_matrix = features.transform_blocks(encoded).to_scipy()
         advance(1)
-        valid_matrix = features.transform(valid.texts)
+        valid_matrix = features.transform(valid.texts).to_scipy()
         advance(1)
     return LinearTraining(
         config,
@@ -213,7 +215,9 @@ def fit_linear(
 
     `seen` says how many of the features, the first ones, each machine sees; all where it is not told.
     """
-    from joblib import delayed  # late, as below: a model in use needs neither joblib nor scikit-learn
+    # Late, as below: a model in use needs neither joblib nor SciPy nor scikit-learn.
+    from joblib import delayed
+    from scipy.sparse import csc_matrix, csr_matrix
 
     # Double precision and 32-bit indices are what liblinear reads: converted once, not once per label.
     wide = csr_matrix(features, dtype=np.float64)

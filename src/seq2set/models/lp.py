@@ -14,23 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
-from scipy.sparse import csr_matrix
-from scipy.special import softmax
 
 from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError
 from seq2set.core.progress import Progress
+from seq2set.core.sparse import CompressedRows, SparseRows, find_rows
 from seq2set.models.label_combinations import Combinations, find_combinations
 from seq2set.models.linear import LinearScorer, LinearTagger, Reals, restore_common
 from seq2set.models.linear_fitting import LinearTraining, ScoredFit, find_best_c, prepare_matrices
 from seq2set.models.predictions import Scores
 from seq2set.models.tagger import Examples, ModelState
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 DOCUMENTS_AT_A_TIME = 1024
 """Bounds the memory of the combinations' margins."""
@@ -80,7 +81,7 @@ def _find_combinations(config: Config, targets: csr_matrix, progress: Progress) 
     return found
 
 
-def _calibrate(holds: csr_matrix, scorer: LinearScorer, data: LinearTraining) -> Posterior:
+def _calibrate(holds: CompressedRows, scorer: LinearScorer, data: LinearTraining) -> Posterior:
     """Calibrate on documents spread over the validation split, as many as are scored at a time."""
     size = data.valid.shape[0]
     rows = np.unique(np.linspace(0, size - 1, min(size, DOCUMENTS_AT_A_TIME)).round().astype(np.int64))
@@ -88,29 +89,36 @@ def _calibrate(holds: csr_matrix, scorer: LinearScorer, data: LinearTraining) ->
 
 
 def _encode_one_hot(classes: np.ndarray, count: int) -> csr_matrix:
-    cells = (np.ones(len(classes), bool), classes, np.arange(len(classes) + 1))
-    return csr_matrix(cells, shape=(len(classes), count))
+    return SparseRows(np.ones(len(classes), bool), classes, np.arange(len(classes) + 1), count).to_scipy()
 
 
 @dataclass(frozen=True)
 class Posterior:
     """How likely combinations, and the labels in them, are."""
 
-    holds: csr_matrix  # (K, L)
+    holds: CompressedRows  # (K, L)
     scale: float
 
     def combinations(self, margins: Reals) -> Reals:
         """Return each combination's probability: (N, K) -> (N, K)."""
-        return np.asarray(softmax(np.float32(self.scale) * margins, axis=1), np.float32)
+        scaled = np.float32(self.scale) * margins
+        likely = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        return np.asarray(likely / likely.sum(axis=1, keepdims=True), np.float32)
 
     def labels(self, margins: Reals) -> Scores:
         """Return each label's probability: (N, K) -> (N, L)."""
-        summed = self.combinations(margins) @ self.holds  # (N, K) x (K, L) -> (N, L)
-        return np.ascontiguousarray(np.clip(summed, 0, 1), np.float32)
+        likely, scores = self.combinations(margins), np.zeros((len(margins), self.holds.shape[1]), np.float32)
+        order = np.argsort(self.holds.indices, kind="stable")
+        holder = find_rows(self.holds)[order]  # the combinations that hold the first label, the second, ...
+        labels, starts = np.unique(self.holds.indices[order], return_index=True)
+        for row, chances in zip(scores, likely, strict=True):
+            row[labels] = np.add.reduceat(chances[holder], starts) if len(starts) else 0
+        return np.clip(scores, 0, 1)
 
 
-def fit_posterior(holds: csr_matrix, margins: Reals, actual: npt.NDArray[np.bool_]) -> Posterior:
+def fit_posterior(holds: CompressedRows, margins: Reals, actual: npt.NDArray[np.bool_]) -> Posterior:
     """Find the scale under which the labels (N, L) that the documents really have are the likeliest."""
+    from scipy.optimize import minimize_scalar
 
     def surprise(exponent: float) -> float:
         scores = Posterior(holds, float(np.exp(exponent))).labels(margins).astype(np.float64)
@@ -131,17 +139,18 @@ class LabelPowerset(LinearTagger):
     combinations: Mapping[str, int]
     """How many combinations and documents were kept and pruned."""
 
-    def scores(self, features: csr_matrix) -> Scores:
+    def scores(self, features: CompressedRows) -> Scores:
         """Return every label's probability over the combinations."""
         return score_powerset(self.scorer, self.posterior, features)
 
-    def label_weights(self, vector: csr_matrix, label: int) -> npt.NDArray[np.float32]:
+    def label_weights(self, vector: CompressedRows, label: int) -> npt.NDArray[np.float32]:
         """Return the weights of the combinations that hold the label, the likelier ones weighing more."""
         likely = self.posterior.combinations(self.scorer.margins(vector))[0]
-        held = likely * self.posterior.holds[:, [label]].toarray().ravel()  # (K,)
+        holds = self.posterior.holds
+        held = likely * np.bincount(find_rows(holds)[holds.indices == label], minlength=len(likely))  # (K,)
         weights = np.zeros(len(self.features), np.float32)
         # All terms of all combinations would be hundreds of megabytes; only the text's own matter.
-        weights[vector.indices] = self.scorer.weights[vector.indices] @ held
+        weights[vector.indices] = self.scorer.weights[vector.indices] @ held.astype(np.float32)
         return weights
 
     def state(self) -> ModelState:
@@ -159,14 +168,13 @@ class LabelPowerset(LinearTagger):
         """Restore from a saved state."""
         scorer = LinearScorer.from_tensors(state.tensors)
         labels, ends = state.tensors["combinations.labels"], state.tensors["combinations.ends"]
-        shape = (len(ends) - 1, len(state.labels))
-        holds = csr_matrix((np.ones(len(labels), np.float32), labels, ends), shape=shape)
+        holds = SparseRows(np.ones(len(labels), np.float32), labels, ends, len(state.labels))
         posterior = Posterior(holds, state.fitted["scale"])
         return cls(*restore_common(state), scorer, posterior, state.fitted["combinations"])
 
 
-def score_powerset(scorer: LinearScorer, posterior: Posterior, features: csr_matrix) -> Scores:
-    """Score the labels of documents, some at a time: (N, F) -> (N, L)."""
+def score_powerset(scorer: LinearScorer, posterior: Posterior, features: Any) -> Scores:
+    """Score the labels of documents, rows of either kind, some at a time: (N, F) -> (N, L)."""
     scores = np.zeros((features.shape[0], posterior.holds.shape[1]), np.float32)
     for start in range(0, features.shape[0], DOCUMENTS_AT_A_TIME):
         block = slice(start, start + DOCUMENTS_AT_A_TIME)

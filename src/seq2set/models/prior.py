@@ -16,12 +16,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
-from scipy.special import logit
 
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
@@ -32,6 +30,9 @@ from seq2set.models.linear_fitting import fit_linear
 from seq2set.models.tagger import ModelState
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 def has_prior(config: Config) -> bool:
@@ -169,7 +170,7 @@ def _fit(
     encoded = list(encode_blocks(words, texts))
     features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
     frequent = targets[:, : config.prior.labels]  # (N, L) -> (N, K)
-    scored = _fit_in_folds(config, features.transform_blocks(encoded), frequent, fold, progress)
+    scored = _fit_in_folds(config, features.transform_blocks(encoded).to_scipy(), frequent, fold, progress)
     sigmoid = fit_sigmoid(scored.margins, frequent.toarray())
     constant = _constant_margins(targets[:, config.prior.labels :], sigmoid)  # (L - K,)
     scorer = LinearScorer(scored.scorer.weights, np.concatenate([scored.scorer.bias, constant]))
@@ -204,4 +205,4 @@ def _constant_margins(targets: csr_matrix, sigmoid: Sigmoid) -> Reals:
     times = np.asarray(targets.sum(axis=0)).ravel()
     # Half a document more or less keeps the odds of a label that none, or all, of them have finite.
     share = np.clip(times, 0.5, documents - 0.5) / documents
-    return np.asarray((logit(share) - sigmoid.offset) / sigmoid.slope, np.float32)
+    return np.asarray((np.log(share / (1 - share)) - sigmoid.offset) / sigmoid.slope, np.float32)

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, vstack
 
 from seq2set.core.errors import InputError
+from seq2set.core.sparse import CompressedRows, SparseRows, find_rows, stack_rows
 from seq2set.text.vocabulary import UNK, FlatIds, Words
 
 Codes = npt.NDArray[np.int64]
@@ -75,16 +75,15 @@ class TfidfFeatures:
         """Return what is saved of it."""
         return {prefix + "terms": self.terms, prefix + "idf": self.idf}
 
-    def transform(self, texts: Sequence[str]) -> csr_matrix:
-        """Return the documents' unit vectors as a sparse matrix (N, F)."""
+    def transform(self, texts: Sequence[str]) -> SparseRows:
+        """Return the documents' unit vectors as sparse rows (N, F)."""
         return self.transform_blocks(encode_blocks(self.words, texts))
 
-    def transform_blocks(self, blocks: Iterable[FlatIds]) -> csr_matrix:
+    def transform_blocks(self, blocks: Iterable[FlatIds]) -> SparseRows:
         """Do the same for documents that are encoded already."""
-        parts = [self._transform_block(block) for block in blocks]
-        return vstack(parts, format="csr", dtype=np.float32) if parts else self._empty()
+        return stack_rows([self._transform_block(block) for block in blocks], len(self))
 
-    def has_words(self, matrix: csr_matrix) -> npt.NDArray[np.bool_]:
+    def has_words(self, matrix: CompressedRows) -> npt.NDArray[np.bool_]:
         """Say of each document of `transform` whether it has a term with a word, which has a letter."""
         found = np.concatenate([[0], np.cumsum(self._is_word[matrix.indices])])
         return np.asarray(np.diff(found[matrix.indptr]) > 0)
@@ -105,20 +104,17 @@ class TfidfFeatures:
         at = np.minimum(np.searchsorted(self.terms, codes), len(self.terms) - 1)
         return np.where(self.terms[at] == codes, at, -1)
 
-    def _transform_block(self, block: FlatIds) -> csr_matrix:
+    def _transform_block(self, block: FlatIds) -> SparseRows:
         found = find_occurrences(block, len(self.words), self.ngrams)
         column = self.columns(found.code)
         known = column >= 0
-        counted = np.ones(int(known.sum()), dtype=np.float32)
-        shape = (len(block.offsets) - 1, len(self))
-        matrix = csr_matrix((counted, (found.row[known], column[known])), shape=shape)
-        matrix.sum_duplicates()
-        counts = 1 + np.log(matrix.data) if self.sublinear else matrix.data
-        matrix.data = counts * self.idf[matrix.indices]
-        return _normalise_rows(matrix)
-
-    def _empty(self) -> csr_matrix:
-        return csr_matrix(np.zeros((0, len(self)), dtype=np.float32))
+        cells = np.sort(found.row[known] * len(self) + column[known])
+        starts = _find_starts(cells)
+        row, column = np.divmod(cells[starts], max(len(self), 1))
+        counts = np.diff(np.append(starts, len(cells))).astype(np.float32)
+        weights = (1 + np.log(counts) if self.sublinear else counts) * self.idf[column]
+        ends = np.cumsum(np.bincount(row + 1, minlength=len(block.offsets)))
+        return _normalise_rows(SparseRows(weights, column.astype(np.int32), ends, len(self)))
 
 
 def encode_blocks(words: Words, texts: Sequence[str]) -> Iterator[FlatIds]:
@@ -182,8 +178,8 @@ def _refuse_overflow(vocabulary: int, ngrams: int) -> None:
         )
 
 
-def _normalise_rows(matrix: csr_matrix) -> csr_matrix:
-    squares = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
-    norms = np.sqrt(squares, out=np.ones_like(squares), where=squares > 0)
-    matrix.data = (matrix.data / np.repeat(norms, np.diff(matrix.indptr))).astype(np.float32)
+def _normalise_rows(matrix: SparseRows) -> SparseRows:
+    squares, row = np.zeros(matrix.shape[0], np.float32), find_rows(matrix)
+    np.add.at(squares, row, matrix.data * matrix.data)
+    matrix.data = (matrix.data / np.sqrt(squares)[row]).astype(np.float32)
     return matrix

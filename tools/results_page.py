@@ -14,7 +14,6 @@ from seq2set.config import build_config
 from seq2set.config.catalog import MODELS, reads
 from seq2set.core.files import read_json, write_text
 from seq2set.experiments import EXPERIMENTS
-from seq2set.experiments.model_names import title_of
 from seq2set.experiments.render.report import TRAININGS
 from seq2set.experiments.studies.uncorrelated import describe_order
 
@@ -229,7 +228,7 @@ def _describe_settings(values: dict[str, Any]) -> str:
     }
     shared = [one for one in _deduplicate(chain(*changed.values())) if _is_shared(one, changed)]
     told = {
-        title_of(model): ", ".join(f"`{one}`" for one in found if one not in shared)
+        MODELS[model].title: ", ".join(f"`{one}`" for one in found if one not in shared)
         for model, found in changed.items()
     }
     together = f" Unlike today's preset with {', '.join(f'`{one}`' for one in shared)}." if shared else ""

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from seq2set.config.catalog import MODELS
 from seq2set.core.progress import Advance, Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.analysis.comparison import RowKey, RowResults
 from seq2set.experiments.cells.cell import CellResult
-from seq2set.experiments.model_names import title_of
 from seq2set.experiments.options import Options
 from tiny_networks import TINY
 
@@ -28,7 +28,7 @@ def by_model(results: Sequence[CellResult]) -> list[RowResults]:
     rows: dict[str, list[CellResult]] = {}
     for one in results:
         rows.setdefault(one.model, []).append(one)
-    return [RowResults(RowKey(model), title_of(model), tuple(some)) for model, some in rows.items()]
+    return [RowResults(RowKey(model), MODELS[model].title, tuple(some)) for model, some in rows.items()]
 
 
 class Noting(Silent):

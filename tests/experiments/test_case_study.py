@@ -12,10 +12,9 @@ from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
 from seq2set.core.errors import InputError
 from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.cases import COLOURS, Case, Mark
-from seq2set.experiments.render.pages import render_results
-from seq2set.experiments.render.report import Findings, Section
+from seq2set.experiments.render.report import Findings, Section, render_results
 from seq2set.experiments.run import run_experiment
+from seq2set.experiments.studies.case_study import COLOURS, Case, Mark
 from seq2set.experiments.studies.case_study import STUDY as CASE_STUDY
 
 cells = CASE_STUDY.cells

@@ -13,12 +13,11 @@ from seq2set.experiments.analysis.comparison import RowKey, compare_rows, compar
 from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.comparison_tables import make_paper_table, plot_f1
-from seq2set.experiments.render.pages import render_results
-from seq2set.experiments.render.report import Findings, Section
-from seq2set.experiments.render.sentences import describe_comparison
+from seq2set.experiments.render.report import Findings, Section, render_results
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 from seq2set.experiments.run import run_experiment
 from seq2set.experiments.studies.compare import STUDY as COMPARE
+from seq2set.experiments.studies.compare import describe_comparison
 from seq2set.experiments.studies.study import make_cells
 
 cells = COMPARE.cells

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from seq2set.experiments.analysis.claims import Claim
-from seq2set.experiments.analysis.margins import ModelPair
+from seq2set.experiments.analysis.margins import Claim, ModelPair
 from seq2set.experiments.analysis.statistics import MeasuredRatio
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.render.tables import Quantity

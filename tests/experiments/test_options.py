@@ -14,8 +14,7 @@ from seq2set.core.hardware import describe_machine, read_cpu_name
 from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments import EXPERIMENTS, load_study
-from seq2set.experiments.model_names import is_deterministic, parse_models, title_of
-from seq2set.experiments.options import Options, parse_files, parse_seeds
+from seq2set.experiments.options import Options, is_deterministic, parse_files, parse_models, parse_seeds
 from seq2set.models.br import train_br
 from seq2set.models.cc import train_cc
 from seq2set.models.lp import train_lp
@@ -28,7 +27,7 @@ def test_models_stand_in_the_papers_order() -> None:
     assert parse_models("all") == tuple(MODELS)
     paper = ("br", "cc", "lp", "cnn", "cnn-rnn", "seq2seq", "seq2set-simp", "seq2set")
     assert tuple(MODELS)[: len(paper)] == paper
-    assert (title_of("seq2set-simp"), title_of("mine")) == ("Seq2Set (simp.)", "mine")
+    assert MODELS["seq2set-simp"].title == "Seq2Set (simp.)"
 
 
 def test_a_model_of_ones_own_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from seq2set.experiments.analysis.estimates import Interval, Spread
 from seq2set.experiments.cells.cell import CellResult
-from seq2set.experiments.render.pages import render_results
-from seq2set.experiments.render.report import Findings, Section
+from seq2set.experiments.render.report import Findings, Section, render_results
 from seq2set.experiments.render.tables import (
     Chance,
     Column,

@@ -11,10 +11,8 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
-from seq2set.experiments.analysis.claims import ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, advise, judge_claims
 from seq2set.experiments.analysis.comparison import (
     Comparison,
-    Difference,
     RowKey,
     Summary,
     compare_rows,
@@ -23,17 +21,23 @@ from seq2set.experiments.analysis.comparison import (
 )
 from seq2set.experiments.analysis.estimates import Estimate, Variance
 from seq2set.experiments.analysis.margins import (
+    ABOVE,
+    BELOW,
+    NOT_ABOVE,
+    NOT_BELOW,
     Contrast,
     Margin,
     Pair,
+    advise,
     compare_pairs,
     format_points,
+    judge_claims,
     summarize_margins,
 )
 from seq2set.experiments.cells.plan import Schedule
-from seq2set.experiments.render.margin_tables import make_margin_table
-from seq2set.experiments.render.sentences import note_single_labels
+from seq2set.experiments.render.comparison_tables import make_margin_table
 from seq2set.experiments.render.tables import format_entry
+from seq2set.experiments.studies.compare import note_single_labels
 from seq2set.experiments.studies.study import collect_rows, list_cells, make_plain_variants, make_variant
 
 
@@ -113,7 +117,7 @@ def test_rows_are_told_apart_by_their_keys_alone(rows: dict[str, Summary]) -> No
 def test_the_chances_are_adjusted_for_all_pairs(rows: dict[str, Summary]) -> None:
     (alone,) = found_margins(rows, "lpbr")
     among = found_margins(rows, "lpbr", "lpcc", "ccbr")
-    assert among[0].difference.chance == pytest.approx(3 * alone.difference.chance)
+    assert among[0].chance == pytest.approx(3 * alone.chance)
 
 
 def test_the_table_of_margins(rows: dict[str, Summary]) -> None:
@@ -195,7 +199,7 @@ def test_what_it_would_take_to_settle_a_claim() -> None:
     def advice(value: float, tests: int = 1) -> str:
         # Documents alone leave 1.96 x 0.00447 = 0.00877 open, and with 80 % power 2.8 x 0.00447 = 0.0125.
         seen = Estimate(value, Variance(0.00002, 10_000), (Variance(0.0002, 2),))
-        return advise([Contrast("a over b", Difference(seen, seen.chance()))], ABOVE, tests)
+        return advise([Contrast(seen, seen.chance(), "a over b")], ABOVE, tests)
 
     assert advice(0.0087) == "not significant, and no number of seeds would settle it on these documents"
     some = "not significant; more seeds may settle it, with less than 80 % power on these documents"

@@ -83,8 +83,7 @@ def experiment(
     """Train and compare models, as the paper's tables do."""
     from seq2set.cli.console import RichProgress
     from seq2set.experiments import ALL, find_experiment
-    from seq2set.experiments.model_names import parse_models
-    from seq2set.experiments.options import Options, parse_extra, parse_files, parse_seeds
+    from seq2set.experiments.options import Options, parse_extra, parse_files, parse_models, parse_seeds
     from seq2set.experiments.run import plan_experiment, run_experiment
 
     if resamples is not None:  # commands that were written down before still run

@@ -30,103 +30,71 @@ class StudyRow(NamedTuple):
     """A study: its purpose, its declaration, the models that it takes unless told, and its own options."""
 
     summary: str
-    study: str
+    study: str = ""
+    """`module:name` of its declaration; by default STUDY in the file of `studies` that is called like it"""
     models: str = "all"
     options: Mapping[str, StudyOption] = MappingProxyType({})
 
 
 _FOUR = "br,seq2seq,seq2set-simp,seq2set"
 _PROPOSED = "seq2set-simp,seq2set"
-_STUDIES = "seq2set.experiments.studies."
 
 LABEL_ORDERS = ("descending", "ascending", "tree", "shuffled")
 """The orders of labels that can be compared."""
 
+_REMOVAL_OPTIONS = {
+    "steps": StudyOption(
+        "how many labels to leave out, with commas between; by default the paper's shares", parse_numbers
+    ),
+    "retrain": StudyOption("yes trains on the reduced corpora as well", choose_from("no", "yes"), "no"),
+}
+_BAND_OPTIONS = {
+    "bands": StudyOption("how many bands of equally many labels", parse_number, "5"),
+    "limits": StudyOption("training documents at which a band begins, with commas between", parse_numbers),
+}
+_CASE_OPTIONS = {
+    "cases": StudyOption("how many documents", parse_number, "3"),
+    "seed": StudyOption("the seed that draws them", parse_number, "1"),
+    "correlation": StudyOption("from which correlation on labels go together", parse_share, "0.28"),
+    "texts": StudyOption("hidden leaves the texts out", choose_from("shown", "hidden"), "shown"),
+}
+_UNCORRELATED_OPTIONS = {
+    "threshold": StudyOption("the largest correlation between two labels", parse_share, "0.28"),
+    "order": StudyOption(
+        "shuffled or descending, the order of each training document's labels",
+        choose_from("shuffled", "descending"),
+        "shuffled",
+    ),
+}
+_ORDERS = StudyOption("some of these orders, with commas between", choose_some_of(LABEL_ORDERS))
+_LAMBDAS = StudyOption("values from 0 to 1 with commas between", parse_shares, "0,0.2,0.5,0.8,0.95,1")
+_REWARDS = StudyOption("some of the values of objective.reward, with commas between", choose_some_of(REWARDS))
+
 EXPERIMENTS: dict[str, StudyRow] = {
-    "compare": StudyRow(
-        "every model in one table, with intervals and a test against the best baseline",
-        _STUDIES + "compare:STUDY",
-    ),
+    "compare": StudyRow("every model in one table, with intervals and a test against the best baseline"),
     "table-results": StudyRow(
-        "the paper's main table, BR with both thresholds, and the published margins beside ours",
-        _STUDIES + "table_results:STUDY",
+        "the paper's main table, BR with both thresholds, and the published margins beside ours"
     ),
-    "remove-frequent": StudyRow(
-        "the most frequent labels left out, step by step",
-        _STUDIES + "remove_frequent:STUDY",
-        options={
-            "steps": StudyOption(
-                "how many labels to leave out, with commas between; by default the paper's shares",
-                parse_numbers,
-            ),
-            "retrain": StudyOption(
-                "yes trains on the reduced corpora as well", choose_from("no", "yes"), "no"
-            ),
-        },
-    ),
-    "low-frequency": StudyRow(
-        "F1 by how frequent labels are",
-        _STUDIES + "low_frequency:STUDY",
-        options={
-            "bands": StudyOption("how many bands of equally many labels", parse_number, "5"),
-            "limits": StudyOption(
-                "training documents at which a band begins, with commas between", parse_numbers
-            ),
-        },
-    ),
-    "case-study": StudyRow(
-        "documents on which the models disagree",
-        _STUDIES + "case_study:STUDY",
-        options={
-            "cases": StudyOption("how many documents", parse_number, "3"),
-            "seed": StudyOption("the seed that draws them", parse_number, "1"),
-            "correlation": StudyOption("from which correlation on labels go together", parse_share, "0.28"),
-            "texts": StudyOption("hidden leaves the texts out", choose_from("shown", "hidden"), "shown"),
-        },
-    ),
+    "remove-frequent": StudyRow("the most frequent labels left out, step by step", options=_REMOVAL_OPTIONS),
+    "low-frequency": StudyRow("F1 by how frequent labels are", options=_BAND_OPTIONS),
+    "case-study": StudyRow("documents on which the models disagree", options=_CASE_OPTIONS),
     "uncorrelated": StudyRow(
-        "trainings on labels that hardly go together",
-        _STUDIES + "uncorrelated:STUDY",
-        _FOUR,
-        {
-            "threshold": StudyOption("the largest correlation between two labels", parse_share, "0.28"),
-            "order": StudyOption(
-                "shuffled or descending, the order of each training document's labels",
-                choose_from("shuffled", "descending"),
-                "shuffled",
-            ),
-        },
+        "trainings on labels that hardly go together", models=_FOUR, options=_UNCORRELATED_OPTIONS
     ),
-    "shuffled": StudyRow(
-        "labels in order against labels shuffled for each training document",
-        _STUDIES + "shuffled:STUDY",
-        _FOUR,
-    ),
+    "shuffled": StudyRow("labels in order against labels shuffled for each training document", models=_FOUR),
     "label-order": StudyRow(
         "the two proposed models under descending, ascending, tree and shuffled order",
-        _STUDIES + "label_order:STUDY",
-        _PROPOSED,
-        {"orders": StudyOption("some of these orders, with commas between", choose_some_of(LABEL_ORDERS))},
+        models=_PROPOSED,
+        options={"orders": _ORDERS},
     ),
     "lambda": StudyRow(
         "the trade-off between the two decoders from 0 to 1",
-        _STUDIES + "trade_off:STUDY",
+        "seq2set.experiments.studies.trade_off:STUDY",  # lambda is a word of Python
         "seq2set",
-        {
-            "lambdas": StudyOption(
-                "values from 0 to 1 with commas between", parse_shares, "0,0.2,0.5,0.8,0.95,1"
-            )
-        },
+        {"lambdas": _LAMBDAS},
     ),
     "reward": StudyRow(
-        "the paper's reward, F1, against the others",
-        _STUDIES + "reward:STUDY",
-        _PROPOSED,
-        {
-            "rewards": StudyOption(
-                "some of the values of objective.reward, with commas between", choose_some_of(REWARDS)
-            )
-        },
+        "the paper's reward, F1, against the others", models=_PROPOSED, options={"rewards": _REWARDS}
     ),
 }
 """In the order in which `all` does them: first those that the others' trainings are shared with."""
@@ -151,4 +119,6 @@ def find_experiment(name: str) -> StudyRow:
 
 def load_study(name: str) -> Study:
     """Return a study's declaration."""
-    return cast("Study", load_named(find_named("experiment", name, EXPERIMENTS).study))
+    path = find_named("experiment", name, EXPERIMENTS).study
+    own = f"seq2set.experiments.studies.{name.replace('-', '_')}:STUDY"
+    return cast("Study", load_named(path or own))

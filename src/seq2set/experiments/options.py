@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seq2set.config import Config, build_config
+from seq2set.config.catalog import MODELS, find_model
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.core.names import find_named
 from seq2set.experiments import list_options
-from seq2set.experiments.model_names import parse_models
 from seq2set.experiments.option_parsing import StudyOption
 
 if TYPE_CHECKING:
@@ -62,6 +62,28 @@ class Options:
         from seq2set.workflows.training_corpus import open_training_corpus
 
         return open_training_corpus(self.config(self.models[0], 1).data)
+
+
+def parse_models(text: str) -> tuple[str, ...]:
+    """Read models with commas between, or `all`, and put them into the order of the paper's tables."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"--models is '{text}'; it must name models, with commas between, or be 'all'")
+    wanted = list(MODELS) if names == ["all"] else names
+    for name in wanted:
+        find_model(name)
+    return tuple(name for name in MODELS if name in wanted)
+
+
+def is_deterministic(config: Config) -> bool:
+    """Say whether every seed gives the same model."""
+    row = find_model(config.model)
+    values = config.model_dump()
+    for setting, seeded in (row.seeded_by or {}).items():
+        section, _, name = setting.partition(".")
+        if values[section][name] in seeded:
+            return False
+    return row.family == "linear"
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

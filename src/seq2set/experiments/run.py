@@ -15,10 +15,8 @@ from seq2set.experiments import EXPERIMENTS, load_study
 from seq2set.experiments.cells.cell import Cell, CellResult
 from seq2set.experiments.cells.plan import Schedule, make_schedule
 from seq2set.experiments.cells.run import run_cells
-from seq2set.experiments.model_names import parse_models
-from seq2set.experiments.options import Options
-from seq2set.experiments.render.pages import write_overview, write_results
-from seq2set.experiments.render.report import Findings
+from seq2set.experiments.options import Options, parse_models
+from seq2set.experiments.render.report import Findings, write_overview, write_results
 
 
 def build_request_record(options: Options) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seq2set.config import validate
+from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
 from seq2set.experiments.analysis.estimates import (
     FEWEST_SEEDS,
@@ -28,7 +29,7 @@ from seq2set.experiments.analysis.estimates import (
 )
 from seq2set.experiments.analysis.statistics import Floats, MeasuredRatio, combine, compute_f1_parts
 from seq2set.experiments.cells.cell import CellResult
-from seq2set.experiments.model_names import is_baseline, is_deterministic
+from seq2set.experiments.options import is_deterministic
 
 
 class RowKey(NamedTuple):
@@ -114,7 +115,7 @@ class Comparison:
     @property
     def ruled(self) -> list[bool]:
         """Say above which rows a line is drawn: where the baselines end, as in the paper."""
-        others = [is_baseline(one.model) for one in self.summaries]
+        others = [MODELS[one.model].is_baseline for one in self.summaries]
         return [place > 0 and others[place - 1] and not one for place, one in enumerate(others)]
 
     def find(self, model: str, variant: str = "") -> Summary | None:
@@ -122,10 +123,10 @@ class Comparison:
         return next((one for one in self.summaries if one.key == (model, variant)), None)
 
 
-def compare_rows(rows: Sequence[RowResults], *, labels: Collection[str] | None = None) -> Comparison:
-    """Compare rows with the best baseline; where labels are named, as if there were no others."""
-    summaries = summarize_rows(rows, labels=labels)
-    reference = find_best_on_validation([one for one in summaries if is_baseline(one.model)])
+def compare_rows(rows: Sequence[RowResults]) -> Comparison:
+    """Compare rows with the best baseline."""
+    summaries = summarize_rows(rows)
+    reference = find_best_on_validation([one for one in summaries if MODELS[one.model].is_baseline])
     return Comparison(summaries, reference, compare_with(reference, summaries))
 
 

@@ -6,7 +6,7 @@ A table is data first, and then Markdown, LaTeX with booktabs, or HTML on a page
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal, NamedTuple
@@ -156,15 +156,8 @@ def entry_data(entry: Entry) -> Any:
     return entry if entry is None or isinstance(entry, str) else entry.data()
 
 
-_LATEX = {
+_LATEX = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"$<$",
@@ -178,11 +171,9 @@ _LATEX = {
 
 def format_markdown(table: Table) -> str:
     """Return the table in Markdown, title above and caption below."""
-    lines = [
-        _join_markdown(map(_escape_markdown, table.heads)),
-        _join_markdown(["---", *(_align_markdown(table) for _ in table.columns)]),
-    ]
-    lines += map(_join_markdown, _format_rows(table, _escape_markdown, "**{}**".format))
+    rule = ["---", *("---" if table.worded else "---:" for _ in table.columns)]
+    rows = _format_rows(table, _escape_markdown, "**{}**".format)
+    lines = [f"| {' | '.join(row)} |" for row in (map(_escape_markdown, table.heads), rule, *rows)]
     caption = [f"\n{_escape_markdown(table.caption)}"] if table.caption else []
     return "\n".join([f"**{_escape_markdown(table.title)}**\n", *lines, *caption]) + "\n"
 
@@ -190,11 +181,12 @@ def format_markdown(table: Table) -> str:
 def format_latex(table: Table) -> str:
     """Return the table in LaTeX, for the package booktabs."""
     heads = [rf"\textbf{{{escape_latex(head)}}}" for head in table.heads]
-    lines = [r"\toprule", _join_latex(heads), r"\midrule"]
+    lines = [r"\toprule", " & ".join(heads) + r" \\", r"\midrule"]
     rows = _format_rows(table, escape_latex, r"\textbf{{{}}}".format)
     for row, texts in zip(table.rows, rows, strict=True):
         lines += [r"\midrule"] if row.ruled else []
-        lines.append(_join_latex(texts))
+        lines.append(" & ".join(texts) + r" \\")
+    width = f"p{{{0.75 / len(table.columns):.2f}\\linewidth}}" if table.worded else "r"
     caption = escape_latex(" ".join(filter(None, [table.title + ".", table.caption])))
     return "\n".join(
         [
@@ -202,7 +194,7 @@ def format_latex(table: Table) -> str:
             r"\centering",
             rf"\caption{{{caption}}}",
             rf"\label{{tab:{table.name}}}",
-            rf"\begin{{tabular}}{{l{_align_latex(table)}}}",
+            rf"\begin{{tabular}}{{l{width * len(table.columns)}}}",
             *lines,
             r"\bottomrule",
             r"\end{tabular}",
@@ -230,22 +222,5 @@ def _format_rows(
     return found
 
 
-def _align_markdown(table: Table) -> str:
-    return "---" if table.worded else "---:"
-
-
-def _align_latex(table: Table) -> str:
-    width = f"p{{{0.75 / len(table.columns):.2f}\\linewidth}}"
-    return (width if table.worded else "r") * len(table.columns)
-
-
 def _escape_markdown(text: str) -> str:
     return re.sub(r"([\\|*_<>`])", r"\\\1", text)
-
-
-def _join_markdown(texts: Iterable[str]) -> str:
-    return f"| {' | '.join(texts)} |"
-
-
-def _join_latex(texts: Iterable[str]) -> str:
-    return " & ".join(texts) + r" \\"

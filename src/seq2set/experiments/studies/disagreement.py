@@ -19,11 +19,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from seq2set.experiments.analysis.claims import ABOVE, BELOW, Claim, judge_claims
-from seq2set.experiments.analysis.margins import ModelPair, Terms, estimate_contrasts
+from seq2set.config.catalog import MODELS
+from seq2set.experiments.analysis.margins import (
+    ABOVE,
+    BELOW,
+    Claim,
+    ModelPair,
+    Terms,
+    estimate_contrasts,
+    judge_claims,
+)
 from seq2set.experiments.analysis.statistics import Floats, MeasuredRatio
 from seq2set.experiments.cells.predictions import Answers
-from seq2set.experiments.model_names import is_baseline, title_of
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 
 SHORT = 120
@@ -133,7 +140,7 @@ def make_profile_table(found: Mapping[str, ErrorProfile], true_labels: float) ->
     )
     rows = [
         Row(
-            title_of(model),
+            MODELS[model].title,
             (
                 *(Quantity(value, 2) for value in one[:3]),
                 Quantity(one.exact),
@@ -175,7 +182,7 @@ def judge_cases(missed: Mapping[str, MeasuredRatio], pairs: Mapping[str, Measure
     Both are by model: how many true labels a document misses, and how many pairs of labels that go together
     are given as a whole.
     """
-    ours = [model for model in missed if not is_baseline(model)]
+    ours = [model for model in missed if not MODELS[model].is_baseline]
     more = estimate_contrasts(_subtract_from(missed, "seq2seq", ours), "labels missed per 100 documents")
     both = [model for model in ours if model in pairs]
     worse = estimate_contrasts(_subtract_from(pairs, "br", both), "points of pairs given as a whole")
@@ -194,7 +201,7 @@ def _subtract_from(
         return []
     return [
         (
-            f"{title_of(first)} over {title_of(model)}",
+            f"{MODELS[first].title} over {MODELS[model].title}",
             [(1.0, measured[first]), (-1.0, measured[model])],
         )
         for model in others
@@ -202,4 +209,4 @@ def _subtract_from(
 
 
 def _join(pair: ModelPair) -> str:
-    return " and ".join(map(title_of, pair))
+    return " and ".join(MODELS[model].title for model in pair)

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from seq2set.config import Config
+from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
 from seq2set.experiments import LABEL_ORDERS
-from seq2set.experiments.analysis.claims import ABOVE, BELOW
 from seq2set.experiments.analysis.comparison import Comparison
-from seq2set.experiments.analysis.margins import Margin, Pair, format_points
+from seq2set.experiments.analysis.margins import ABOVE, BELOW, Margin, Pair, format_points
 from seq2set.experiments.analysis.published import AAPD, RCV1, SHUFFLED, UNCORRELATED
-from seq2set.experiments.model_names import title_of
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.sentences import note_single_labels
+from seq2set.experiments.studies.compare import note_single_labels
 from seq2set.experiments.studies.study import (
     Beside,
     ClaimRule,
@@ -115,8 +114,8 @@ def _remark_beside(data: StudyData) -> Iterator[str]:
     for table in dict.fromkeys(tables):
         points = format_points(table.margin(_FULL, _SIMPLE))
         yield (
-            f"In the paper's {table.name}, {table.short}, {title_of(_FULL)} lies {points} points over "
-            f"{title_of(_SIMPLE)}."
+            f"In the paper's {table.name}, {table.short}, {MODELS[_FULL].title} lies {points} points over "
+            f"{MODELS[_SIMPLE].title}."
         )
 
 

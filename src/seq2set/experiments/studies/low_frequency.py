@@ -12,16 +12,30 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
-from seq2set.experiments.analysis.claims import ABOVE, BELOW, Claim, judge_claims
 from seq2set.experiments.analysis.comparison import RowKey, RowResults, Summary, summarize_rows
-from seq2set.experiments.analysis.margins import Pair, compare_pairs, estimate_contrasts, subtract
+from seq2set.experiments.analysis.margins import (
+    ABOVE,
+    BELOW,
+    Claim,
+    Pair,
+    compare_pairs,
+    estimate_contrasts,
+    judge_claims,
+    subtract,
+)
 from seq2set.experiments.cells.predictions import Answers
-from seq2set.experiments.model_names import is_baseline, style_of
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.plots import Plot
+from seq2set.experiments.render.plots import (
+    Plot,
+    Series,
+    follow_rows,
+    make_series_table,
+    note_shades,
+    plot_series,
+)
 from seq2set.experiments.render.report import Section
-from seq2set.experiments.render.series import Line, Series, make_series_table, note_shades, plot_series
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 from seq2set.experiments.studies.study import Study, StudyData, Variant, make_plain_variants
 
@@ -49,7 +63,6 @@ class MeasuredBand:
 
 
 def _make_variants(options: Options) -> list[Variant]:
-    """Return the rows of the comparison: nothing else is trained."""
     if {"bands", "limits"} <= options.extra.keys():
         raise InputError("--option bands and --option limits are both named; it must be one of them")
     return make_plain_variants(options)
@@ -76,7 +89,6 @@ def _make_band(labels: Sequence[tuple[str, int]]) -> Band:
 
 
 def _measure_band(rows: Sequence[RowResults], band: Band) -> MeasuredBand:
-    """Measure the models on the labels of a band, as if there were no others."""
     occurrences = int(rows[0].results[0].answers.counts(band.labels).actual.sum())
     summaries = {one.key: one for one in summarize_rows(rows, labels=band.labels)}
     return MeasuredBand(band, occurrences, summaries)
@@ -96,17 +108,12 @@ def _report(data: StudyData) -> list[Section]:
             "How well do the models give labels that few training documents have?",
             (alone,) if len(bands) < 2 else (),
             (
-                make_series_table(
-                    "by-frequency",
-                    "Micro-F1 on the labels of each band",
-                    _make_series(bands, "micro_f1"),
-                    caption,
-                ),
-                make_series_table(
-                    "by-frequency-macro",
-                    "Macro-F1 on the labels of each band",
-                    _make_series(bands, "macro_f1"),
-                    caption,
+                *(
+                    make_series_table(name, f"{title} on the labels of each band", series, caption)
+                    for name, title, series in (
+                        ("by-frequency", "Micro-F1", _make_series(bands, "micro_f1")),
+                        ("by-frequency-macro", "Macro-F1", _make_series(bands, "macro_f1")),
+                    )
                 ),
                 _make_contents_table(bands),
             ),
@@ -117,10 +124,7 @@ def _report(data: StudyData) -> list[Section]:
 
 
 def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
-    lines = [
-        Line(row.title, style_of(row.model), [one.summaries[key].metrics[metric] for one in bands])
-        for key, row in bands[0].summaries.items()
-    ]
+    lines = follow_rows([one.summaries for one in bands], metric)
     ticks = [f"{one.band.title}\n{len(one.band.labels)} labels\n{one.occurrences:,} ×" for one in bands]
     return Series(lines, "training documents of a label", [one.band.title for one in bands], ticks)
 
@@ -161,12 +165,13 @@ def _judge(bands: Sequence[MeasuredBand]) -> list[Claim]:
     found = judge_claims("all methods perform poorly on rare labels", falls, BELOW, where)
     if (seq2seq := rare.summaries.get(RowKey("seq2seq"))) is None:
         return found
-    rivals = [one for one in rare.summaries.values() if is_baseline(one.model) and one is not seq2seq]
-    ours = [one for one in rare.summaries.values() if not is_baseline(one.model)]
-    below = compare_pairs([Pair(seq2seq, one) for one in rivals])
-    above = compare_pairs([Pair(one, seq2seq) for one in ours])
-    found += judge_claims("Seq2Seq is particularly poor on rare labels", below, BELOW)
-    return found + judge_claims("Seq2Set does better than Seq2Seq on rare labels", above, ABOVE)
+    rivals = [one for one in rare.summaries.values() if MODELS[one.model].is_baseline and one is not seq2seq]
+    ours = [one for one in rare.summaries.values() if not MODELS[one.model].is_baseline]
+    below, above = [Pair(seq2seq, one) for one in rivals], [Pair(one, seq2seq) for one in ours]
+    found += judge_claims("Seq2Seq is particularly poor on rare labels", compare_pairs(below), BELOW)
+    return found + judge_claims(
+        "Seq2Set does better than Seq2Seq on rare labels", compare_pairs(above), ABOVE
+    )
 
 
 STUDY = Study(title="Rare labels and frequent ones", variants=_make_variants, more=_report)

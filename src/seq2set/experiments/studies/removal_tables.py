@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from seq2set.config.catalog import Style
+from seq2set.config.catalog import MODELS, Style
 from seq2set.experiments.analysis.comparison import (
     RowResults,
     Summary,
@@ -14,12 +14,12 @@ from seq2set.experiments.analysis.comparison import (
 )
 from seq2set.experiments.analysis.estimates import Spread
 from seq2set.experiments.analysis.margins import Margin, ModelPair, Pair, compare_pairs
-from seq2set.experiments.model_names import is_baseline, style_of, title_of
-from seq2set.experiments.render.margin_tables import describe_method, note_few_seeds
-from seq2set.experiments.render.plots import Plot
-from seq2set.experiments.render.series import (
+from seq2set.experiments.render.comparison_tables import describe_method, note_few_seeds
+from seq2set.experiments.render.plots import (
     Line,
+    Plot,
     Series,
+    follow_rows,
     has_several_seeds,
     make_series_table,
     note_shades,
@@ -68,8 +68,8 @@ def measure_step(
 
 def _pair_with_rivals(summaries: Sequence[Summary]) -> list[Pair]:
     """Pair each of the paper's models with the paper's rivals and with the best baseline of all."""
-    ours = [one for one in summaries if not is_baseline(one.model)]
-    others = [one for one in summaries if is_baseline(one.model)]
+    ours = [one for one in summaries if not MODELS[one.model].is_baseline]
+    others = [one for one in summaries if MODELS[one.model].is_baseline]
     best = find_best_on_validation(others)
     rivals = [one for one in others if one.model in PAPER_RIVALS or one is best]
     return [Pair(one, other) for other in rivals for one in ours]
@@ -109,75 +109,46 @@ def _make_margin_table(name: str, steps: Sequence[RemovalStep]) -> Table:
         describe_method(0, list(steps[0].summaries.values())),
         *note_few_seeds([margin for one in steps for margin in one.margins.values()]),
     ]
-    return Table(
-        name,
-        "The margins, in points of micro-F1",
-        tuple(map(Column, _list_heads(steps))),
-        tuple(rows),
-        " ".join(caption),
-        "Margins",
-        row_key="leads",
-    )
+    title, columns = "The margins, in points of micro-F1", tuple(map(Column, _list_heads(steps)))
+    return Table(name, title, columns, tuple(rows), " ".join(caption), "Margins", row_key="leads")
 
 
 def _make_contents_table(name: str, steps: Sequence[RemovalStep]) -> Table:
     """Return what there is to measure at each step."""
-    columns = (Column("labels left"), Column("occurrences"), Column("share"), Column("documents"))
+    columns = map(Column, ("labels left", "occurrences", "share", "documents"))
     whole = max(steps[0].occurrences, 1)
-    rows = [
-        Row(
-            f"{one.removed} left out",
-            (
-                str(one.labels),
-                Quantity(one.occurrences, 0),
-                Quantity(one.occurrences / whole),
-                Quantity(one.documents, 0),
-            ),
+    rows = []
+    for one in steps:
+        left, share = Quantity(one.occurrences, 0), Quantity(one.occurrences / whole)
+        rows.append(
+            Row(f"{one.removed} left out", (str(one.labels), left, share, Quantity(one.documents, 0)))
         )
-        for one in steps
-    ]
-    return Table(name, "What is left to measure", columns, tuple(rows), rows_are="Steps")
+    return Table(name, "What is left to measure", tuple(columns), tuple(rows), rows_are="Steps")
 
 
 def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
     """Draw the paper's two figures: each model's micro-F1, and the margins where there are any."""
     shades = note_shades(steps[0].summaries.values())
-    f1 = plot_series(
-        f"{name}-f1",
-        f"Micro-F1 on the labels that are left.{shades}",
-        _make_f1_series(steps),
-        "micro-F1",
-    )
-    if not list_margins(steps):
-        return (f1,)
-    caption = f"The margins on the labels that are left, in points of micro-F1.{shades}"
-    series = _make_margin_series(steps)
-    return (f1, plot_series(f"{name}-leads", caption, series, "points of micro-F1", zero=True))
-
-
-def _make_f1_series(steps: Sequence[RemovalStep]) -> Series:
-    models = dict.fromkeys(model for one in steps for model in one.summaries)
-    found = {model: [one.summaries.get(model) for one in steps] for model in models}
-    return _make_series(
-        steps,
-        [
-            Line(title_of(model), style_of(model), [row.metrics["micro_f1"] if row else None for row in rows])
-            for model, rows in found.items()
-        ],
-    )
-
-
-def _make_margin_series(steps: Sequence[RemovalStep]) -> Series:
+    caption = f"Micro-F1 on the labels that are left.{shades}"
+    f1 = plot_series(f"{name}-f1", caption, _make_f1_series(steps), "micro-F1")
     lines = [
         Line(steps[0].margins[pair].title, _style_margin(pair), [spread_margin(one, pair) for one in steps])
         for pair in list_margins(steps)
     ]
-    return _make_series(steps, lines)
+    if not lines:
+        return (f1,)
+    caption = f"The margins on the labels that are left, in points of micro-F1.{shades}"
+    series = _make_series(steps, lines)
+    return (f1, plot_series(f"{name}-leads", caption, series, "points of micro-F1", zero=True))
+
+
+def _make_f1_series(steps: Sequence[RemovalStep]) -> Series:
+    return _make_series(steps, follow_rows([one.summaries for one in steps]))
 
 
 def _style_margin(pair: ModelPair) -> Style:
     """Give a margin the colour of its model, and the dash and the marker of its rival."""
-    return style_of(pair.other)._replace(colour=style_of(pair.one).colour)
+    return MODELS[pair.other].style._replace(colour=MODELS[pair.one].style.colour)
 
 
 def _make_series(steps: Sequence[RemovalStep], lines: Sequence[Line]) -> Series:

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.subset import open_reduced_corpus
-from seq2set.experiments.analysis.claims import ABOVE, BELOW, NOT_BELOW, Claim, judge_claims
 from seq2set.experiments.analysis.comparison import RowKey
 from seq2set.experiments.analysis.margins import (
+    ABOVE,
+    BELOW,
+    NOT_BELOW,
+    Claim,
     Contrast,
     ModelPair,
     Pair,
     estimate_contrasts,
     format_points,
+    judge_claims,
     subtract,
     subtract_pairs,
 )
-from seq2set.experiments.model_names import title_of
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.studies.removal_tables import (
@@ -86,7 +90,7 @@ def _make_variants(options: Options) -> list[Variant]:
 def _make_retrained(options: Options, model: str, step: int, corpus: PreparedCorpus) -> Variant:
     setting = f'data.corpus="{corpus.folder}"'
     cells = make_cells(options, model, f"{model}-without-{step}", setting)
-    return Variant(RowKey(model, _name_step(step)), title_of(model), tuple(cells))
+    return Variant(RowKey(model, _name_step(step)), MODELS[model].title, tuple(cells))
 
 
 def _name_step(step: int) -> str:
@@ -103,35 +107,32 @@ def _report(data: StudyData) -> list[Section]:
         known = whole[0].results[0].answers.names
         gone = {step: set(labels.names[:step]) for step in steps}
         left = {step: [name for name in known if name not in gone[step]] for step in steps}
-        found.append(_report_evaluation([measure_step(step, whole, some) for step, some in left.items()]))
+        done = [measure_step(step, whole, some) for step, some in left.items()]
+        found.append(_report_steps(_EVALUATED, "remaining", "Micro-F1 on the labels that are left", done))
     if any(rows[step] for step in steps[1:]):
-        found.append(_report_retraining([measure_step(step, some) for step, some in rows.items() if some]))
+        done = [measure_step(step, some) for step, some in rows.items() if some]
+        found.append(
+            _report_steps(_RETRAINED, "retrained", "Micro-F1 of models that were trained anew", done)
+        )
     return found
 
 
-def _report_evaluation(steps: Sequence[RemovalStep]) -> Section:
-    return Section(
-        "The same models, fewer labels counted",
-        "The models are trained on all labels. What remains of their micro-F1, and of the margins over the "
-        "baselines, when the most frequent labels are left out of the measurement?",
-        tuple(_describe_other_margins(steps)),
-        make_removal_tables("remaining", "Micro-F1 on the labels that are left", steps),
-        plot_removal("remaining", steps),
-        tuple(_judge(steps)),
-    )
+_EVALUATED = (
+    "The same models, fewer labels counted",
+    "The models are trained on all labels. What remains of their micro-F1, and of the margins over the "
+    "baselines, when the most frequent labels are left out of the measurement?",
+)
+_RETRAINED = (
+    "Models that never saw the frequent labels",
+    "The models are trained again on corpora from which the most frequent labels are gone. Documents that "
+    "keep no label are dropped, from training and from the measurement, which is therefore on fewer "
+    "documents than above. How do the models fare?",
+)
 
 
-def _report_retraining(steps: Sequence[RemovalStep]) -> Section:
-    return Section(
-        "Models that never saw the frequent labels",
-        "The models are trained again on corpora from which the most frequent labels are gone. Documents "
-        "that keep no label are dropped, from training and from the measurement, which is therefore on fewer "
-        "documents than above. How do the models fare?",
-        tuple(_describe_other_margins(steps)),
-        make_removal_tables("retrained", "Micro-F1 of models that were trained anew", steps),
-        plot_removal("retrained", steps),
-        tuple(_judge(steps)),
-    )
+def _report_steps(question: tuple[str, str], name: str, title: str, steps: Sequence[RemovalStep]) -> Section:
+    tables, figures = make_removal_tables(name, title, steps), plot_removal(name, steps)
+    return Section(*question, tuple(_describe_other_margins(steps)), tables, figures, tuple(_judge(steps)))
 
 
 def _judge(steps: Sequence[RemovalStep]) -> list[Claim]:
@@ -143,7 +144,7 @@ def _judge(steps: Sequence[RemovalStep]) -> list[Claim]:
         if model in last.summaries
     }
     where = f"without the {last.removed} most frequent labels: "
-    falls = estimate_contrasts([(title_of(model), subtract(*pair)) for model, pair in changes.items()])
+    falls = estimate_contrasts([(MODELS[model].title, subtract(*pair)) for model, pair in changes.items()])
     found = judge_claims("the performance of all models deteriorates", falls, BELOW, where)
     found += judge_claims("Seq2Seq loses more than the other methods", _compare_losses(changes), ABOVE, where)
     for pair, change in _compare_margins(steps, claimed=True):
@@ -156,14 +157,12 @@ def _compare_losses(changes: dict[str, Pair]) -> list[Contrast]:
     """Test by how much more Seq2Seq loses than each other model."""
     if "seq2seq" not in changes:
         return []
+    loss = f"the loss of {MODELS['seq2seq'].title} over that of"
+    others = [(model, change) for model, change in changes.items() if model != "seq2seq"]
     return estimate_contrasts(
         [
-            (
-                f"the loss of {title_of('seq2seq')} over that of {title_of(model)}",
-                subtract_pairs(change, changes["seq2seq"]),
-            )
-            for model, change in changes.items()
-            if model != "seq2seq"
+            (f"{loss} {MODELS[model].title}", subtract_pairs(change, changes["seq2seq"]))
+            for model, change in others
         ]
     )
 

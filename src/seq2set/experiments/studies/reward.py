@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seq2set.config.catalog import METRICS, REWARDS, is_better
+from seq2set.config.catalog import METRICS, MODELS, REWARDS, is_better
 from seq2set.core.text_utils import join_groups
 from seq2set.experiments.analysis.comparison import Comparison, Summary
 from seq2set.experiments.analysis.margins import NOT_TESTED, Margin, Pair, format_points
-from seq2set.experiments.model_names import title_of
 from seq2set.experiments.options import Options, refuse_other_models, refuse_without_self_critical_phase
 from seq2set.experiments.render.comparison_tables import make_cost_table
 from seq2set.experiments.render.report import Section
@@ -44,10 +43,10 @@ def _describe_margins(data: StudyData) -> list[str]:
 
 def _describe_margins_of(model: str, found: Sequence[Margin]) -> str:
     groups = {
-        f"{title_of(model)}, significantly better than {_PAPERS}": [one for one in found if one.side > 0],
+        f"{MODELS[model].title}, significantly better than {_PAPERS}": [one for one in found if one.side > 0],
         "significantly worse": [one for one in found if one.side < 0],
-        "not significantly different": [one for one in found if not one.side and not one.few],
-        NOT_TESTED: [one for one in found if not one.side and one.few],
+        "not significantly different": [one for one in found if one.chance is not None and not one.side],
+        NOT_TESTED: [one for one in found if one.chance is None],
     }
     return join_groups(
         {
@@ -87,7 +86,7 @@ def _describe_own_metrics(model: str, rows: Sequence[Summary]) -> str:
             first.append(f"{reached})")
         else:
             behind.append(f"{reached}; {best.key.variant} {_format_metric(best, name)})")
-    head = f"{title_of(model)}, first on the measure that it rewards (not tested)"
+    head = f"{MODELS[model].title}, first on the measure that it rewards (not tested)"
     return join_groups({head: first, "behind another on it": behind})
 
 

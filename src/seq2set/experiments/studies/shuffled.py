@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
-from seq2set.experiments.analysis.claims import ABOVE, BELOW, NOT_BELOW
 from seq2set.experiments.analysis.comparison import Comparison, Summary
 from seq2set.experiments.analysis.margins import (
+    ABOVE,
+    BELOW,
+    NOT_BELOW,
     Contrast,
     Margin,
     Pair,
@@ -20,9 +23,8 @@ from seq2set.experiments.analysis.margins import (
     summarize_margins,
 )
 from seq2set.experiments.analysis.published import RCV1, SHUFFLED
-from seq2set.experiments.model_names import is_baseline, title_of
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.sentences import note_single_labels
+from seq2set.experiments.studies.compare import note_single_labels
 from seq2set.experiments.studies.label_order import make_order_variant, note_order_free
 from seq2set.experiments.studies.study import (
     Beside,
@@ -58,7 +60,7 @@ def _pair_with_order(comparison: Comparison) -> list[Pair]:
 def _pair_with_rivals(comparison: Comparison) -> list[Pair]:
     """Pair the Seq2Sets under shuffling with Seq2Seq and BR under it."""
     shuffled = [one for one in comparison.summaries if one.key.variant == _ORDER]
-    ours = [one for one in shuffled if not is_baseline(one.model)]
+    ours = [one for one in shuffled if not MODELS[one.model].is_baseline]
     return [Pair(one, other) for other in shuffled if other.model in ("seq2seq", "br") for one in ours]
 
 
@@ -67,7 +69,7 @@ def _losses_of_seq2seq(data: StudyData) -> list[Margin]:
 
 
 def _losses_of_sets(data: StudyData) -> list[Margin]:
-    return [one for one in data.margins["drops"] if not is_baseline(one.pair.ours.model)]
+    return [one for one in data.margins["drops"] if not MODELS[one.pair.ours.model].is_baseline]
 
 
 def _compare_losses(data: StudyData) -> list[Contrast]:
@@ -115,7 +117,7 @@ def _count_changed(one: Summary, other: Summary) -> int:
 def _remark_beside(data: StudyData) -> Iterator[str]:
     yield summarize_margins([*data.margins["drops"], *data.margins["leads"]])
     lost = ", ".join(
-        f"{title_of(model)} {format_points(SHUFFLED.change(model, RCV1))}" for model in SHUFFLED.rows
+        f"{MODELS[model].title} {format_points(SHUFFLED.change(model, RCV1))}" for model in SHUFFLED.rows
     )
     yield f"In the paper, from Table 3 to Table 6, the points of micro-F1 change so: {lost}."
 

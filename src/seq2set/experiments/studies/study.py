@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from seq2set.experiments.analysis.claims import Claim, Expectation, judge_claims
+from seq2set.config.catalog import MODELS
 from seq2set.experiments.analysis.comparison import (
     Comparison,
     RowKey,
@@ -19,18 +19,25 @@ from seq2set.experiments.analysis.comparison import (
     compare_rows,
     summarize_rows,
 )
-from seq2set.experiments.analysis.margins import Contrast, Margin, Pair, compare_pairs
+from seq2set.experiments.analysis.margins import (
+    Claim,
+    Contrast,
+    Expectation,
+    Margin,
+    Pair,
+    compare_pairs,
+    judge_claims,
+)
 from seq2set.experiments.analysis.published import PublishedTable, find_published
 from seq2set.experiments.cells.cell import Cell, CellResult
-from seq2set.experiments.model_names import is_deterministic, title_of
-from seq2set.experiments.options import Options
+from seq2set.experiments.options import Options, is_deterministic
 from seq2set.experiments.render.comparison_tables import (
+    make_margin_table,
     make_paper_table,
     make_published_table,
     make_side_by_side_table,
     plot_f1,
 )
-from seq2set.experiments.render.margin_tables import make_margin_table
 from seq2set.experiments.render.plots import Plot
 from seq2set.experiments.render.report import Section, list_trainings
 from seq2set.experiments.render.tables import Table
@@ -55,7 +62,7 @@ def make_variant(
     """
     same = options.config(model, 1, *assignments) == options.config(model, 1)
     name = model if same else f"{model}-{folder or variant}"
-    title = title or (f"{title_of(model)}, {variant}" if variant else title_of(model))
+    title = title or (f"{MODELS[model].title}, {variant}" if variant else MODELS[model].title)
     return Variant(RowKey(model, variant), title, tuple(make_cells(options, model, name, *assignments)))
 
 
@@ -146,7 +153,7 @@ class Study:
     def sections(self, options: Options, results: Sequence[CellResult]) -> list[Section]:
         """Report what the finished cells say; some may be missing."""
         data = StudyData(self, options, results)
-        compared = [*_compare(data), *_put_beside(data)] if self.question else []
+        compared = [_compare(data, *self.question), *_put_beside(data)] if self.question else []
         return [*compared, *self.more(data), list_trainings(results)]
 
 
@@ -181,33 +188,19 @@ class StudyData:
         facts: dict[str, Any] = self.results[0].facts["corpus"]
         return facts
 
-    def judge(self) -> list[Claim]:
+    def judge(self) -> Iterator[Claim]:
         """Judge the paper's claims."""
-        rules = self.study.claims
-        return [
-            claim
-            for rule in rules
-            for claim in judge_claims(rule.text, rule.differences(self), rule.expected)
-        ]
+        for rule in self.study.claims:
+            yield from judge_claims(rule.text, rule.differences(self), rule.expected)
 
 
-def _compare(data: StudyData) -> list[Section]:
+def _compare(data: StudyData, title: str, asked: str) -> Section:
     """Report the rows, and the margins where they have no section of their own."""
     study = data.study
-    assert study.question is not None
-    title, asked = study.question
-    table = make_paper_table(data.comparison, study.rows_are)
-    below = [] if study.beside else _list_margins(data)
-    return [
-        Section(
-            title,
-            asked.format(corpus=data.corpus["name"]),
-            tuple(study.remarks(data)),
-            (table, *below),
-            (study.plot(data.comparison),),
-            tuple(data.judge()),
-        )
-    ]
+    tables = make_paper_table(data.comparison, study.rows_are), *([] if study.beside else _list_margins(data))
+    asked = asked.format(corpus=data.corpus["name"])
+    plots = (study.plot(data.comparison),)
+    return Section(title, asked, tuple(study.remarks(data)), tables, plots, tuple(data.judge()))
 
 
 def _put_beside(data: StudyData) -> list[Section]:
@@ -225,13 +218,9 @@ def _put_beside(data: StudyData) -> list[Section]:
 
 def _list_margins(data: StudyData) -> list[Table]:
     """Return the tables of margins of which any is known."""
-    return [
-        make_margin_table(
-            table.name,
-            table.title,
-            found,
-            {head: [published(one) for one in found] for head, published in table.published.items()},
-        )
-        for table in data.study.margins
-        if (found := data.margins[table.name])
-    ]
+    tables = []
+    for name, title, _, published in data.study.margins:
+        if found := data.margins[name]:
+            columns = {head: [find(one) for one in found] for head, find in published.items()}
+            tables.append(make_margin_table(name, title, found, columns))
+    return tables

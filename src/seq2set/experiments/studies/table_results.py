@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from seq2set.experiments.analysis.claims import ABOVE
+from seq2set.config.catalog import MODELS
 from seq2set.experiments.analysis.comparison import Comparison
-from seq2set.experiments.analysis.margins import Margin, Pair, compare_pairs, summarize_margins
+from seq2set.experiments.analysis.margins import ABOVE, Margin, Pair, compare_pairs, summarize_margins
 from seq2set.experiments.analysis.published import AAPD, RCV1, PublishedTable, find_published
-from seq2set.experiments.model_names import is_baseline
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.sentences import describe_comparison, note_single_labels
-from seq2set.experiments.studies.compare import show_other_metrics
+from seq2set.experiments.studies.compare import describe_comparison, note_single_labels, show_other_metrics
 from seq2set.experiments.studies.study import (
     Beside,
     ClaimRule,
@@ -44,14 +42,14 @@ def _make_variants(options: Options) -> list[Variant]:
 
 def _pair_with_all_baselines(comparison: Comparison) -> list[Pair]:
     """Pair each Seq2Set with each baseline, none of which is chosen by what it reached."""
-    others = [one for one in comparison.summaries if is_baseline(one.model)]
-    ours = [one for one in comparison.summaries if not is_baseline(one.model)]
+    others = [one for one in comparison.summaries if MODELS[one.model].is_baseline]
+    ours = [one for one in comparison.summaries if not MODELS[one.model].is_baseline]
     return [Pair(one, other) for one in ours for other in others]
 
 
 def _pair_with_rivals(comparison: Comparison) -> list[Pair]:
     """Pair the Seq2Sets with Seq2Seq and BR, whose margins the paper has."""
-    ours = [one for one in comparison.summaries if not is_baseline(one.model)]
+    ours = [one for one in comparison.summaries if not MODELS[one.model].is_baseline]
     theirs = [one for one in comparison.summaries if one.model in ("seq2seq", "br")]
     return [Pair(one, other) for other in reversed(theirs) for one in ours]
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from seq2set.config.catalog import MODELS, Style
 from seq2set.experiments.analysis.comparison import Comparison, Summary, find_best_on_validation
 from seq2set.experiments.analysis.margins import Margin, Pair
 from seq2set.experiments.analysis.published import LAMBDAS
-from seq2set.experiments.model_names import OTHER_STYLE, style_of
 from seq2set.experiments.options import Options, refuse_other_models, refuse_without_self_critical_phase
-from seq2set.experiments.render.plots import Plot
-from seq2set.experiments.render.series import Line, Series, note_shades, plot_series
+from seq2set.experiments.render.plots import Line, Plot, Series, note_shades, plot_series
 from seq2set.experiments.studies.study import MarginTable, Study, StudyData, Variant, make_variant
 
 _MEANINGS = {
@@ -24,6 +23,8 @@ _MEANINGS = {
     "encoder go on learning.",
     "1": "With λ = 1 only the policy gradient is left: the sequence decoder learns nothing more.",
 }
+
+_VALIDATION_STYLE = Style("#666666", ":", ".")
 
 
 def _make_variants(options: Options) -> list[Variant]:
@@ -75,7 +76,7 @@ def _remark(data: StudyData) -> Iterator[str]:
 
 
 def _count_worse(chosen: Summary, found: Sequence[Margin]) -> str:
-    if any(one.few for one in found):
+    if any(one.chance is None for one in found):
         return "fewer than three seeds allow no test of how they differ"
     worse = sum(one.side < 0 for one in found)
     return f"{worse} of the {len(found)} others are significantly worse than {chosen.title}"
@@ -85,8 +86,8 @@ def _plot(comparison: Comparison) -> Plot:
     """Draw micro-F1 on the split and on validation; lambdas stand side by side, for most lie close to 1."""
     rows, split = comparison.summaries, comparison.summaries[0].results[0].facts["split"]
     lines = [
-        Line(split, style_of("seq2set"), [one.metrics["micro_f1"] for one in rows]),
-        Line("validation", OTHER_STYLE, [one.validation["micro_f1"] for one in rows]),
+        Line(split, MODELS["seq2set"].style, [one.metrics["micro_f1"] for one in rows]),
+        Line("validation", _VALIDATION_STYLE, [one.validation["micro_f1"] for one in rows]),
     ]
     series = Series(lines, "λ", [one.key.variant for one in rows])
     return plot_series("lambda", f"Micro-F1 of Seq2Set over λ.{note_shades(rows)}", series, "micro-F1")

@@ -25,21 +25,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from seq2set.config.catalog import reads
+from seq2set.config.catalog import MODELS, reads
 from seq2set.core.errors import InputError
 from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.label_table import LabelTable
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.subset import open_reduced_corpus
-from seq2set.experiments.analysis.claims import ABOVE, NOT_ABOVE
 from seq2set.experiments.analysis.comparison import Comparison, RowKey
-from seq2set.experiments.analysis.margins import Margin, Pair, summarize_margins
+from seq2set.experiments.analysis.margins import ABOVE, NOT_ABOVE, Margin, Pair, summarize_margins
 from seq2set.experiments.analysis.published import UNCORRELATED
-from seq2set.experiments.model_names import is_baseline, title_of
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import Section
-from seq2set.experiments.render.sentences import note_single_labels
 from seq2set.experiments.render.tables import Column, Entry, Quantity, Row, Table
+from seq2set.experiments.studies.compare import note_single_labels
 from seq2set.experiments.studies.study import (
     Beside,
     ClaimRule,
@@ -196,7 +194,7 @@ def _make_variant(options: Options, model: str, folder: str) -> Variant:
     if reads(model, "label_order.kind"):
         row = row if order == "descending" else f"{row}-{order}"
         settings = [f"label_order.kind={order}"]
-    return Variant(RowKey(model), title_of(model), tuple(make_cells(options, model, row, *settings)))
+    return Variant(RowKey(model), MODELS[model].title, tuple(make_cells(options, model, row, *settings)))
 
 
 def describe_order(order: str) -> str:
@@ -225,7 +223,7 @@ def _margins_of_seq2seq(data: StudyData) -> list[Margin]:
 
 
 def _margins_of_sets(data: StudyData) -> list[Margin]:
-    return [one for one in data.margins["margins"] if not is_baseline(one.pair.ours.model)]
+    return [one for one in data.margins["margins"] if not MODELS[one.pair.ours.model].is_baseline]
 
 
 STUDY = Study(

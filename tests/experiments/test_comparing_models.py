@@ -119,6 +119,8 @@ def test_the_verdict_on_a_clear_difference(results: list[CellResult]) -> None:
 def test_the_verdict_on_no_difference(results: list[CellResult]) -> None:
     twin = replace(results[0], row="cc", facts=results[0].facts | {"model": "cc"})
     said = describe_comparison(compare_rows(by_model([results[0], twin])))
+    reached = f"{results[0].metrics['micro_f1']:.3f}"
+    assert said[0].startswith(f"BR and CC share the highest micro-F1: {reached} (95 % interval of BR ")
     assert "CC lies 0.000 above BR" in said[2]
     assert said[2].endswith("p = 1.000), not significant.")
 

@@ -41,132 +41,6 @@ from seq2set.experiments.studies.disagreement import (
 from seq2set.experiments.studies.study import Study, StudyData, Variant, make_plain_variants
 from seq2set.labels.correlation import CorrelatedLabels
 
-
-def _make_variants(options: Options) -> list[Variant]:
-    """Return the rows of the comparison: nothing else is trained."""
-    if len(options.models) < 2:
-        raise InputError(f"--models has {options.models[0]} alone; it must name two models that can disagree")
-    return make_plain_variants(options)
-
-
-def _report(data: StudyData) -> list[Section]:
-    """Show how the models differ, and documents on which they do."""
-    refuse_different_documents(data.results)
-    train = data.options.open_corpus().split("train").labels()
-    correlated = CorrelatedLabels(train, data.options.read("correlation"))
-    cases = _make_cases(data, correlated)
-    return [_compare_as_a_whole(data, correlated), _show(data.options, cases), _list(cases)]
-
-
-def _take_first_seeds(data: StudyData) -> dict[str, Answers]:
-    return {row.key.model: row.results[0].answers for row in data.rows}
-
-
-def _compare_as_a_whole(data: StudyData, correlated: CorrelatedLabels) -> Section:
-    answers, pairs = _take_first_seeds(data), correlated.pairs()
-    profiles = {
-        row.key.model: average_profiles([profile_errors(one.answers, pairs) for one in row.results])
-        for row in data.rows
-    }
-    units = list_units(data.results)
-    with_pairs = [row for row in data.rows if profiles[row.key.model].pairs is not None]
-    first = next(iter(answers.values()))
-    true_labels = float(np.diff(first.actual.ends).mean())
-    return Section(
-        "How the models differ",
-        "How often do the models give different sets, and what do they leave out? Distances between models "
-        "are those of the first seed; the rest is the mean over seeds.",
-        tuple(describe_agreement(measure_distances(answers))),
-        (make_profile_table(profiles, true_labels),),
-        claims=tuple(
-            judge_cases(
-                _measure_rows(data.rows, count_missed, units),
-                _measure_rows(with_pairs, lambda one: count_pairs_kept(one, pairs), units),
-            )
-        ),
-    )
-
-
-def _measure_rows(
-    rows: Sequence[RowResults], count: Callable[[Answers], Floats], units: Sequence[str]
-) -> dict[str, MeasuredRatio]:
-    return {
-        row.key.model: measure_ratio(row.results, [count(one.answers) for one in row.results], units)
-        for row in rows
-    }
-
-
-def _make_cases(data: StudyData, correlated: CorrelatedLabels) -> list[Case]:
-    options, answers = data.options, _take_first_seeds(data)
-    first = next(iter(answers.values()))
-    part = options.open_corpus().split(data.results[0].facts["split"])
-    texts = dict(zip(part.ids(), part.texts(), strict=True))
-    places = choose_cases(
-        _mean_distance(answers),
-        [len(texts[one].split()) for one in first.ids],
-        np.diff(first.actual.ends).tolist(),
-        cases=options.read("cases"),
-        seed=options.read("seed"),
-    )
-    titled = {MODELS[model].title: one for model, one in answers.items()}
-    shown = options.read("texts") == "shown"
-    return [
-        make_case(number, place, titled, texts[first.ids[place]] if shown else None, correlated)
-        for number, place in enumerate(places, start=1)
-    ]
-
-
-def _mean_distance(answers: Mapping[str, Answers]) -> Floats:
-    """Return how much the models differ on each document, (N,)."""
-    apart = list(measure_distances(answers).values())
-    documents = len(next(iter(answers.values())).ids)
-    mean: Floats = np.mean(apart, axis=0) if apart else np.zeros(documents)
-    return mean
-
-
-def _show(options: Options, cases: Sequence[Case]) -> Section:
-    return Section(
-        "Cases",
-        "What do the models give to documents on which they disagree? The score of a document is the mean "
-        f"Jaccard distance between the models' sets, lessened for texts of more than {SHORT} words; those "
-        f"that are shown were drawn among the highest, {POOL} times as many. Which model is right is not "
-        "considered.",
-        (
-            "The labels stand in the order in which each model gave them; ✗ wrong, ○ missed. Labels of one "
-            f"colour and letter go together (a correlation of at least {options.read('correlation'):g} on "
-            "the training split).",
-            "The page index.html shows the documents in colour; the table below has the same labels.",
-        ),
-        cases=tuple(cases),
-    )
-
-
-def _list(cases: Sequence[Case]) -> Section:
-    rows = [
-        Row(
-            f"{case.number}. {name}",
-            (", ".join(mark.text() for mark in marks) or "no label",),
-            ruled=not place,
-        )
-        for case in cases
-        for place, (name, marks) in enumerate(case.lines())
-    ]
-    ids = ", ".join(f"{case.number}: {case.id}" for case in cases)
-    table = Table(
-        "cases",
-        "The cases as a table",
-        (Column("Labels in order"),),
-        tuple(rows),
-        f"✗ wrong, ○ missed; labels of one letter go together. The documents are {ids}.",
-        rows_are="Given by",
-        worded=True,
-    )
-    return Section("The cases once more", "The same labels without colours, for texts.", tables=(table,))
-
-
-STUDY = Study(title="Documents on which the models disagree", variants=_make_variants, more=_report)
-
-
 COLOURS = ("#a8d8f0", "#f7cf8a", "#98dcc4", "#ecc3da", "#f5ee9b", "#f3b896")
 """The colours of the letters A to F, after which they begin again: tints of Okabe's and Ito's."""
 
@@ -232,3 +106,105 @@ def make_case(
 
 def _names(answers: Answers, sets: Sets, place: int) -> tuple[str, ...]:
     return tuple(answers.names[label] for label in sets.row(place))
+
+
+def _make_variants(options: Options) -> list[Variant]:
+    if len(options.models) < 2:
+        raise InputError(f"--models has {options.models[0]} alone; it must name two models that can disagree")
+    return make_plain_variants(options)
+
+
+def _report(data: StudyData) -> list[Section]:
+    refuse_different_documents(data.results)
+    train = data.options.open_corpus().split("train").labels()
+    correlated = CorrelatedLabels(train, data.options.read("correlation"))
+    cases = _make_cases(data, correlated)
+    return [_compare_as_a_whole(data, correlated), _show(data.options, cases), _list(cases)]
+
+
+def _take_first_seeds(data: StudyData) -> dict[str, Answers]:
+    return {row.key.model: row.results[0].answers for row in data.rows}
+
+
+def _compare_as_a_whole(data: StudyData, correlated: CorrelatedLabels) -> Section:
+    answers, pairs = _take_first_seeds(data), correlated.pairs()
+    profiles = {
+        row.key.model: average_profiles([profile_errors(one.answers, pairs) for one in row.results])
+        for row in data.rows
+    }
+    units = list_units(data.results)
+    with_pairs = [row for row in data.rows if profiles[row.key.model].pairs is not None]
+    true_labels = float(np.diff(data.results[0].answers.actual.ends).mean())
+    missed = _measure_rows(data.rows, count_missed, units)
+    kept = _measure_rows(with_pairs, lambda one: count_pairs_kept(one, pairs), units)
+    return Section(
+        "How the models differ",
+        "How often do the models give different sets, and what do they leave out? Distances between models "
+        "are those of the first seed; the rest is the mean over seeds.",
+        tuple(describe_agreement(measure_distances(answers))),
+        (make_profile_table(profiles, true_labels),),
+        claims=tuple(judge_cases(missed, kept)),
+    )
+
+
+def _measure_rows(
+    rows: Sequence[RowResults], count: Callable[[Answers], Floats], units: Sequence[str]
+) -> dict[str, MeasuredRatio]:
+    return {
+        row.key.model: measure_ratio(row.results, [count(one.answers) for one in row.results], units)
+        for row in rows
+    }
+
+
+def _make_cases(data: StudyData, correlated: CorrelatedLabels) -> list[Case]:
+    options, answers = data.options, _take_first_seeds(data)
+    first = next(iter(answers.values()))
+    part = options.open_corpus().split(data.results[0].facts["split"])
+    texts = dict(zip(part.ids(), part.texts(), strict=True))
+    apart = list(measure_distances(answers).values())
+    places = choose_cases(
+        np.mean(apart, axis=0) if apart else np.zeros(len(first.ids)),
+        [len(texts[one].split()) for one in first.ids],
+        np.diff(first.actual.ends).tolist(),
+        cases=options.read("cases"),
+        seed=options.read("seed"),
+    )
+    titled = {MODELS[model].title: one for model, one in answers.items()}
+    shown = options.read("texts") == "shown"
+    return [
+        make_case(number, place, titled, texts[first.ids[place]] if shown else None, correlated)
+        for number, place in enumerate(places, start=1)
+    ]
+
+
+def _show(options: Options, cases: Sequence[Case]) -> Section:
+    return Section(
+        "Cases",
+        "What do the models give to documents on which they disagree? The score of a document is the mean "
+        f"Jaccard distance between the models' sets, lessened for texts of more than {SHORT} words; those "
+        f"that are shown were drawn among the highest, {POOL} times as many. Which model is right is not "
+        "considered.",
+        (
+            "The labels stand in the order in which each model gave them; ✗ wrong, ○ missed. Labels of one "
+            f"colour and letter go together (a correlation of at least {options.read('correlation'):g} on "
+            "the training split).",
+            "The page index.html shows the documents in colour; the table below has the same labels.",
+        ),
+        cases=tuple(cases),
+    )
+
+
+def _list(cases: Sequence[Case]) -> Section:
+    rows = []
+    for case in cases:
+        for place, (name, marks) in enumerate(case.lines()):
+            labels = ", ".join(mark.text() for mark in marks) or "no label"
+            rows.append(Row(f"{case.number}. {name}", (labels,), ruled=not place))
+    ids = ", ".join(f"{case.number}: {case.id}" for case in cases)
+    caption = f"✗ wrong, ○ missed; labels of one letter go together. The documents are {ids}."
+    columns, rows_are = (Column("Labels in order"),), "Given by"
+    table = Table("cases", "The cases as a table", columns, tuple(rows), caption, rows_are, worded=True)
+    return Section("The cases once more", "The same labels without colours, for texts.", tables=(table,))
+
+
+STUDY = Study(title="Documents on which the models disagree", variants=_make_variants, more=_report)

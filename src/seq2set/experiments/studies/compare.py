@@ -2,19 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
-from seq2set.config import validate
 from seq2set.core.text_utils import join_groups, join_names
 from seq2set.experiments.analysis.comparison import Comparison, Difference, Summary
 from seq2set.experiments.analysis.margins import NOT_TESTED
-from seq2set.experiments.options import is_deterministic
 from seq2set.experiments.render.comparison_tables import make_cost_table
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Chance, Quantity, Range, to_quantity
 from seq2set.experiments.studies.study import Study, StudyData, make_plain_variants
+
+FEW = 0.25
+"""Where fewer of the documents have more than one label, an order of labels has little to say."""
+
+
+def describe_comparison(comparison: Comparison) -> list[str]:
+    """Say what came out, a sentence per finding."""
+    shown = {one.key: to_quantity(one.metrics["micro_f1"]).text() for one in comparison.summaries}
+    top = max(comparison.summaries, key=lambda one: one.metrics["micro_f1"].mean)
+    equal = [one.title for one in comparison.summaries if shown[one.key] == shown[top.key]]
+    says = "reaches a micro-F1 of" if len(shown) == 1 else "has the highest micro-F1:"
+    says = "share the highest micro-F1:" if len(equal) > 1 else says
+    where = f" of {top.title}" if len(equal) > 1 else ""
+    interval = Range(top.interval).text()
+    found = [f"{join_names(equal)} {says} {shown[top.key]} (95 % interval{where} {interval})."]
+    if (reference := comparison.reference) is not None:
+        value = reference.validation["micro_f1"].mean
+        found.append(f"The best baseline on validation is {reference.title} (micro-F1 {value:.3f} there).")
+        found += _describe_differences(comparison, reference)
+    return found + _note_deterministic(comparison)
+
+
+def _describe_differences(comparison: Comparison, reference: Summary) -> list[str]:
+    """Say which rows are better than the reference, which worse, and which neither; a table has the rest."""
+    found = [(one, comparison.differences[one.key]) for one in comparison.summaries if one is not reference]
+    if len(found) < 2:
+        return [_describe_difference(row, reference, difference) for row, difference in found]
+    heads = "Significantly above it", "significantly below it", "not significantly different", NOT_TESTED
+    groups: dict[str, list[str]] = {head: [] for head in heads}
+    for row, one in found:
+        head = heads[3] if one.chance is None else heads[{1: 0, -1: 1, 0: 2}[one.side]]
+        groups[head].append(f"{row.title} ({Quantity(one.estimate.value, signed=True).text()})")
+    return [join_groups(groups)]
+
+
+def _describe_difference(row: Summary, reference: Summary, difference: Difference) -> str:
+    value, interval = difference.estimate.value, difference.estimate.interval
+    side = "above" if value >= 0 else "below"
+    lies = (
+        f"{row.title} lies {abs(value):.3f} {side} {reference.title} "
+        f"(95 % interval of the difference {Range(interval, signed=True).text()}"
+    )
+    if difference.chance is None:
+        return f"{lies}); it is not tested, with fewer than three seeds."
+    chance = Chance(difference.chance, False).text()
+    verdict = "a significant difference" if difference.significant else "not significant"
+    return f"{lies}, p {chance if chance.startswith('<') else f'= {chance}'}), {verdict}."
+
+
+def _note_deterministic(comparison: Comparison) -> list[str]:
+    """Say which rows draw nothing at random, where there are any."""
+    names = [one.title for one in comparison.summaries if not one.f1.random]
+    verb = "is" if len(names) == 1 else "are"
+    return [f"{join_names(names)} {verb} deterministic: one run covers all seeds."] if names else []
+
+
+def note_single_labels(comparison: Comparison) -> list[str]:
+    """Say that order can hardly matter, where few documents have labels to put in order."""
+    sizes = np.diff(comparison.summaries[0].results[0].answers.actual.ends)
+    share = float((sizes > 1).mean())
+    if share >= FEW:
+        return []
+    return [
+        f"Only {100 * share:.0f} % of the documents have more than one label ({sizes.mean():.2f} per "
+        "document; the paper's corpora have 3.24 and 2.41), so that the order of labels can hardly matter "
+        "here."
+    ]
 
 
 def show_other_metrics(data: StudyData) -> list[Section]:
@@ -38,79 +101,3 @@ STUDY = Study(
     remarks=lambda data: describe_comparison(data.comparison),
     more=show_other_metrics,
 )
-
-
-FEW = 0.25
-"""Where fewer of the documents have more than one label, an order of labels has little to say."""
-
-
-def describe_comparison(comparison: Comparison) -> list[str]:
-    """Say what came out, a sentence per finding."""
-    top = max(comparison.summaries, key=lambda one: one.metrics["micro_f1"].mean)
-    reached = to_quantity(top.metrics["micro_f1"]).text()
-    interval = Range(top.interval).text()
-    says = "has the highest micro-F1:" if len(comparison.summaries) > 1 else "reaches a micro-F1 of"
-    found = [f"{top.title} {says} {reached} (95 % interval {interval})."]
-    if (reference := comparison.reference) is not None:
-        value = reference.validation["micro_f1"].mean
-        found.append(f"The best baseline on validation is {reference.title} (micro-F1 {value:.3f} there).")
-        found += _describe_differences(comparison, reference)
-    return found + _note_deterministic(comparison)
-
-
-def _describe_differences(comparison: Comparison, reference: Summary) -> list[str]:
-    """Say which rows are better than the reference, which worse, and which neither; a table has the rest."""
-    found = [(one, comparison.differences[one.key]) for one in comparison.summaries if one is not reference]
-    if len(found) < 2:
-        return [_describe_difference(row, reference, difference) for row, difference in found]
-    groups = {
-        "Significantly above it": [one for one in found if one[1].side > 0],
-        "significantly below it": [one for one in found if one[1].side < 0],
-        "not significantly different": [
-            one for one in found if one[1].chance is not None and not one[1].side
-        ],
-        NOT_TESTED: [one for one in found if one[1].chance is None],
-    }
-    return [join_groups({head: _list_differences(group) for head, group in groups.items()})]
-
-
-def _list_differences(found: Iterable[tuple[Summary, Difference]]) -> list[str]:
-    return [f"{row.title} ({Quantity(one.estimate.value, signed=True).text()})" for row, one in found]
-
-
-def _describe_difference(row: Summary, reference: Summary, difference: Difference) -> str:
-    value, interval = difference.estimate.value, difference.estimate.interval
-    side = "above" if value >= 0 else "below"
-    lies = (
-        f"{row.title} lies {abs(value):.3f} {side} {reference.title} "
-        f"(95 % interval of the difference {Range(interval, signed=True).text()}"
-    )
-    if difference.chance is None:
-        return f"{lies}); it is not tested, with fewer than three seeds."
-    chance = Chance(difference.chance, False).text()
-    verdict = "a significant difference" if difference.significant else "not significant"
-    return f"{lies}, p {chance if chance.startswith('<') else f'= {chance}'}), {verdict}."
-
-
-def _note_deterministic(comparison: Comparison) -> list[str]:
-    """Say which rows draw nothing at random, where there are any."""
-    names = [
-        one.title
-        for one in comparison.summaries
-        if is_deterministic(validate(one.results[0].facts["config"]))
-    ]
-    verb = "is" if len(names) == 1 else "are"
-    return [f"{join_names(names)} {verb} deterministic: one run covers all seeds."] if names else []
-
-
-def note_single_labels(comparison: Comparison) -> list[str]:
-    """Say that order can hardly matter, where few documents have labels to put in order."""
-    sizes = np.diff(comparison.summaries[0].results[0].answers.actual.ends)
-    share = float((sizes > 1).mean())
-    if share >= FEW:
-        return []
-    return [
-        f"Only {100 * share:.0f} % of the documents have more than one label ({sizes.mean():.2f} per "
-        "document; the paper's corpora have 3.24 and 2.41), so that the order of labels can hardly matter "
-        "here."
-    ]

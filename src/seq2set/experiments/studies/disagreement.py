@@ -44,9 +44,7 @@ def measure_distances(answers: Mapping[str, Answers]) -> dict[ModelPair, Floats]
     """Return how much each pair of models differs on each document, (N,) from 0 to 1."""
     names = list(dict.fromkeys(name for one in answers.values() for name in one.names))
     sets = {model: _align(one, names) for model, one in answers.items()}
-    return {
-        ModelPair(*pair): _measure_jaccard(sets[pair[0]], sets[pair[1]]) for pair in combinations(sets, 2)
-    }
+    return {ModelPair(a, b): _measure_jaccard(sets[a], sets[b]) for a, b in combinations(sets, 2)}
 
 
 def _align(answers: Answers, names: Sequence[str]) -> csr_matrix:
@@ -131,24 +129,13 @@ def count_pairs_kept(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Floa
 
 def make_profile_table(found: Mapping[str, ErrorProfile], true_labels: float) -> Table:
     """Return a row per model."""
-    columns = (
-        Column("labels given"),
-        Column("missed", "lower"),
-        Column("wrong", "lower"),
-        Column("exact sets", "higher"),
-        Column("pairs kept", "higher"),
-    )
-    rows = [
-        Row(
-            MODELS[model].title,
-            (
-                *(Quantity(value, 2) for value in one[:3]),
-                Quantity(one.exact),
-                None if one.pairs is None else Quantity(one.pairs),
-            ),
-        )
-        for model, one in found.items()
-    ]
+    lower, higher = ("missed", "wrong"), ("exact sets", "pairs kept")
+    columns = Column("labels given"), *(Column(name, "lower") for name in lower)
+    columns += tuple(Column(name, "higher") for name in higher)
+    rows = []
+    for model, one in found.items():
+        shares = Quantity(one.exact), None if one.pairs is None else Quantity(one.pairs)
+        rows.append(Row(MODELS[model].title, (*(Quantity(value, 2) for value in one[:3]), *shares)))
     caption = (
         f"A document has {true_labels:.2f} labels; given, missed and wrong are labels per document. Pairs "
         "kept: of two true labels that go together, of which at least one was given, how often both were."
@@ -186,12 +173,9 @@ def judge_cases(missed: Mapping[str, MeasuredRatio], pairs: Mapping[str, Measure
     more = estimate_contrasts(_subtract_from(missed, "seq2seq", ours), "labels missed per 100 documents")
     both = [model for model in ours if model in pairs]
     worse = estimate_contrasts(_subtract_from(pairs, "br", both), "points of pairs given as a whole")
-    return [
-        *judge_claims(
-            "Seq2Seq ends too early and leaves more true labels out than the Seq2Sets", more, ABOVE
-        ),
-        *judge_claims("BR, unlike the Seq2Sets, fails to see which labels go together", worse, BELOW),
-    ]
+    early = "Seq2Seq ends too early and leaves more true labels out than the Seq2Sets"
+    apart = "BR, unlike the Seq2Sets, fails to see which labels go together"
+    return judge_claims(early, more, ABOVE) + judge_claims(apart, worse, BELOW)
 
 
 def _subtract_from(
@@ -199,13 +183,8 @@ def _subtract_from(
 ) -> list[tuple[str, Terms]]:
     if first not in measured:
         return []
-    return [
-        (
-            f"{MODELS[first].title} over {MODELS[model].title}",
-            [(1.0, measured[first]), (-1.0, measured[model])],
-        )
-        for model in others
-    ]
+    terms = {model: [(1.0, measured[first]), (-1.0, measured[model])] for model in others}
+    return [(f"{MODELS[first].title} over {MODELS[model].title}", found) for model, found in terms.items()]
 
 
 def _join(pair: ModelPair) -> str:

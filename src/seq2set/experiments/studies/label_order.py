@@ -8,6 +8,7 @@ and shuffled.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from seq2set.config import Config
 from seq2set.config.catalog import MODELS
@@ -67,11 +68,8 @@ def note_order_free(options: Options) -> list[str]:
 
 
 def _make_variants(options: Options) -> list[Variant]:
-    return [
-        make_order_variant(options, model, order)
-        for order in _list_orders(options)
-        for model in options.models
-    ]
+    orders = _list_orders(options)
+    return [make_order_variant(options, model, order) for order in orders for model in options.models]
 
 
 def _list_orders(options: Options) -> tuple[str, ...]:
@@ -95,10 +93,10 @@ def _pair_by_order(comparison: Comparison) -> list[Pair]:
     """Pair the full model with the simplified one, order by order, where both are done."""
     orders = dict.fromkeys(one.key.variant for one in comparison.summaries)
     found = [(comparison.find(_FULL, order), comparison.find(_SIMPLE, order)) for order in orders]
-    return [Pair(full, simple) for full, simple in found if full is not None and simple is not None]
+    return [Pair(full, simple) for full, simple in found if full and simple]
 
 
-def _select(data: StudyData, orders: Collection[str]) -> list[Margin]:
+def _select(orders: Collection[str], data: StudyData) -> list[Margin]:
     found = {one.pair.ours.key.variant: one for one in data.margins["full-over-simple"]}
     return [found[order] for order in orders if order in found]
 
@@ -111,12 +109,10 @@ def _find_published(margin: Margin) -> float | None:
 def _remark_beside(data: StudyData) -> Iterator[str]:
     done = {one.pair.ours.key.variant for one in data.margins["full-over-simple"]}
     tables = [table for order, some in (_KNOWN | _UNKNOWN).items() if order in done for table in some]
+    full, simple = MODELS[_FULL].title, MODELS[_SIMPLE].title
     for table in dict.fromkeys(tables):
         points = format_points(table.margin(_FULL, _SIMPLE))
-        yield (
-            f"In the paper's {table.name}, {table.short}, {MODELS[_FULL].title} lies {points} points over "
-            f"{MODELS[_SIMPLE].title}."
-        )
+        yield f"In the paper's {table.name}, {table.short}, {full} lies {points} points over {simple}."
 
 
 STUDY = Study(
@@ -128,13 +124,9 @@ STUDY = Study(
     ),
     remarks=_remark,
     claims=(
+        ClaimRule("the full model is better where an order is known", ABOVE, partial(_select, _KNOWN)),
         ClaimRule(
-            "the full model is better where an order is known", ABOVE, lambda data: _select(data, _KNOWN)
-        ),
-        ClaimRule(
-            "the simplified model is better where no order is known",
-            BELOW,
-            lambda data: _select(data, _UNKNOWN),
+            "the simplified model is better where no order is known", BELOW, partial(_select, _UNKNOWN)
         ),
     ),
     margins=(

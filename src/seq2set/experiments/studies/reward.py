@@ -37,39 +37,32 @@ def _describe_margins(data: StudyData) -> list[str]:
     """Say for each model which rewards are better than the paper's, which worse, and which neither."""
     by_model: dict[str, list[Margin]] = {}
     for one in data.margins["margins"]:
-        by_model.setdefault(one.pair.ours.model, []).append(one)
-    return [_describe_margins_of(model, found) for model, found in by_model.items()]
+        by_model.setdefault(MODELS[one.pair.ours.model].title, []).append(one)
+    return [_describe_margins_of(title, found) for title, found in by_model.items()]
 
 
-def _describe_margins_of(model: str, found: Sequence[Margin]) -> str:
+def _describe_margins_of(title: str, found: Sequence[Margin]) -> str:
     groups = {
-        f"{MODELS[model].title}, significantly better than {_PAPERS}": [one for one in found if one.side > 0],
+        f"{title}, significantly better than {_PAPERS}": [one for one in found if one.side > 0],
         "significantly worse": [one for one in found if one.side < 0],
         "not significantly different": [one for one in found if one.chance is not None and not one.side],
         NOT_TESTED: [one for one in found if one.chance is None],
     }
-    return join_groups(
-        {
-            head: [f"{one.pair.ours.key.variant} ({format_points(one.points)} points)" for one in group]
-            for head, group in groups.items()
-        }
-    )
+    shown = {one: f"{one.pair.ours.key.variant} ({format_points(one.points)} points)" for one in found}
+    return join_groups({head: [shown[one] for one in group] for head, group in groups.items()})
 
 
 def _show_metrics(data: StudyData) -> list[Section]:
-    comparison = data.comparison
-    models = dict.fromkeys(one.model for one in comparison.summaries)
-    rivals = {model: [one for one in comparison.summaries if one.model == model] for model in models}
+    rivals: dict[str, list[Summary]] = {}
+    for one in data.comparison.summaries:
+        rivals.setdefault(one.model, []).append(one)
+    told = {model: rows for model, rows in rivals.items() if len(rows) > 1 and any(map(_find_metric, rows))}
     return [
         Section(
             "Other measures and cost",
             "Does a reward pay on the measure that it is made of?",
-            tuple(
-                _describe_own_metrics(model, rows)
-                for model, rows in rivals.items()
-                if len(rows) > 1 and any(map(_find_metric, rows))
-            ),
-            (make_cost_table(comparison),),
+            tuple(_describe_own_metrics(model, rows) for model, rows in told.items()),
+            (make_cost_table(data.comparison),),
         )
     ]
 

@@ -21,6 +21,7 @@ from seq2set.experiments.studies.study import (
     Study,
     StudyData,
     Variant,
+    make_plain_variants,
     make_variant,
 )
 
@@ -28,15 +29,13 @@ _THRESHOLDS = {"boundary": "BR (default threshold)", "tuned": "BR (tuned thresho
 
 
 def _make_variants(options: Options) -> list[Variant]:
-    found = []
-    for model in options.models:
-        if model == "br":
-            found += [
-                make_variant(options, model, kind, f"decision.threshold={kind}", title=title)
-                for kind, title in _THRESHOLDS.items()
-            ]
-        else:
-            found.append(make_variant(options, model))
+    found = make_plain_variants(options)
+    if "br" in options.models:  # twice
+        place = options.models.index("br")
+        found[place : place + 1] = [
+            make_variant(options, "br", kind, f"decision.threshold={kind}", title=title)
+            for kind, title in _THRESHOLDS.items()
+        ]
     return found
 
 

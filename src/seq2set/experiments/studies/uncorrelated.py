@@ -36,7 +36,7 @@ from seq2set.experiments.analysis.margins import ABOVE, NOT_ABOVE, Margin, Pair,
 from seq2set.experiments.analysis.published import UNCORRELATED
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import Section
-from seq2set.experiments.render.tables import Column, Entry, Quantity, Row, Table
+from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 from seq2set.experiments.studies.compare import note_single_labels
 from seq2set.experiments.studies.study import (
     Beside,
@@ -68,10 +68,8 @@ def choose_uncorrelated(label_sets: Iterable[Iterable[str]], threshold: float) -
     phi = _correlate(matrix)
     chosen = _choose(matrix, phi > threshold)
     names = tuple(name for name, stays in zip(table.names, chosen, strict=True) if stays)
-    among = phi[np.ix_(chosen, chosen)]
-    return UncorrelatedTexts(
-        names, float(among.max(initial=-1.0)), int((_count_missing(matrix, chosen) == 0).sum())
-    )
+    largest = float(phi[np.ix_(chosen, chosen)].max(initial=-1.0))
+    return UncorrelatedTexts(names, largest, int((_count_missing(matrix, chosen) == 0).sum()))
 
 
 def find_largest_correlation(label_sets: Iterable[Iterable[str]]) -> float:
@@ -162,26 +160,21 @@ def describe_reduction(reduced: Reduction) -> Section:
 def _make_counts_table(reduced: Reduction, left: float) -> Table:
     counts = [one.facts["counts"] for one in (reduced.whole, reduced.part)]
     before = find_largest_correlation(reduced.whole.split("train").labels())
-    rows: dict[str, list[Entry]] = {
-        f"documents, {split}": [Quantity(one["documents"][split], 0) for one in counts] for split in SPLITS
-    }
-    rows |= {
-        "labels": [Quantity(one["labels"], 0) for one in counts],
-        "labels per document": [Quantity(one["labels_per_document"], 2) for one in counts],
-        "documents without labels": [Quantity(one["documents_without_labels"], 0) for one in counts],
-        "largest correlation, train": [Quantity(before), Quantity(left)],
-    }
-    return Table(
-        "reduction",
-        "The corpus and the part of it with uncorrelated labels",
-        (Column(reduced.whole.name), Column(reduced.part.name)),
-        tuple(Row(name, tuple(entries)) for name, entries in rows.items()),
-        rows_are="Counts",
-    )
+    shown = {f"documents, {split}": [one["documents"][split] for one in counts] for split in SPLITS}
+    for name in ("labels", "labels per document", "documents without labels"):
+        shown[name] = [one[name.replace(" ", "_")] for one in counts]
+    shown["largest correlation, train"] = [before, left]
+    digits = {"labels per document": 2, "largest correlation, train": 3}
+    rows = [
+        Row(name, tuple(Quantity(value, digits.get(name, 0)) for value in values))
+        for name, values in shown.items()
+    ]
+    title = "The corpus and the part of it with uncorrelated labels"
+    columns = Column(reduced.whole.name), Column(reduced.part.name)
+    return Table("reduction", title, columns, tuple(rows), rows_are="Counts")
 
 
 def _make_variants(options: Options) -> list[Variant]:
-    """Return the models, each trained on the reduced corpus."""
     reduced = reduce_corpus(options)
     on_part = replace(options, data=str(reduced.part.folder))
     return [_make_variant(on_part, model, f"uncorrelated-{reduced.threshold:g}") for model in options.models]
@@ -211,11 +204,9 @@ def _remark(data: StudyData) -> Iterator[str]:
 
 def _pair_as_published(comparison: Comparison) -> list[Pair]:
     """Pair what is above in the paper with what is below: Seq2Seq with BR, the Seq2Sets with both."""
-    names = [
-        (ours, theirs) for theirs in ("br", "seq2seq") for ours in ("seq2seq", "seq2set-simp", "seq2set")
-    ]
-    found = [(comparison.find(ours), comparison.find(theirs)) for ours, theirs in names if ours != theirs]
-    return [Pair(ours, theirs) for ours, theirs in found if ours is not None and theirs is not None]
+    above = [comparison.find(model) for model in ("seq2seq", "seq2set-simp", "seq2set")]
+    below = [comparison.find(model) for model in ("br", "seq2seq")]
+    return [Pair(one, other) for other in below for one in above if one and other and one is not other]
 
 
 def _margins_of_seq2seq(data: StudyData) -> list[Margin]:

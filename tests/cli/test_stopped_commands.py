@@ -120,6 +120,7 @@ def test_a_ctrl_c_while_the_pool_starts_is_no_reason_for_a_warning(
 
     monkeypatch.setattr("joblib.Parallel", Interrupted)
     monkeypatch.setattr(linear_fitting, "WORTH_PROCESSES", 0)
+    config = build_config(model="br", assignments=["threads=2"])
     features, targets = csr_matrix(np.eye(40)), csr_matrix(np.ones((40, 20)) - np.eye(40, 20))
     try:
         with suppress(KeyboardInterrupt):

@@ -102,15 +102,34 @@ def print_evaluation(*reports: Report) -> None:
     numbers = (*metrics, *(["docs/s"] if several else []))
     rows = []
     for report in reports:
-        values = [f"{report.result.metrics[name]:.{digits}f}" for name, digits in metrics.values()]
+        values = [_format_figure(report, name, digits) for name, digits in metrics.values()]
         if several:
             rate = f"{report.result.documents_per_second:,.0f}"
             rows.append([report.run, report.model, _describe_split(report), *values, rate])
         else:
             rows.append([report.model, *values])
     print_table((*heads, *numbers), rows, numbers=numbers, title=title)
-    for sentence in list_remarks(reports):
+    unit = "groups of documents" if any(report.groups for report in reports) else "documents"
+    below = f"± reaches the farther end of the 95 % interval (bootstrap over {unit})"
+    for sentence in (below, *list_remarks(reports)):
         Console(highlight=False).print(Text(sentence))
+
+
+def _format_figure(report: Report, name: str, digits: int) -> str:
+    value = report.result.metrics[name]
+    return f"{value:.{digits}f}\n±{report.intervals[name].half_width(value):.{digits}f}"
+
+
+def print_per_label(report: Report) -> None:
+    """Print the figures of each label, the most frequent in training first."""
+    numbers = ("P", "R", "F1", "true", "given")
+    rows = [
+        (row.label, *(f"{value:.3f}" for value in (row.precision, row.recall, row.f1)), *counts)
+        for row in report.result.per_label
+        for counts in [(f"{row.support:,}", f"{row.predicted:,}")]
+    ]
+    title = f"{report.run}: {_describe_split(report)}"
+    print_table(("Label", *numbers), rows, numbers=numbers, title=title)
 
 
 def _format_head(metric: Metric) -> str:

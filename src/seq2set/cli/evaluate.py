@@ -15,7 +15,9 @@ from seq2set.cli import options
 def evaluate(
     models: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Runs or model folders; the report and --show are on the last."),
+        typer.Argument(
+            metavar="RUN", help="Runs or model folders; the report, --errors and --show are on the last."
+        ),
     ],
     data: Annotated[
         str | None, typer.Option(help="The corpus; by default the one it was trained on.")
@@ -41,19 +43,34 @@ def evaluate(
     show: Annotated[
         int, typer.Option(help="Show this many documents with their labels and the evidence for them.")
     ] = 0,
+    per_label: Annotated[bool, typer.Option("--per-label", help="Print each label's figures too.")] = False,
+    errors: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="Write the documents with wrong or missing labels to this file."),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with tables and plots here.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is in the report folder.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the report folder and the file of errors.")
+    ] = False,
     **columns: Any,
 ) -> None:
     """Measure models on a split of a corpus."""
-    from seq2set.cli.console import RichProgress, list_remarks, print_evaluation, print_prediction
-    from seq2set.core.files import refuse_occupied
+    from seq2set.cli.console import (
+        RichProgress,
+        list_remarks,
+        print_evaluation,
+        print_per_label,
+        print_prediction,
+    )
+    from seq2set.core.files import refuse_existing, refuse_occupied
     from seq2set.models.predictions import Request
     from seq2set.workflows.evaluate import evaluate as measure
     from seq2set.workflows.evaluate import sample_predictions
 
     if report is not None:
         refuse_occupied(report, force=force)
+    if errors is not None:
+        refuse_existing(errors, force=force)
     request = Request(threshold=threshold, top_k=top_k, search=search)
     named, progress = options.name_columns(columns), RichProgress()
     found = [
@@ -65,8 +82,9 @@ def evaluate(
             include_seen=include_seen,
             request=request,
             progress=progress,
+            errors=errors if place == len(models) else None,
         )
-        for model in models
+        for place, model in enumerate(models, start=1)
     ]
     if report is not None:
         from seq2set.evaluation.report import write_report
@@ -79,10 +97,14 @@ def evaluate(
             progress.note(sentence)
     else:
         print_evaluation(*found)
+        for one in found if per_label else ():
+            print_per_label(one)
     if show:
         for prediction, actual in sample_predictions(
             models[-1], data=data, columns=named, split=split, include_seen=include_seen, count=show
         ):
             print_prediction(prediction, actual)
+    if errors is not None:
+        typer.echo(f"the documents with wrong or missing labels are in {errors}", err=True)
     if report is not None:
         typer.echo(f"the report is in {report / 'index.html'}", err=True)

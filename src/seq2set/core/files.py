@@ -102,6 +102,14 @@ def refuse_occupied(path: Path, *, force: bool = False) -> None:
         raise OutputError(f"{path} is not empty; name another folder or pass --force to replace it")
 
 
+def refuse_existing(path: Path, *, force: bool = False) -> None:
+    """Refuse an output file that is there and may not be replaced."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; a file is wanted here")
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists; name another file or pass --force to replace it")
+
+
 def copy_file(source: Path, target: Path) -> None:
     """Copy a file, whole or not at all."""
     with write_aside(target) as aside:

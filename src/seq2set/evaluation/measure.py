@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -17,18 +17,23 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.progress import Progress, Silent
-from seq2set.core.sparse import SparseRows
+from seq2set.core.sparse import SparseRows, stack_rows
 from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents, Overlap
+from seq2set.labels.intervals import Interval, compute_intervals
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
 from seq2set.labels.rules import Rule
-from seq2set.models.predictions import Request
+from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
 
 BATCH = 512
 IntArray = npt.NDArray[np.intp]
 CURVE = np.linspace(0.01, 0.99, 99)
+FEW = 100
+"""Fewer documents than these leave figures wide open."""
+Keep = Callable[[Sequence[Document], Inference], None]
+"""Is given each batch of documents with what the model says of them."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,12 @@ class Evaluation:
     """The labels that each document was given, as columns of `per_label`, in the order of the model."""
     no_known_words: int = 0
     """How many of the documents have no word that the model knows."""
+    actual: SparseRows | None = None
+    """The labels that each document has, as columns of `per_label`."""
+
+    def intervals(self, groups: Sequence[str] | None = None) -> dict[str, Interval]:
+        """Return the interval of each metric over documents, or over groups of them."""
+        return compute_intervals(SparseRows.from_sets(self.chosen, self.labels), self.actual, groups)
 
     @property
     def threshold(self) -> float | None:
@@ -92,12 +103,25 @@ class Report:
     """How many of the documents the model has seen before"""
     fingerprint: str = ""
     """The same where the very same documents were measured on"""
+    intervals: dict[str, Interval] = field(default_factory=dict)
+    """The 95 % interval of each metric"""
+    groups: int = 0
+    """Over how many groups of documents the intervals are; 0: over the documents"""
 
     def remarks(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
         hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
         seen = self.overlap.sentences(*hints) if self.overlap else []
-        return [*seen, *_describe_unseen_labels(self.result)]
+        return [*seen, *_describe_unseen_labels(self.result), *self._describe_few()]
+
+    def _describe_few(self) -> list[str]:
+        units = self.groups or self.result.documents
+        what = "group" if self.groups else "document"
+        return (
+            []
+            if units >= FEW
+            else [f"{units:,} {what}{'s' if units > 1 else ''} to measure on are few: {_FEW}"]
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return the object that `evaluate --json` prints."""
@@ -113,12 +137,16 @@ class Report:
             "labels": result.labels,
             **result.metrics,
             **result.ranking,
+            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
             "threshold": result.threshold,
             "rule": result.rule and result.rule.to_dict(),
             "unseen_labels": result.unseen_labels,
             "no_known_words": result.no_known_words,
             "documents_per_second": round(result.documents_per_second, 1),
         }
+
+
+_FEW = "a difference that is smaller than the intervals says nothing"
 
 
 def have_same_documents(reports: Sequence[Report]) -> bool:
@@ -149,9 +177,13 @@ def _list_some(names: Sequence[str], most: int = 3) -> str:
 
 
 def evaluate_tagger(
-    tagger: Tagger, split: Documents, request: Request | None = None, progress: Progress | None = None
+    tagger: Tagger,
+    split: Documents,
+    request: Request | None = None,
+    progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Evaluation:
-    """Predict a whole split in batches and add up the counts.
+    """Predict a whole split in batches and add up the counts; `keep` is given each batch.
 
     Labels that the model never saw in training count like any other: nobody can give them, so they are
     misses, and they have rows of their own in the per-label table.
@@ -160,7 +192,9 @@ def evaluate_tagger(
     counts = _SplitCounts(tagger, tagger.labels.with_unseen(split.labels()), request or Request())
     with progress.stage("predict", len(split)) as advance:
         for documents in split.iter_batches(BATCH):
-            counts.add(documents)
+            answer = counts.add(documents)
+            if keep is not None:
+                keep(documents, answer)
             advance(len(documents))
     if counts.no_known_words:
         progress.note(_describe_unknown(counts.no_known_words, request or Request()))
@@ -179,6 +213,7 @@ class _SplitCounts:
     def __init__(self, tagger: Tagger, labels: Labels, request: Request):
         self.tagger, self.labels, self.request = tagger, labels, request
         self.counts: list[Counts] = []
+        self.actual: list[SparseRows] = []
         self.ranking: list[RankingCounts] = []
         self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
         self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
@@ -187,7 +222,7 @@ class _SplitCounts:
         self.no_known_words = 0
         self.rule: Rule | None = None
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def add(self, documents: Sequence[Document]) -> Inference:
         texts = [document.text for document in documents]
         began = time.perf_counter()
         answer = self.tagger.infer(texts, self.request)
@@ -196,6 +231,7 @@ class _SplitCounts:
         unseen = len(self.labels.names) - answer.scores.shape[1]
         scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
         self.counts.append(Counts.of(SparseRows.from_sets(answer.chosen, len(self.labels)), actual))
+        self.actual.append(actual)
         self.ranking.append(RankingCounts.of(scores, actual))
         known = np.array([note is None for note in answer.notes()], bool)
         self.no_known_words += int((~known).sum())
@@ -204,6 +240,7 @@ class _SplitCounts:
         self.sizes[0].update(len(one) for one in answer.chosen)
         self.sizes[1].update(np.diff(actual.indptr).tolist())
         self.rule = answer.rule
+        return answer
 
     def _add_curve(self, scores: npt.NDArray[np.float32], actual: SparseRows) -> None:
         right = np.sort(scores[actual.toarray()])
@@ -229,6 +266,7 @@ class _SplitCounts:
             seconds=self.seconds,
             chosen=self.chosen,
             no_known_words=self.no_known_words,
+            actual=stack_rows(self.actual, len(names)),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.readers import build_read_options
 from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
+from seq2set.evaluation.errors import write_errors
 from seq2set.evaluation.measure import Report, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Prediction, Predictor, TextItem
@@ -44,20 +46,23 @@ def evaluate(
     include_seen: bool | None = None,
     request: Request | None = None,
     progress: Progress | None = None,
+    errors: Path | None = None,
 ) -> Report:
     """Open a model and measure it on a split of a corpus; by default the test split of its own.
 
     Another plain file is taken whole where no split of it is named; `columns` are settings of `data`, such as
     `text`, that differ from the training's. Documents that the model was trained or tuned on are counted and
     left out, but for those of a test split that came with the model's own corpus, so that figures on a
-    published split can be compared; `include_seen` says otherwise.
+    published split can be compared; `include_seen` says otherwise. Documents that were given other labels
+    than they have are written to the CSV file `errors`.
     """
-    predictor = Predictor.open(model)
-    measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
-    chosen = select_unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen)
+    predictor, measured, chosen = _open_documents(model, data, columns, split, include_seen)
     for remark in (*measured.remarks, *_describe_cut_texts(predictor.tagger, chosen.part)):
         (progress or Silent()).note(remark)
-    result = evaluate_tagger(predictor.tagger, chosen.part, request, progress)
+    with write_errors(errors, predictor.tagger.labels.names) if errors else nullcontext() as keep:
+        result = evaluate_tagger(predictor.tagger, chosen.part, request, progress, keep)
+    all_groups = measured.part.groups()
+    groups = [one for one, kept in zip(all_groups, chosen.kept, strict=True) if kept] if all_groups else None
     return Report(
         predictor.tagger.config.model,
         measured.corpus,
@@ -68,7 +73,29 @@ def evaluate(
         run=str(model),
         overlap=chosen.overlap,
         fingerprint=chosen.fingerprint,
+        intervals=result.intervals(groups),
+        groups=len(set(groups or ())),
     )
+
+
+class _OpenedDocuments(NamedTuple):
+    predictor: Predictor
+    measured: MeasuredSplit
+    chosen: Selection
+
+
+def _open_documents(
+    model: Path,
+    data: str | None,
+    columns: Mapping[str, Any] | None,
+    split: str | None,
+    include_seen: bool | None,
+) -> _OpenedDocuments:
+    predictor = Predictor.open(model)
+    measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
+    seen = read_seen(model)
+    chosen = select_unseen_part(measured, seen, predictor.metadata, include_seen=include_seen)
+    return _OpenedDocuments(predictor, measured, chosen)
 
 
 def _describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
@@ -101,9 +128,7 @@ def sample_predictions(
     seed: int = 1,
 ) -> list[SampledPrediction]:
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
-    predictor = Predictor.open(model)
-    measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
-    part = select_unseen_part(measured, read_seen(model), predictor.metadata, include_seen=include_seen).part
+    predictor, _, (part, *_) = _open_documents(model, data, columns, split, include_seen)
     places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
     everything = (document for batch in part.iter_batches(1024) for document in batch)
     drawn = [document for place, document in enumerate(everything) if place in places]

@@ -1,0 +1,98 @@
+"""What `evaluate` shows beside its figures: intervals, each label, and the documents that went wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from seq2set.config.catalog import METRICS
+from seq2set.config.run_folder import RunFolder
+
+HEAD = "text,labels\n"
+FOUR = "wheat harvest bushels,grain\ncrude barrels,oil\nwheat harvest bushels,oil\ncrude barrels,oil;rye\n"
+
+
+def write_rows(folder: Path, rows: str, head: str = HEAD) -> Path:
+    (folder / "own.csv").write_text(head + rows, encoding="utf-8")
+    return folder / "own.csv"
+
+
+def test_json_has_the_interval_of_every_metric(seq2set, br_run: RunFolder) -> None:
+    found = json.loads(seq2set("evaluate", br_run.path, "--json").out)
+    assert list(found["intervals"]) == list(METRICS)
+    for name, (low, high) in found["intervals"].items():
+        assert low <= found[name] <= high
+
+
+def test_a_figure_stands_over_its_interval(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    # Two documents, one right and one wrong: the share of exact ones is 0, 1/2 or 1 in a resample.
+    data = write_rows(tmp_path, "wheat harvest bushels,grain\ncrude barrels,grain\n")
+    outcome = seq2set("evaluate", br_run.path, "--data", data)
+    figures, halves = (line.split() for line in outcome.out.splitlines() if "0.500" in line)
+    assert (figures[-1], halves[-1]) == ("0.500", "±0.500")
+    assert "± reaches the farther end of the 95 % interval (bootstrap over documents)" in outcome.out
+    few = "2 documents to measure on are few: a difference that is smaller than the intervals says nothing"
+    assert few in outcome.out
+
+
+def test_groups_of_documents_are_drawn_together(seq2set, tmp_path: Path) -> None:
+    words = ("wheat harvest", "crude barrels")
+    rows = [f"{words[n % 2]} {n},{('grain', 'oil')[n % 2]},author {n // 4}" for n in range(400)]
+    data = write_rows(tmp_path, "\n".join(rows) + "\n", "text,labels,author\n")
+    chosen = ("--set", "data.group=author", "--set", "linear.c=[1]")
+    assert seq2set("train", "--data", data, "--model", "br", *chosen, "--out", tmp_path / "run").code == 0
+    out = seq2set("evaluate", tmp_path / "run").out
+    assert "bootstrap over groups of documents" in out
+    assert "groups to measure on are few" in out  # 40 documents or so of ten authors
+
+
+def test_per_label_lists_every_label(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    data = write_rows(tmp_path, FOUR)
+    out = seq2set("evaluate", br_run.path, "--data", data, "--per-label").out
+    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
+    # grain is given twice and right once; oil is given twice, and right twice of three.
+    assert lines["grain"] == ["0.500", "1.000", "0.667", "1", "2"]
+    assert lines["oil"] == ["1.000", "0.667", "0.800", "3", "2"]
+    assert lines["rye"] == ["0.000", "0.000", "0.000", "1", "0"]
+    assert "0.667" not in seq2set("evaluate", br_run.path, "--data", data).out.partition("±")[2]
+
+
+def test_errors_are_a_file_to_read(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    data, errors = write_rows(tmp_path, FOUR), tmp_path / "errors.csv"
+    command = ("evaluate", br_run.path, "--data", data, "--errors", errors)
+    outcome = seq2set(*command)
+    assert f"the documents with wrong or missing labels are in {errors}" in outcome.err
+    with errors.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["id"], row["text"], row["true"], row["given"]) for row in rows] == [
+        ("3", "wheat harvest bushels", "oil", "grain"),
+        ("4", "crude barrels", "oil;rye", "oil"),
+    ]
+    scores = dict(one.split("=") for one in rows[0]["scores"].split(";"))
+    assert list(scores) == ["grain", "oil"]
+    assert float(scores["grain"]) > float(scores["oil"])
+    assert rows[1]["scores"].startswith("oil=")  # the model knows no rye
+    assert rows[1]["scores"].count("=") == 1
+    again = seq2set(*command)
+    assert (again.code, again.err) == (
+        2,
+        f"seq2set: {errors} exists; name another file or pass --force to replace it\n",
+    )
+    assert seq2set(*command, "--force").code == 0
+    folder = seq2set(*command[:-1], tmp_path, "--force")
+    assert (folder.code, folder.err) == (2, f"seq2set: {tmp_path} is a folder; a file is wanted here\n")
+
+
+@pytest.mark.parametrize("column", ["body", "köper 'x'"])
+def test_another_file_is_read_with_its_own_columns_and_encoding(
+    seq2set, br_run: RunFolder, tmp_path: Path, column: str
+) -> None:
+    text = f"{column},tags\nwheat harvest bushels é,grain\n"
+    (tmp_path / "latin.csv").write_bytes(text.encode("latin-1"))
+    columns = ("--text", column, "--labels", "tags", "--encoding", "latin-1")
+    outcome = seq2set("evaluate", br_run.path, "--data", tmp_path / "latin.csv", *columns, "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["micro_f1"] == 1

@@ -71,7 +71,7 @@ def test_the_same_documents_have_the_same_interval_again() -> None:
 def test_large_splits_are_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     given, right = make_labels(20)
     monkeypatch.setattr(intervals, "_DRAWS", 0)
-    units = intervals._Units.of(given, right, None)
+    units = intervals._DrawnUnits.of(given, right, None)
     assert len(list(intervals._resample(units, 1))) == 200
 
 

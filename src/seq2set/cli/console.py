@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from seq2set.core.progress import Advance
+from seq2set.core.progress import Advance, StderrProgress
 
 if TYPE_CHECKING:
     from seq2set.config.catalog import Metric
@@ -21,12 +21,20 @@ if TYPE_CHECKING:
     from seq2set.inference.predictor import Prediction
 
 
-class RichProgress:
-    """Draws a bar per stage on standard error, so that standard output stays clean for results."""
+class RichProgress(StderrProgress):
+    """Draws a bar per stage on standard error, so that standard output stays clean for results.
+
+    Where that is no terminal, lines say how a stage stands.
+    """
 
     @contextmanager
     def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:
         """Draw a bar for as long as the block runs."""
+        console = Console(stderr=True)
+        if not console.is_terminal:
+            with super().stage(title, total) as lines:
+                yield lines
+            return
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -43,7 +51,7 @@ class RichProgress:
         else:
             columns += [BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
             columns += [TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[status]}")]
-        with Progress(*columns, console=Console(stderr=True)) as bars:
+        with Progress(*columns, console=console) as bars:
             task = bars.add_task(title, total=total, status="")
 
             def advance(done: int, status: str = "", /) -> None:
@@ -52,10 +60,6 @@ class RichProgress:
                     bars.update(task, status=status)
 
             yield advance
-
-    def note(self, sentence: str) -> None:
-        """Print a sentence on standard error."""
-        sys.stderr.write(sentence + "\n")
 
 
 def say_error(message: str) -> None:

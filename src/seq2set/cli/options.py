@@ -84,8 +84,12 @@ def merge_assignments(
         if setting in given:
             name = "data" if setting == "data.corpus" else setting.rpartition(".")[2].replace("_", "-")
             raise InputError(f"{setting} is given both by --{name} and by --set; give one of the two")
-    # A JSON string or number is a TOML value.
-    return [f"{setting}={json.dumps(value)}" for setting, value in given.items()] + list(assignments or ())
+    return [f"{setting}={_format_toml(value)}" for setting, value in given.items()] + list(assignments or ())
+
+
+def _format_toml(value: object) -> str:
+    """Write a string, number or truth value as TOML: as JSON, but for escapes that TOML does not have."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 Rows = Mapping[str, str]

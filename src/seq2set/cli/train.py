@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seq2set.cli import options
+
+if TYPE_CHECKING:
+    from seq2set.config.run_folder import RunFolder
+    from seq2set.core.progress import Progress
 
 
 @options.add_fields(options.Columns)
@@ -18,16 +23,70 @@ def train(
     preset: options.Preset = None,
     config: options.ConfigFile = None,
     assignments: options.Assignments = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
+    folds: Annotated[
+        int | None,
+        typer.Option(help="Cross-validate on all documents first, for small corpora; then learn from all."),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Continue a run that was stopped; needs no other option than --out."),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the run that is in the folder.")] = False,
     **columns: Any,
 ) -> None:
     """Train a model on a corpus."""
     from seq2set.cli.console import RichProgress
-    from seq2set.config import build_config
+    from seq2set.config import build_config, load_config
+    from seq2set.config.run_folder import RunFolder
     from seq2set.workflows.train import train as run_training
 
     merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
-    chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
+    begun = RunFolder(out).config
+    if resume and begun.is_file() and not (merged or preset or model or config):
+        chosen = load_config(begun)
+    else:
+        chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
     progress = RichProgress()
-    run = run_training(chosen, out, resume=resume, progress=progress)
-    progress.note(f"the model is in {run.model}; measure it with: seq2set evaluate {out}")
+    run = run_training(chosen, out, resume=resume, force=force, folds=folds, progress=progress)
+    _print_outcome(run, progress)
+
+
+def _print_outcome(run: RunFolder, progress: Progress) -> None:
+    """Say how good the model is on validation, and what to type next."""
+    from seq2set.config.catalog import shown_metrics
+    from seq2set.inference.model_folder import read_metadata
+
+    found = read_metadata(run.path)
+    figures = ", ".join(
+        f"{row.title} {found['validation'][name]:.{row.digits}f}"
+        for name, row in shown_metrics().items()
+        if name in found["validation"]
+    )
+    progress.note(
+        f"validation, {found['corpus']['valid']:,} documents, on which the model was tuned: {figures}"
+    )
+    if "cross_validation" in found:
+        _print_folds(found["cross_validation"])
+        progress.note(f"the predictions of all folds are in {run.path / 'folds' / 'predictions.jsonl'}")
+    progress.note(f"the model is in {run.model}; next:")
+    place = shlex.quote(str(run.path))
+    measure = "" if "cross_validation" in found else f"  seq2set evaluate {place}\n"
+    serve = f"\n  seq2set serve {place}" if not measure else ""
+    progress.note(f'{measure}  seq2set predict {place} "a text"{serve}')
+
+
+def _print_folds(found: dict[str, Any]) -> None:
+    from seq2set.cli.console import print_table
+    from seq2set.config.catalog import shown_metrics
+
+    numbers = ("mean", "lowest", "highest", "together", "95 % interval")
+    rows = []
+    for name, row in shown_metrics().items():
+        one = found["metrics"][name]
+        values = (one["mean"], min(one["folds"]), max(one["folds"]), one["together"])
+        low, high = (f"{value:.{row.digits}f}" for value in one["interval"])
+        rows.append((row.title, *(f"{value:.{row.digits}f}" for value in values), f"{low} to {high}"))
+    title = (
+        f"{found['folds']} folds, {found['documents']:,} documents, each predicted by a model of the others"
+    )
+    print_table(("metric", *numbers), rows, numbers=numbers, title=title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ from seq2set.core.files import refuse_occupied, report_output_errors, update_key
 
 Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
+
+
+PARTS = ("model", "checkpoints", "folds", "tensorboard", "history.jsonl", RECORD)
+"""What a run holds beside its settings."""
 
 
 class RunFolder:
@@ -42,9 +47,13 @@ class RunFolder:
         *,
         provenance: Provenance | None = None,
         resume: bool = False,
+        force: bool = False,
         watch: Watch | None = None,
     ) -> RunFolder:
-        """Begin a run in an empty folder, or go on with one whose settings and documents are the same."""
+        """Begin a run in an empty folder, or go on with one whose settings and documents are the same.
+
+        With `force` a run that is there is replaced; what else lies in its folder stays.
+        """
         run = cls(path, watch)
         if resume and run.config.is_file():
             refuse_changes(path, run.config, config)
@@ -52,9 +61,16 @@ class RunFolder:
                 run.check_documents(provenance)
             # A line that a crash cut off would spoil the one that comes after it.
             run.truncate(len(run.records()))
+        elif force and run.config.is_file():
+            run._remove()
         elif run.config.is_file():
             raise InputError(
-                f"{path} holds a run already; pass --resume to go on with it, or name another folder"
+                f"{path} holds a run already; pass --resume to go on with it, --force to replace it, or name "
+                "another folder"
+            )
+        elif force and path.is_dir() and any(path.iterdir()):
+            raise InputError(
+                f"{path} is not empty and holds no run; --force replaces runs only, name another folder"
             )
         elif not run._killed_while_it_began():
             refuse_occupied(path)
@@ -65,6 +81,15 @@ class RunFolder:
         if not run.config.is_file():
             write_toml(config, run.config)  # last: it says that the run has begun
         return run
+
+    def _remove(self) -> None:
+        with report_output_errors(self.path):
+            for name in (*PARTS, self.config.name):  # last what says that it is a run
+                found = self.path / name
+                if found.is_dir():
+                    shutil.rmtree(found)
+                else:
+                    found.unlink(missing_ok=True)
 
     def check_documents(self, now: Provenance) -> None:
         """Refuse to go on with documents other than those that the run was begun on."""

@@ -1,11 +1,12 @@
 """Progress of long work: a small protocol, so that the library never prints, and two ways to keep it.
 
-The command line draws bars; `Silent` shows nothing, and `StderrProgress` prints a line per stage.
+The command line draws bars in a terminal; `Silent` shows nothing, and `StderrProgress` prints lines for logs.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -46,22 +47,43 @@ def _ignore(done: int, status: str = "", /) -> None:
 
 
 class StderrProgress:
-    """Prints how long each stage took and its last status on standard error."""
+    """Prints a line per stage on standard error: how long it took, and how far it is while it takes long."""
+
+    INTERVAL = 30.0
+    """Seconds after which a stage says that it is still at work"""
+
+    def __init__(self, prefix: str = ""):
+        self.prefix = prefix
 
     @contextmanager
-    def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:  # noqa: ARG002
-        """Measure a stage and print a line about it."""
-        last = ""
+    def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:
+        """Measure a stage, print how it stands now and then, and a line about it in the end."""
+        done, last = 0, ""
+        began, ended = time.perf_counter(), threading.Event()
 
-        def advance(done: int, status: str = "", /) -> None:  # noqa: ARG001
-            nonlocal last
-            last = status or last
+        def advance(more: int, status: str = "", /) -> None:
+            nonlocal done, last
+            done, last = done + more, status or last
 
-        began = time.perf_counter()
-        yield advance
-        seconds = f"{time.perf_counter() - began:.1f} s"
-        self.note(f"{title}: {seconds}, {last}" if last else f"{title}: {seconds}")
+        def tell(so_far: str = "") -> None:
+            self.note(
+                ", ".join(filter(None, [f"{title}: {time.perf_counter() - began:.1f} s", so_far, last]))
+            )
+
+        def repeat() -> None:
+            while not ended.wait(self.INTERVAL):
+                tell(f"{done:,} of {total:,} so far" if total else f"{done:,} so far")
+
+        watch = threading.Thread(target=repeat, daemon=True)
+        watch.start()
+        try:
+            yield advance
+        finally:
+            ended.set()
+            watch.join()
+        tell()
 
     def note(self, sentence: str) -> None:
         """Write a sentence."""
-        sys.stderr.write(f"[Seq2SetClassifier] {sentence}\n")
+        sys.stderr.write(f"{self.prefix}{sentence}\n")
+        sys.stderr.flush()

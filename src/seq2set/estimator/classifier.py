@@ -113,7 +113,9 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         config = configure(self.model, self.preset, self.settings, self.random_state, self.threads)
         data = self._set_aside(Examples(texts, targets.sets))
         try:
-            trained = train_in_memory(config, data, StderrProgress() if self.verbose else Silent())
+            trained = train_in_memory(
+                config, data, StderrProgress("[Seq2SetClassifier] ") if self.verbose else Silent()
+            )
         except StoppedError as stopped:
             # Here nothing can be resumed, and a search over settings must not go on with the next fit.
             raise KeyboardInterrupt from stopped

@@ -41,21 +41,21 @@ def compute_intervals(
     predicted: Indicators, actual: Indicators, groups: Sequence[Any] | None = None, seed: int = 1
 ) -> dict[str, Interval]:
     """Return the 95 % interval of every metric of the catalog, on two (documents, labels) matrices."""
-    drawn = [counts.metrics() for counts in _resample(_Units.of(predicted, actual, groups), seed)]
+    drawn = [counts.metrics() for counts in _resample(_DrawnUnits.of(predicted, actual, groups), seed)]
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     return {
         name: Interval(*map(float, np.quantile([one[name] for one in drawn], tails))) for name in drawn[0]
     }
 
 
-class _Units(NamedTuple):
+class _DrawnUnits(NamedTuple):
     """What is drawn: the counts of each unit."""
 
     labels: sparse.csr_matrix[Any]  # (U, 3 L): given and right, given, right
     documents: NDArray[np.float64]  # (U, 3): how many, exact ones, the sum of their F1
 
     @classmethod
-    def of(cls, predicted: Indicators, actual: Indicators, groups: Sequence[Any] | None) -> _Units:
+    def of(cls, predicted: Indicators, actual: Indicators, groups: Sequence[Any] | None) -> _DrawnUnits:
         given, right = as_indicator(predicted), as_indicator(actual)
         both = sparse.csr_matrix(given.multiply(right))
         sizes = [np.diff(one.indptr) for one in (both, given, right)]
@@ -71,7 +71,7 @@ class _Units(NamedTuple):
         return cls(sparse.csr_matrix(members @ labels), members @ documents)
 
 
-def _resample(units: _Units, seed: int) -> Iterator[Counts]:
+def _resample(units: _DrawnUnits, seed: int) -> Iterator[Counts]:
     generator, size = np.random.default_rng(seed), len(units.documents)
     left = max(RESAMPLES // 5, min(RESAMPLES, _DRAWS // size))
     while left > 0:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,17 +13,18 @@ import numpy as np
 
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import CorpusError
+from seq2set.core.files import write_aside
 from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.documents import Document
 from seq2set.corpora.open_corpus import open_corpus
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.readers import build_read_options
 from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
-from seq2set.evaluation.errors import write_errors
-from seq2set.evaluation.measure import Report, evaluate_tagger
+from seq2set.evaluation.measure import Keep, Report, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Prediction, Predictor, TextItem
-from seq2set.models.predictions import Request
+from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
@@ -32,6 +34,10 @@ from seq2set.workflows.training_corpus import (
     open_training_corpus,
     reopen_corpus,
 )
+
+ERROR_COLUMNS = ("id", "text", "true", "given", "scores")
+LABEL_SEPARATOR = ";"
+"""Between labels, as `train` reads them."""
 
 UNSPLIT = PrepareOptions(split="random", valid=0, test=0)
 """A plain file to measure on is taken whole, unless a split of it is asked for."""
@@ -108,6 +114,31 @@ def _describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
     cut = sum(count([document.text for document in batch]) for batch in part.iter_batches(1024))
     if cut:
         yield describe_cut(cut, len(part), tagger.config.encoder.max_words)
+
+
+@contextmanager
+def write_errors(path: Path, names: Sequence[str]) -> Iterator[Keep]:
+    """Give a function that takes batches; those documents whose labels differ from the given are written.
+
+    `scores` has the score of each label that was given or should have been; one that the model does not know
+    has none.
+    """
+    known = {name: column for column, name in enumerate(names)}
+    with write_aside(path) as aside, aside.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(ERROR_COLUMNS)
+
+        def keep(documents: Sequence[Document], answer: Inference) -> None:
+            for document, chosen, scores in zip(documents, answer.chosen, answer.scores, strict=True):
+                given = [names[column] for column in chosen]
+                if set(given) == set(document.labels):
+                    continue
+                told = [name for name in dict.fromkeys([*given, *document.labels]) if name in known]
+                listed = (f"{name}={scores[known[name]]:.4f}" for name in told)
+                labels = (LABEL_SEPARATOR.join(one) for one in (document.labels, given, listed))
+                rows.writerow((document.id, document.text, *labels))
+
+        yield keep
 
 
 class SampledPrediction(NamedTuple):

@@ -13,9 +13,10 @@ from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.provenance import Provenance
 from seq2set.config.run_folder import RunFolder, Watch, find_kept_weights
-from seq2set.core.errors import WorkError
+from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import get_rank
 from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.carve import SHARE
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.evaluation.measure import evaluate_tagger
@@ -23,8 +24,9 @@ from seq2set.inference.model_card import render_model_card
 from seq2set.inference.model_folder import save_model
 from seq2set.models.tagger import Tagger, compute_fingerprint, get_fit_function
 from seq2set.training.history import add_tensorboard
-from seq2set.workflows.training_corpus import open_training_corpus
-from seq2set.workflows.training_data import TrainingData, load_training_data
+from seq2set.workflows.cross_validation import cross_validate
+from seq2set.workflows.training_corpus import follow_corpus, open_training_corpus
+from seq2set.workflows.training_data import TrainingData, carve_validation, load_training_data, pool_documents
 
 if TYPE_CHECKING:
     from seq2set.models.prior import PriorCache  # loads scikit-learn
@@ -63,24 +65,40 @@ def train(
     out: Path,
     *,
     resume: bool = False,
+    force: bool = False,
+    folds: int | None = None,
     progress: Progress | None = None,
     watch: Watch | None = None,
     priors: PriorCache | None = None,
 ) -> RunFolder:
     """Train a model as the settings say and leave it in the run folder `out`.
 
-    `watch` is told of every look at validation, and may end the training by raising. Trainings that share
-    `priors` fit an equal linear prior once.
+    `force` replaces a run. With `folds` the model is cross-validated first, and learns from all documents;
+    see `cross_validate`. `watch` is told of every look at validation, and may end the training by raising.
+    Trainings that share `priors` fit an equal linear prior once.
     """
     progress = progress or Silent()
-    corpus = open_training_corpus(config.data)
-    data = load_training_data(corpus, progress)
-    run = _open_run(out, config, record_provenance(corpus, data), resume, watch)
+    if force and resume:
+        raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
+    config, place = follow_corpus(config, out) if resume else (config, config.data)
+    corpus = open_training_corpus(place)
+    pooled = None if folds is None else pool_documents(corpus, folds)
+    data = (
+        load_training_data(corpus, progress)
+        if pooled is None
+        else carve_validation(pooled, SHARE, corpus.seed)
+    )
+    run = _open_run(out, config, record_provenance(corpus, data), resume, force, watch)
     if run.model.is_dir():
-        progress.note(f"{out} is finished already")
+        progress.note(f"nothing to do: {out} is finished already; pass --force to train it anew")
         return run
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
+    measured = None
+    if folds is not None and pooled is not None:
+        measured = cross_validate(config, pooled, run, folds, progress)
     trained = fit_model(config, data, origin, run, progress, priors)
+    if measured is not None:
+        trained.metadata["cross_validation"] = measured
     if get_rank() == 0:
         trained.save(run.model)
     return run
@@ -129,12 +147,12 @@ def fit_model(
 
 
 def _open_run(
-    out: Path, config: Config, provenance: Provenance, resume: bool, watch: Watch | None
+    out: Path, config: Config, provenance: Provenance, resume: bool, force: bool, watch: Watch | None
 ) -> RunFolder:
     """Let the first process start or resume the run, and the others join it on the same documents."""
     if get_rank() == 0:
         watch = add_tensorboard(config, out, watch)
-        return RunFolder.start(out, config, provenance=provenance, resume=resume, watch=watch)
+        return RunFolder.start(out, config, provenance=provenance, resume=resume, force=force, watch=watch)
     for _ in range(JOIN_TIMEOUT * 10):
         if (run := RunFolder(out)).config.is_file():
             run.check_documents(provenance)

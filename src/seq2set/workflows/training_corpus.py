@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from seq2set.config import Config, load_config
 from seq2set.config.provenance import Provenance, read_provenance
 from seq2set.config.run_folder import RunFolder
 from seq2set.config.schema import DataSettings
@@ -101,6 +102,29 @@ def _open_moved(trained: TrainingCorpus) -> PreparedCorpus:
             f"{trained.path}{namesake}"
         )
     return corpus
+
+
+class FollowedCorpus(NamedTuple):
+    """The settings as a run was begun with them, and those by which its corpus is found now."""
+
+    config: Config
+    data: DataSettings
+
+
+def follow_corpus(config: Config, out: Path) -> FollowedCorpus:
+    """Find the corpus of a run that goes on, from whatever folder, and however its path is spelt now."""
+    run, begun = RunFolder(out), read_provenance(out)
+    if begun is None or not begun.path or not run.config.is_file():
+        return FollowedCorpus(config, config.data)
+    typed, then = config.data.corpus, load_config(run.config).data.corpus
+    if typed in ("", then) and not _is_same_file(Path(typed), Path(begun.path)):
+        place = begun.path if Path(begun.path).exists() else typed
+    elif _is_same_file(Path(typed), Path(begun.path)):
+        place = typed
+    else:
+        return FollowedCorpus(config, config.data)
+    named = config.model_copy(update={"data": config.data.model_copy(update={"corpus": then})})
+    return FollowedCorpus(named, config.data.model_copy(update={"corpus": place}))
 
 
 def open_training_corpus(data: DataSettings) -> PreparedCorpus:

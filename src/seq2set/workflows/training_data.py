@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seq2set.core.errors import CorpusError
+from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress
 from seq2set.corpora.carve import SEED, SHARE, carve_documents
 from seq2set.corpora.prepared import PreparedCorpus, Split
@@ -55,6 +55,27 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
         )
     progress.note(f"{corpus.name} has no validation split{outcome}")
     return data
+
+
+def pool_documents(corpus: PreparedCorpus, folds: int) -> Examples:
+    """Load all documents, but for a test split that came with the corpus, to cross-validate and learn on."""
+    splits = ("train", "valid") if corpus.has_given_splits else ("train", "valid", "test")
+    depths = read_label_depths(corpus)
+    parts = [load_examples(corpus.split(name), depths) for name in splits if len(corpus.split(name))]
+    grouped = all(part.groups is not None for part in parts)
+    pooled = Examples(
+        [text for part in parts for text in part.texts],
+        [labels for part in parts for labels in part.label_sets],
+        [name for part in parts for name in part.ids],
+        depths,
+        [group for part in parts for group in part.groups or ()] if grouped else None,
+    )
+    units = len(set(pooled.groups)) if pooled.groups is not None else len(pooled)
+    if not 2 <= folds <= units:
+        raise InputError(
+            f"--folds is {folds}; it must be from 2 to {units:,}, the documents or groups that there are"
+        )
+    return pooled
 
 
 def carve_validation(examples: Examples, share: float = SHARE, seed: int = SEED) -> TrainingData:

@@ -19,6 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from seq2set.labels.intervals import Interval as Interval
+
 NOTHING = 1e-12
 """What is smaller is a matter of rounding."""
 
@@ -46,13 +48,6 @@ class Spread(NamedTuple):
 
     mean: float
     deviation: float | None
-
-
-class Interval(NamedTuple):
-    """The ends of an interval."""
-
-    low: float
-    high: float
 
 
 class Variance(NamedTuple):

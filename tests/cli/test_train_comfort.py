@@ -1,0 +1,174 @@
+"""What a training says in the end, what it replaces, where it finds its corpus, and its cross-validation."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seq2set.config import load_config
+from seq2set.config.catalog import METRICS
+from seq2set.inference.model_folder import read_metadata
+from seq2set.models.tagger import Examples
+from seq2set.workflows.cross_validation import assign_folds
+
+BR = ("--model", "br", "--set", "linear.c=[1]", "--set", "features.min_documents=1")
+
+
+def write_rows(path: Path, documents: int = 60) -> Path:
+    words = ("wheat harvest", "crude barrels")
+    rows = [f"{words[n % 2]} {n},{('grain', 'oil')[n % 2]},author {n // 6}" for n in range(documents)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["text,labels,author", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "mine.csv")
+
+
+def test_it_ends_with_figures_and_what_to_type_next(seq2set, corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "my run"
+    outcome = seq2set("train", "--data", corpus, "--out", run, *BR)
+    assert outcome.code == 0, outcome.err
+    assert "validation, 6 documents, on which the model was tuned: hamming loss 0.0000" in outcome.err
+    end = f"next:\n  seq2set evaluate '{run}'\n  seq2set predict '{run}' \"a text\"\n"
+    assert outcome.err.endswith(end)
+
+
+def test_a_run_is_replaced_when_told_to(seq2set, corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    call = ("train", "--data", corpus, "--out", run)
+    assert seq2set(*call, *BR).code == 0
+    (run / "notes.txt").write_text("mine", encoding="utf-8")
+    again = seq2set(*call, "--model", "lp")
+    assert again.code == 2
+    assert "pass --resume to go on with it, --force to replace it, or name another folder" in again.err
+    assert seq2set(*call, "--model", "lp", "--force").code == 0
+    assert load_config(run / "config.toml").model == "lp"
+    assert (run / "notes.txt").read_text(encoding="utf-8") == "mine"  # only what is the run's is replaced
+    both = seq2set(*call, "--force", "--resume")
+    assert (both.code, "give one of the two" in both.err) == (2, True)
+
+
+def test_force_replaces_nothing_but_a_run(seq2set, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "model").write_text("dear", encoding="utf-8")
+    outcome = seq2set("train", "--data", corpus, "--out", tmp_path / "letters", "--force", *BR)
+    assert (outcome.code, "is not empty and holds no run; --force replaces runs only" in outcome.err) == (
+        2,
+        True,
+    )
+    assert (tmp_path / "letters" / "model").read_text(encoding="utf-8") == "dear"
+
+
+def test_a_finished_run_has_nothing_to_do(seq2set, corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert seq2set("train", "--data", corpus, "--out", run, *BR).code == 0
+    outcome = seq2set("train", "--out", run, "--resume")
+    assert outcome.code == 0
+    said = f"nothing to do: {run} is finished already; pass --force to train it anew\n"
+    assert said in outcome.err
+    assert f"seq2set evaluate {run}\n" in outcome.err
+
+
+def test_a_stopped_run_goes_on_from_another_folder(
+    seq2set, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    monkeypatch.chdir(tmp_path)
+    assert seq2set("train", "--data", "mine.csv", "--out", "run", *BR).code == 0
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    for call in ([], ["--data", "mine.csv", *BR], ["--data", "../mine.csv", *BR]):
+        shutil.rmtree(run / "model")
+        outcome = seq2set("train", "--out", run, "--resume", *call)
+        assert outcome.code == 0, outcome.err
+        assert (run / "model").is_dir()
+    assert json.loads(seq2set("evaluate", run, "--json").out)["documents"] == 6
+    write_rows(tmp_path / "below" / "other.csv", 40)
+    outcome = seq2set("train", "--out", run, "--resume", "--data", "other.csv", *BR)
+    assert (outcome.code, "data.corpus: mine.csv -> other.csv" in outcome.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        r"back\slash\new.csv",
+        'with "quotes".csv',
+        "it's mine.csv",
+        "two  spaces .csv",
+        "naïve Übung.csv",
+        "日本語 😀.csv",
+        "del\x7f\ttab.csv",
+    ],
+)
+def test_any_path_works(seq2set, tmp_path: Path, name: str) -> None:
+    path, run = write_rows(tmp_path / name), tmp_path / f"run of {name}"
+    outcome = seq2set("train", "--data", path, "--out", run, *BR)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(seq2set("evaluate", run, "--json").out)["documents"] == 6
+
+
+def test_folds_measure_on_every_document_once(seq2set, corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    call = ("train", "--data", corpus, "--out", run, "--folds", "3", *BR)
+    outcome = seq2set(*call)
+    assert outcome.code == 0, outcome.err
+    lines = (run / "folds/predictions.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert sorted(int(row["id"]) for row in rows) == list(range(1, 61))
+    assert [sum(row["fold"] == fold for row in rows) for fold in (1, 2, 3)] == [20, 20, 20]
+    found = read_metadata(run)["cross_validation"]
+    assert (found["folds"], found["documents"], list(found["metrics"])) == (3, 60, list(METRICS))
+    # Each fold's model sees "wheat" and "crude", so that every document is right.
+    assert found["metrics"]["micro_f1"] == {
+        "mean": 1.0, "folds": [1.0, 1.0, 1.0], "together": 1.0, "interval": [1.0, 1.0],
+    }  # fmt: skip
+    card = (run / "model/README.md").read_text(encoding="utf-8")
+    assert (
+        "Cross-validation in 3 folds of 60 documents: micro-F1 1.0000 (95 % interval 1.0000 to 1.0000)"
+        in card
+    )
+    assert "The test split was not looked at" not in card
+    assert "3 folds, 60 documents, each predicted by a model of the others" in outcome.out
+    assert f"seq2set serve {run}\n" in outcome.err
+    assert "seq2set evaluate" not in outcome.err  # the model has learnt from all documents
+    assert not (run / "folds" / "1").exists()
+    shutil.rmtree(run / "model")
+    (run / "folds" / "2.json").unlink()
+    resumed = seq2set(*call, "--resume")
+    assert resumed.code == 0
+    assert "fold 2 of 3" in resumed.err
+    assert "fold 1 of 3" not in resumed.err
+
+
+def test_a_number_of_folds_that_cannot_be(seq2set, corpus: Path, tmp_path: Path) -> None:
+    grouped = ("--set", "data.group=author")
+    for folds, extra, most in (("1", (), 60), ("61", (), 60), ("11", grouped, 10)):
+        call = ("train", "--data", corpus, "--out", tmp_path / "run", "--folds", folds, *BR, *extra)
+        outcome = seq2set(*call)
+        said = f"--folds is {folds}; it must be from 2 to {most}, the documents or groups that there are"
+        assert (outcome.code, outcome.err) == (2, f"seq2set: {said}\n")
+
+
+def test_folds_keep_groups_together(seq2set, corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    grouped = ("--set", "data.group=author")
+    assert seq2set("train", "--data", corpus, "--out", run, "--folds", "2", *BR, *grouped).code == 0
+    lines = (run / "folds/predictions.jsonl").read_text(encoding="utf-8").splitlines()
+    folds: dict[int, set[int]] = {}
+    for row in map(json.loads, lines):
+        folds.setdefault((int(row["id"]) - 1) // 6, set()).add(row["fold"])
+    assert all(len(found) == 1 for found in folds.values())
+
+
+def test_folds_share_out_each_label() -> None:
+    labels = [("rare",) if n < 4 else ("common",) for n in range(20)]
+    folds = assign_folds(Examples(["x"] * 20, labels), 4, seed=1)
+    assert np.bincount(folds).tolist() == [5, 5, 5, 5]
+    assert sorted(folds[:4].tolist()) == [0, 1, 2, 3]

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import io
+import threading
+
+import pytest
+
+from seq2set.cli.console import RichProgress
+from seq2set.core.progress import StderrProgress
+
+
+class Watched(io.StringIO):
+    """A stream that says when so many lines were written."""
+
+    def __init__(self, lines: int):
+        super().__init__()
+        self.left, self.written = lines, threading.Event()
+
+    def write(self, text: str) -> int:
+        self.left -= text.count("\n")
+        if self.left <= 0:
+            self.written.set()
+        return super().write(text)
+
+
+@pytest.mark.parametrize("progress", [StderrProgress("x "), RichProgress()])
+def test_a_long_stage_says_how_it_stands(progress: StderrProgress, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Watched(2)
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(type(progress), "INTERVAL", 0.001)
+    with progress.stage("fit", 1_200) as advance:
+        advance(1_000, "F1 0.5")
+        stream.written.wait()
+    *others, last = stream.getvalue().splitlines()
+    prefix = "x fit: " if progress.prefix else "fit: "
+    assert all(line.startswith(prefix) for line in (*others, last))
+    assert others[-1].endswith(" s, 1,000 of 1,200 so far, F1 0.5")
+    assert last.endswith(" s, F1 0.5")
+
+
+def test_a_short_stage_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with StderrProgress().stage("read") as advance:
+        advance(3)
+    said = capsys.readouterr().err
+    assert said.startswith("read: ")
+    assert said.count("\n") == 1
+
+
+def test_without_a_total_it_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Watched(1)
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(StderrProgress, "INTERVAL", 0.001)
+    with StderrProgress().stage("read") as advance:
+        advance(7)
+        stream.written.wait()
+    assert " s, 7 so far" in stream.getvalue()
+
+
+def test_a_stage_that_fails_is_not_said_to_be_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="no"), StderrProgress().stage("read"):
+        raise ValueError("no")
+    assert capsys.readouterr().err == ""

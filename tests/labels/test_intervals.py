@@ -72,7 +72,7 @@ def test_large_splits_are_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> N
     given, right = make_labels(20)
     monkeypatch.setattr(intervals, "_DRAWS", 0)
     units = intervals._DrawnUnits.of(given, right, None)
-    assert len(list(intervals._resample(units, 1))) == 200
+    assert len(list(intervals._resample(units, 4, 1))) == 200
 
 
 def test_the_farther_bound_is_shown() -> None:

@@ -3,7 +3,7 @@
 A metric of the catalog is any function of counts, so that no closed form gives the interval of all of them.
 Documents of one group, such as one author's, are drawn together: they do not vary independently.
 
-Shapes: N documents, U units (groups, or documents), L labels, B resamples.
+Shapes: U units (groups, or documents), L labels.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from seq2set.labels.indicator import Indicators, as_indicator, build_indicator
+from seq2set.core.sparse import find_rows
+from seq2set.labels.indicator import Indicators, list_cells
 from seq2set.labels.metrics import Counts, f1
 
 RESAMPLES = 1_000
 LEVEL = 0.95
 
-_DRAWS = 20_000_000
-"""Beyond so many draws in all there are fewer resamples, down to a fifth: large splits need them least."""
-_AT_ONCE = 50
+_DRAWS = 100_000_000
+"""Beyond so many documents and labels in all there are fewer resamples, down to a fifth."""
 
 
 class Interval(NamedTuple):
@@ -41,7 +40,8 @@ def compute_intervals(
     predicted: Indicators, actual: Indicators, groups: Sequence[Any] | None = None, seed: int = 1
 ) -> dict[str, Interval]:
     """Return the 95 % interval of every metric of the catalog, on two (documents, labels) matrices."""
-    drawn = [counts.metrics() for counts in _resample(_DrawnUnits.of(predicted, actual, groups), seed)]
+    units, labels = _DrawnUnits.of(predicted, actual, groups), list_cells(actual).columns
+    drawn = [counts.metrics() for counts in _resample(units, labels, seed)]
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     return {
         name: Interval(*map(float, np.quantile([one[name] for one in drawn], tails))) for name in drawn[0]
@@ -49,37 +49,39 @@ def compute_intervals(
 
 
 class _DrawnUnits(NamedTuple):
-    """What is drawn: the counts of each unit."""
+    """What is drawn: the cells of the label matrices and the counts of the documents, by unit."""
 
-    labels: sparse.csr_matrix[Any]  # (U, 3 L): given and right, given, right
+    size: int  # U
+    cells: NDArray[np.int64]
+    """Of given and right, given, and right labels one after the other: 0 to 3 L"""
+    of_cell: NDArray[np.int64]
+    """The unit of each cell"""
     documents: NDArray[np.float64]  # (U, 3): how many, exact ones, the sum of their F1
 
     @classmethod
     def of(cls, predicted: Indicators, actual: Indicators, groups: Sequence[Any] | None) -> _DrawnUnits:
-        given, right = as_indicator(predicted), as_indicator(actual)
-        both = sparse.csr_matrix(given.multiply(right))
-        sizes = [np.diff(one.indptr) for one in (both, given, right)]
+        given, right = list_cells(predicted), list_cells(actual)
+        rows, labels = (find_rows(given), find_rows(right)), given.columns
+        both = np.isin(rows[0] * labels + given.indices, rows[1] * labels + right.indices)
+        parts = [(rows[0][both], given.indices[both]), (rows[0], given.indices), (rows[1], right.indices)]
+        sizes = [np.bincount(row, minlength=given.shape[0]) for row, _ in parts]
         exact = (sizes[0] == sizes[1]) & (sizes[0] == sizes[2])
-        documents = np.stack([np.ones(len(exact)), exact, f1(*sizes)], axis=1)
-        labels = sparse.hstack([both, given, right], format="csr", dtype=np.float64)
-        if groups is None:
-            return cls(labels, documents)
-        _, places = np.unique(np.asarray(groups), return_inverse=True)
-        members: Any = build_indicator(
-            places[:, None].tolist(), int(places.max()) + 1, np.float64
-        ).T  # (U, N)
-        return cls(sparse.csr_matrix(members @ labels), members @ documents)
+        units = np.arange(len(exact)) if groups is None else np.unique(groups, return_inverse=True)[1]
+        columns = (np.ones(len(exact)), exact, f1(*sizes))
+        return cls(
+            int(units.max()) + 1,
+            np.concatenate([column + place * labels for place, (_, column) in enumerate(parts)]),
+            units[np.concatenate([row for row, _ in parts])],
+            np.stack([np.bincount(units, column) for column in columns], axis=1),
+        )
 
 
-def _resample(units: _DrawnUnits, seed: int) -> Iterator[Counts]:
-    generator, size = np.random.default_rng(seed), len(units.documents)
-    left = max(RESAMPLES // 5, min(RESAMPLES, _DRAWS // size))
-    while left > 0:
-        drawn = [generator.integers(size, size=size) for _ in range(min(left, _AT_ONCE))]
-        times = np.stack([np.bincount(one, minlength=size) for one in drawn]).astype(np.float64)  # (B, U)
-        sums = np.asarray((units.labels.T @ times.T).T).reshape(len(times), 3, -1)  # (B, 3, L)
-        for (both, given, right), (documents, exact, example) in zip(
-            sums, times @ units.documents, strict=True
-        ):
-            yield Counts(both, given - both, right - both, int(documents), int(exact), float(example))
-        left -= len(drawn)
+def _resample(units: _DrawnUnits, labels: int, seed: int) -> Iterator[Counts]:
+    generator = np.random.default_rng(seed)
+    fewer = _DRAWS // max(units.size, len(units.cells), 1)
+    for _ in range(max(RESAMPLES // 5, min(RESAMPLES, fewer))):
+        times = np.bincount(generator.integers(units.size, size=units.size), minlength=units.size)  # (U,)
+        sums = np.bincount(units.cells, times[units.of_cell], 3 * labels)
+        both, given, right = sums.astype(np.int64).reshape(3, labels)
+        documents, exact, example = times @ units.documents
+        yield Counts(both, given - both, right - both, int(documents), int(exact), float(example))

@@ -93,8 +93,8 @@ def _predict_fold(
 
 def _measure(rows: list[Row], pooled: Examples) -> dict[str, Any]:
     labels = Labels.build(pooled.label_sets)
-    right = labels.indicator(row["true"] for row in rows)
-    given = labels.indicator([one["label"] for one in row["labels"]] for row in rows)
+    right = labels.rows(row["true"] for row in rows)
+    given = labels.rows([one["label"] for one in row["labels"]] for row in rows)
     of_row = np.array([row["fold"] for row in rows])
     groups = dict(zip(pooled.ids, pooled.groups, strict=True)) if pooled.groups is not None else None
     units = [groups[row["id"]] for row in rows] if groups else None

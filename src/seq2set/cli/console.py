@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -60,6 +61,36 @@ class RichProgress(StderrProgress):
                     bars.update(task, status=status)
 
             yield advance
+
+
+LINE_SECONDS = 10.0
+"""Seconds between lines about a stage, where they go to a file."""
+
+
+class PlainProgress:
+    """Prints a line every few seconds, where there is no terminal to draw bars in."""
+
+    @contextmanager
+    def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:
+        """Print lines for as long as the block runs."""
+        began = told = time.monotonic()
+        count = 0
+
+        def advance(done: int, status: str = "", /) -> None:
+            nonlocal count, told
+            count, now = count + done, time.monotonic()
+            if now - told >= LINE_SECONDS:
+                told = now
+                of, left = "", ""
+                if total is not None and count:
+                    of, left = f" of {total:,}", f", {(now - began) / count * (total - count):,.0f} s left"
+                self.note(f"{title}: {count:,}{of}, {status}{left}")
+
+        yield advance
+
+    def note(self, sentence: str) -> None:
+        """Print a sentence on standard error."""
+        sys.stderr.write(sentence + "\n")
 
 
 def say_error(message: str) -> None:

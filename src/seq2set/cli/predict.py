@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
-from io import TextIOWrapper
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,19 @@ import typer
 from seq2set.cli import options
 
 if TYPE_CHECKING:
-    from seq2set.inference.predictor import Prediction, Predictor, TextItem
+    from seq2set.core.progress import Progress
+    from seq2set.workflows.predict import OutputPlan, PredictionJob, Totals
+    from seq2set.workflows.prediction_input import InputFile, PredictionInput
+
+
+def _list_engines() -> dict[str, str]:
+    from seq2set.inference.engines import ENGINES
+
+    return {name: row.summary for name, row in ENGINES.items()}
+
+
+TABLES = {"Engines": _list_engines}
+"""What the help lists below the options."""
 
 
 def predict(
@@ -24,9 +35,28 @@ def predict(
         typer.Argument(metavar="TEXT", help="Texts; without any, lines of standard input."),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--input", help="A CSV, TSV, JSONL or Parquet file with a text column.")
+        list[str] | None,
+        typer.Option(
+            "--input",
+            help="A file, glob or folder of CSV, TSV, JSONL or Parquet with a text column, or - for lines of "
+            "standard input; may be repeated.",
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--output", help="Write JSON lines here.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            help="Write the input's columns, labels and scores to a .csv, .tsv, .jsonl, .parquet or .xlsx "
+            "file, to a folder of shards, or with - to standard output.",
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="The format of standard input and output, or of shards.  [default: jsonl]"
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
     text_column: options.Text = "text",
     id_column: options.Id = "id",
     encoding: options.Encoding = "utf-8",
@@ -40,91 +70,97 @@ def predict(
     explain: Annotated[
         bool, typer.Option("--explain", help="Name the words that each label rests on.")
     ] = False,
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="Where to compute, see below.")] = "local",
+    workers: Annotated[
+        int | None, typer.Option(help="Processes of one thread each; by default as many as pay.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="The Ray cluster, such as HOST:6379 or auto; without it a local one.")
+    ] = None,
+    shard_size: Annotated[int, typer.Option(help="Documents per shard, for an output folder.")] = 8_192,
     as_json: options.JsonLines = False,
 ) -> None:
     """Assign labels to texts. One without a word that the model knows gets none, and a note."""
-    from seq2set.core.errors import InputError
-    from seq2set.inference.predictor import Predictor
+    from seq2set.corpora.readers import ReadOptions
+    from seq2set.inference.engines.blocks import EngineSettings
     from seq2set.models.predictions import Request
+    from seq2set.workflows.predict import PredictionJob, plan_output, write_predictions, write_shards
+    from seq2set.workflows.prediction_input import take_files, take_texts
+
+    request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
+    settings = EngineSettings(model, request, workers, address=address)
+    read = ReadOptions(text=text_column, id=id_column, labels=None, encoding=encoding, keep_columns=True)
+    job = PredictionJob(settings, read, engine)
+    with _find_files(texts, source, form) as files:
+        output = None if out is None else plan_output(out, form, files, force=force)
+        if output is not None and output.folder:
+            _tell(write_shards(job, files, output, _choose_progress(), size=shard_size, force=force), output)
+            return
+        items = take_files(files, read) if files else take_texts(texts or _read_lines(encoding))
+        if output is None:
+            _print(job, items, as_json=as_json)
+        else:
+            _tell(write_predictions(job, items, output, _choose_progress()), output)
+
+
+@contextmanager
+def _find_files(
+    texts: list[str] | None, source: list[str] | None, form: str | None
+) -> Iterator[list[InputFile]]:
+    """Give the files to read; none for texts and for lines of standard input."""
+    from seq2set.core.errors import InputError
+    from seq2set.workflows.prediction_input import STANDARD, find_inputs, spool_standard_input
 
     if texts and source:
         raise InputError("texts are given both as arguments and by --input; give one of the two")
-    request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
-    predictor = Predictor.open(model)
-    watched = _CutTexts(predictor)
-    items = watched.pass_on(_read_items(texts, source, text_column, id_column, encoding))
-    answers = predictor.stream(items, request)
-    if out is not None:
-        _write(answers, out, explain)
-        typer.echo(f"the labels are in {out} (texts: {watched.texts:,})", err=True)
-    elif as_json:
-        for answer in answers:
-            typer.echo(json.dumps(answer.to_dict(explain=explain), ensure_ascii=False))
+    if source != [STANDARD]:
+        yield find_inputs(source or [])
+    elif form is None:
+        yield []
     else:
-        from seq2set.cli.console import print_prediction
-
-        for answer in answers:
-            print_prediction(answer)
-    watched.tell()
+        with spool_standard_input(form) as files:
+            yield files
 
 
-class _CutTexts:
-    """Counts the texts that a network does not read to their end; a linear model reads them all."""
-
-    def __init__(self, predictor: Predictor):
-        self.count_cut = getattr(predictor.tagger, "count_cut", None)
-        self.most = predictor.tagger.config.encoder.max_words
-        self.texts = self.cut = 0
-
-    def pass_on(self, items: Iterable[TextItem]) -> Iterator[TextItem]:
-        for item in items:
-            self.texts += 1
-            self.cut += self.count_cut([item.text]) if self.count_cut else 0
-            yield item
-
-    def tell(self) -> None:
-        if self.cut:
-            from seq2set.models.neural import describe_cut
-
-            typer.echo(describe_cut(self.cut, self.texts, self.most), err=True)
-
-
-def _read_items(
-    texts: list[str] | None, source: Path | None, text_column: str, id_column: str, encoding: str
-) -> Iterator[TextItem]:
-    from seq2set.inference.predictor import TextItem
-
-    if source is not None:
-        from seq2set.corpora.readers import ReadOptions, read_documents
-
-        options = ReadOptions(text=text_column, id=id_column, labels=None, encoding=encoding)
-        for document in read_documents(source, options):
-            yield TextItem(document.id, document.text)
-        return
-    for number, text in enumerate(texts or _read_standard_input(encoding), start=1):
-        yield TextItem(str(number), text)
-
-
-def _read_standard_input(encoding: str) -> Iterator[str]:
-    """Give the lines of standard input in an encoding that does not depend on the locale."""
-    from seq2set.core.errors import InputError
+def _read_lines(encoding: str) -> Iterator[str]:
+    from seq2set.workflows.prediction_input import read_standard_input
 
     typer.echo("reading texts from standard input, one per line", err=True)
-    assert isinstance(sys.stdin, TextIOWrapper)
-    try:
-        sys.stdin.reconfigure(encoding=encoding, errors="strict")
-        yield from (line.rstrip("\n") for line in sys.stdin)
-    except LookupError:
-        sentence = f"encoding '{encoding}' is not known; name one such as utf-8, latin-1 or cp1252"
-        raise InputError(sentence) from None
-    except UnicodeDecodeError:
-        sentence = f"standard input is not valid {encoding}; pass --encoding to name another encoding"
-        raise InputError(sentence) from None
+    return read_standard_input(encoding)
 
 
-def _write(answers: Iterator[Prediction], out: Path, explain: bool) -> None:
-    from seq2set.core.files import write_aside
+def _choose_progress() -> Progress:
+    from seq2set.cli.console import PlainProgress, RichProgress
 
-    with write_aside(out) as aside, aside.open("w", encoding="utf-8") as stream:
-        for answer in answers:
-            stream.write(json.dumps(answer.to_dict(explain=explain), ensure_ascii=False) + "\n")
+    return RichProgress() if sys.stderr.isatty() else PlainProgress()
+
+
+def _print(job: PredictionJob, items: PredictionInput, *, as_json: bool) -> None:
+    from seq2set.cli.console import print_prediction
+    from seq2set.inference.predictor import Prediction
+    from seq2set.workflows.predict import Totals, predict_rows
+
+    totals = Totals()
+    for rows in predict_rows(job, items, totals):
+        for document, prediction in rows:
+            found = Prediction(document.id, document.text, *prediction)
+            if as_json:
+                typer.echo(json.dumps(found.to_dict(explain=job.explain), ensure_ascii=False))
+            else:
+                print_prediction(found)
+    _tell_cut(totals)
+
+
+def _tell(totals: Totals, output: OutputPlan) -> None:
+    from seq2set.workflows.prediction_input import STANDARD
+
+    if str(output.path) != STANDARD:
+        typer.echo(f"the labels are in {output.path} (texts: {totals.texts:,})", err=True)
+    _tell_cut(totals)
+
+
+def _tell_cut(totals: Totals) -> None:
+    if totals.cut:
+        from seq2set.models.neural import describe_cut
+
+        typer.echo(describe_cut(totals.cut, totals.texts, totals.limit), err=True)

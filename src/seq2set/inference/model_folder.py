@@ -141,6 +141,14 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     return metadata
 
 
+def read_model_name(folder: Path) -> str:
+    """Return the name of a saved model, without opening it."""
+    folder = find_model_folder(folder)
+    verify(folder)
+    name: str = _read_json(folder / CONFIG)["settings"]["model"]
+    return name
+
+
 def read_seen(folder: Path) -> SeenTexts:
     """Return what a model remembers of the texts that it was trained and tuned on."""
     path = find_model_folder(folder) / SEEN

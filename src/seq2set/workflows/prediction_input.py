@@ -1,0 +1,192 @@
+"""The texts to predict: files, globs, folders, addresses that pyarrow opens, or lines of standard input."""
+
+from __future__ import annotations
+
+import glob
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.documents import Document
+from seq2set.corpora.readers import FORMATS, ReadOptions, find_format, read_column_names, read_documents
+from seq2set.corpora.readers.aapd import is_aapd
+from seq2set.corpora.readers.streams import strip_compression
+from seq2set.inference.engines.blocks import BLOCK
+
+FEW = 2_048
+"""Lines of standard input that are read before it is decided how many processes pay."""
+
+STANDARD = "-"
+"""Stands for standard input and standard output."""
+
+
+class InputFile(NamedTuple):
+    """A file to read: its name as the user gave it, and what tells whether it has changed."""
+
+    name: str
+    size: int
+    changed: str
+    remote: Any = None
+    """Of pyarrow's: the filesystem and the path; none for a file of this machine"""
+
+    @contextmanager
+    def fetch(self) -> Iterator[Path]:
+        """Yield a path to read; a remote file is copied for as long as the block runs."""
+        if self.remote is None:
+            yield Path(self.name)
+            return
+        filesystem, path = self.remote
+        with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
+            copy = Path(folder) / path.rpartition("/")[2]
+            with filesystem.open_input_stream(path, compression=None) as source, copy.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            yield copy
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what tells whether the file has changed, as plain JSON."""
+        return {"name": self.name, "size": self.size, "changed": self.changed}
+
+
+def find_inputs(names: Sequence[str]) -> list[InputFile]:
+    """Return the files that paths, globs, folders and addresses stand for, in a steady order."""
+    found = [file for name in names for file in (_find_remote if "://" in name else _find_local)(name)]
+    twice = next((one.name for one in found if found.count(one) > 1), None)
+    if twice is not None:
+        raise InputError(f"{twice} is named twice; name every input once")
+    return found
+
+
+def _find_local(name: str) -> Iterator[InputFile]:
+    path = Path(name)
+    paths = [path]
+    if path.is_dir() and not is_aapd(path):
+        paths = [one for one in sorted(path.iterdir()) if one.is_file() and _has_format(one.name)]
+        if not paths:
+            raise CorpusError(f"the folder holds no file that ends in {_list_suffixes()}", path)
+    elif not path.exists() and glob.has_magic(name):
+        paths = [Path(one) for one in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207 (also absolute)
+        if not paths:
+            raise CorpusError("no file matches", path)
+    for one in paths:
+        find_format(one)
+        state = one.stat()
+        yield InputFile(str(one), state.st_size, str(state.st_mtime_ns))
+
+
+def _find_remote(name: str) -> Iterator[InputFile]:
+    import pyarrow as pa
+    from pyarrow import fs
+
+    try:
+        filesystem, path = fs.FileSystem.from_uri(name)
+        place = filesystem.get_file_info(path)
+        where = fs.FileSelector(path) if place.type == fs.FileType.Directory else [path]
+        files = [one for one in filesystem.get_file_info(where) if one.type == fs.FileType.File]
+    except (pa.ArrowException, OSError, ValueError, ImportError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"{name} cannot be opened by pyarrow: {reason}") from error
+    if not isinstance(where, list):
+        files = [one for one in files if _has_format(one.base_name)]
+    if not files:
+        raise CorpusError(f"there is no file that ends in {_list_suffixes()}", name)
+    start = name.removesuffix(path)
+    for one in sorted(files, key=lambda file: file.path):
+        yield InputFile(start + one.path, one.size, str(one.mtime_ns), (filesystem, one.path))
+
+
+def _has_format(name: str) -> bool:
+    bare = Path(strip_compression(Path(name))).suffix.lower()
+    return not name.startswith(".") and any(bare in row.suffixes for row in FORMATS.values())
+
+
+def _list_suffixes() -> str:
+    return ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+
+
+class PredictionInput(NamedTuple):
+    """Documents to predict, in blocks with the number of their file."""
+
+    blocks: Iterable[tuple[int, list[Document]]]
+    documents: int | None
+    """How many there are, where that is known"""
+    columns: list[str]
+    types: dict[str, Any] | None = None
+    """The types of the columns of Parquet files"""
+
+
+def take_texts(texts: Iterable[str]) -> PredictionInput:
+    """Take texts as they come, numbered from 1; where there are few, it is known how many."""
+    numbered = (
+        Document(str(number), text, (), columns={"id": str(number), "text": text})
+        for number, text in enumerate(texts, start=1)
+    )
+    first = list(islice(numbered, FEW))
+    blocks = ((0, block) for block in cut_blocks(chain(first, numbered)))
+    return PredictionInput(blocks, len(first) if len(first) < FEW else None, ["id", "text"])
+
+
+def take_files(files: Sequence[InputFile], options: ReadOptions) -> PredictionInput:
+    """Take files, and read them once: a fault in the last line is found before the first text is computed."""
+    documents, columns, types = 0, dict[str, None](), dict[str, Any]()
+    for file in files:
+        with file.fetch() as path:
+            columns |= dict.fromkeys(read_column_names(path, options.encoding))
+            for document in read_documents(path, options):
+                documents += 1
+                columns |= dict.fromkeys(document.columns or ())
+            types |= _read_types(path)
+    return PredictionInput(read_blocks(files, options), documents, list(columns), types or None)
+
+
+def _read_types(path: Path) -> dict[str, Any]:
+    if path.suffix.lower() != ".parquet":
+        return {}
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def read_blocks(files: Sequence[InputFile], options: ReadOptions) -> Iterator[tuple[int, list[Document]]]:
+    """Yield blocks of documents with the number of their file; a block never spans two files."""
+    for number, file in enumerate(files):
+        with file.fetch() as path:
+            for block in cut_blocks(read_documents(path, options)):
+                yield number, block
+
+
+def cut_blocks(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Yield documents in blocks."""
+    while block := list(islice(documents, BLOCK)):
+        yield block
+
+
+def read_standard_input(encoding: str) -> Iterator[str]:
+    """Yield the lines of standard input in an encoding that does not depend on the locale."""
+    assert isinstance(sys.stdin, TextIOWrapper)
+    try:
+        sys.stdin.reconfigure(encoding=encoding, errors="strict")
+        yield from (line.rstrip("\n") for line in sys.stdin)
+    except LookupError:
+        sentence = f"encoding '{encoding}' is not known; name one such as utf-8, latin-1 or cp1252"
+        raise InputError(sentence) from None
+    except UnicodeDecodeError:
+        sentence = f"standard input is not valid {encoding}; pass --encoding to name another encoding"
+        raise InputError(sentence) from None
+
+
+@contextmanager
+def spool_standard_input(form: str) -> Iterator[list[InputFile]]:
+    """Keep standard input as a file of a format for as long as the block runs: files are read twice."""
+    with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
+        copy = Path(folder) / f"standard-input.{form}"
+        with copy.open("wb") as target:
+            shutil.copyfileobj(sys.stdin.buffer, target)
+        yield find_inputs([str(copy)])

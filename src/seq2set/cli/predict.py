@@ -74,9 +74,6 @@ def predict(
     workers: Annotated[
         int | None, typer.Option(help="Processes of one thread each; by default as many as pay.")
     ] = None,
-    address: Annotated[
-        str | None, typer.Option(help="The Ray cluster, such as HOST:6379 or auto; without it a local one.")
-    ] = None,
     shard_size: Annotated[int, typer.Option(help="Documents per shard, for an output folder.")] = 8_192,
     as_json: options.JsonLines = False,
 ) -> None:
@@ -88,7 +85,7 @@ def predict(
     from seq2set.workflows.prediction_input import take_files, take_texts
 
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
-    settings = EngineSettings(model, request, workers, address=address)
+    settings = EngineSettings(model, request, workers)
     read = ReadOptions(text=text_column, id=id_column, labels=None, encoding=encoding, keep_columns=True)
     job = PredictionJob(settings, read, engine)
     with _find_files(texts, source, form) as files:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
@@ -63,6 +64,9 @@ class RowWriter(Protocol):
     def close(self) -> str:
         """Write what is left, and return what the user should know of the file."""
 
+    def discard(self) -> None:
+        """Let go of the stream, whatever is left to write."""
+
 
 class OutputFormat(NamedTuple):
     """A format, known by the suffixes of its files."""
@@ -96,10 +100,15 @@ def choose_output(path: Path) -> str:
     raise InputError(f"the ending of {path} stands for no format; it must be one of {known}")
 
 
-def open_writer(name: str, stream: IO[bytes], layout: Layout) -> RowWriter:
-    """Return what writes rows to a stream in the format of this name."""
+@contextmanager
+def open_writer(name: str, stream: IO[bytes], layout: Layout) -> Iterator[RowWriter]:
+    """Give what writes rows to a stream in the format of this name; the block closes it."""
     writer: RowWriter = load_named(find_named("format", name, OUTPUTS).open)(stream, layout)
-    return writer
+    try:
+        yield writer
+    except BaseException:
+        writer.discard()
+        raise
 
 
 class JsonRows:
@@ -120,6 +129,9 @@ class JsonRows:
     def close(self) -> str:
         """Do nothing more."""
         return ""
+
+    def discard(self) -> None:
+        """Do nothing more."""
 
 
 def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -145,6 +157,11 @@ class DelimitedRows:
         """Write what is left, and leave the stream open."""
         self.text.detach()
         return ""
+
+    def discard(self) -> None:
+        """Leave the stream open, as standard output must be."""
+        with suppress(OSError, ValueError):  # such as a full disk, which was reported
+            self.text.detach()
 
 
 class TabbedRows(DelimitedRows):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from io import BytesIO
 from typing import IO, Any
 
 import pyarrow as pa
@@ -49,6 +51,11 @@ class ParquetRows:
             self._open([()] * len(self.layout.columns))
         self.writer.close()
         return ""
+
+    def discard(self) -> None:
+        """Close the file, which has no use."""
+        with suppress(OSError):
+            self.close()
 
 
 def _infer_type(values: Sequence[Any]) -> Any:
@@ -98,3 +105,8 @@ class ExcelRows:
         if not self.cut:
             return ""
         return f"{self.cut:,} cells were cut at {LONGEST_CELL:,} characters, the most that a sheet can hold"
+
+    def discard(self) -> None:
+        """Remove what was kept aside."""
+        with suppress(OSError):  # where it was removed when the file was closed
+            self.book.save(BytesIO())

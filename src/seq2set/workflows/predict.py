@@ -165,11 +165,12 @@ def write_predictions(
     """Predict documents into one file, or to standard output."""
     totals, layout = Totals(), Layout(source.columns, job.explain, source.types)
     with progress.stage("predict", source.documents) as advance, _open_target(output) as stream:
-        speed, writer = _Speed(advance), open_writer(output.format, stream, layout)
-        for rows in predict_rows(job, source, totals):
-            writer.write(rows)
-            speed(len(rows))
-        note = writer.close()
+        speed = _Speed(advance)
+        with open_writer(output.format, stream, layout) as writer:
+            for rows in predict_rows(job, source, totals):
+                writer.write(rows)
+                speed(len(rows))
+            note = writer.close()
     if note:
         progress.note(note)
     return totals

@@ -135,8 +135,12 @@ class ShardFolder:
             return
         name, rows = self.job.name(self._key), self._rows
         columns = dict.fromkeys(column for row in rows for column in row.document.columns or ())
-        with write_aside(self.path / name) as aside, aside.open("wb") as stream:
-            writer = open_writer(self.job.format, stream, Layout(list(columns), self.explain))
+        layout = Layout(list(columns), self.explain)
+        with (
+            write_aside(self.path / name) as aside,
+            aside.open("wb") as stream,
+            open_writer(self.job.format, stream, layout) as writer,
+        ):
             writer.write(rows)
             writer.close()
         self._record(name, len(rows))

@@ -19,7 +19,7 @@ from typing import Any
 
 from seq2set.config.catalog import find_model
 from seq2set.core.errors import WorkError
-from seq2set.core.hardware import count_cores
+from seq2set.core.hardware import count_cores, limit_threads
 from seq2set.core.processes import build_worker_environment
 from seq2set.inference.engines.blocks import (
     BlockResult,
@@ -38,6 +38,7 @@ PAYING = {"linear": 8_192, "network": 1_024}
 """Texts per process from which on a second one pays: a core does about as many while it starts."""
 ATTEMPTS = 3
 """How often a block is given to a process, where the processes die of it."""
+COMMAND = ("-m", "seq2set.inference.engines.worker")
 WAITING = 2
 """Blocks per process that are read ahead."""
 
@@ -68,15 +69,9 @@ class InProcess:
 
     def map(self, blocks: Iterable[Texts]) -> Iterator[BlockResult]:
         """Compute one block after the other."""
-        limit_to_one_thread()
-        for texts in blocks:
-            yield predict_block(self.predictor, texts, self.request)
-
-
-def limit_to_one_thread() -> None:
-    """Use one thread, as every process of every engine does: more of them add numbers up in another order."""
-    if torch := sys.modules.get("torch"):  # where the model is linear, it is not loaded
-        torch.set_num_threads(1)
+        with limit_threads():  # as in all processes: more threads add numbers up in another order
+            for texts in blocks:
+                yield predict_block(self.predictor, texts, self.request)
 
 
 class EndedProcessError(WorkError):
@@ -100,13 +95,15 @@ class BlockProcess:
             process.stdin.write(json.dumps(texts).encode() + b"\n")
             process.stdin.flush()
         if not (line := process.stdout.readline()).endswith(b"\n"):
-            raise EndedProcessError(f"ended with code {self.end()}")
+            code = process.wait()
+            self.end()
+            raise EndedProcessError(f"ended with code {code}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "seq2set.inference.engines.worker"],
+        self._process = subprocess.Popen(  # noqa: S603 (this very program)
+            [sys.executable, *COMMAND],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=build_worker_environment() | THREADS,
@@ -117,15 +114,13 @@ class BlockProcess:
             self._process.stdin.write(json.dumps(self._hello).encode() + b"\n")
         return self._process
 
-    def end(self) -> int:
-        """End the process, whatever it does, and return its exit code."""
+    def end(self) -> None:
+        """End the process, whatever it does."""
         process, self._process = self._process, None
-        if process is None:
-            return 0
-        process.kill()
-        with suppress(BrokenPipeError), process:
-            return process.wait()
-        return process.returncode
+        if process is not None:
+            process.kill()
+            with suppress(BrokenPipeError), process:  # closes the pipes and waits for its end
+                pass
 
 
 class WorkerProcesses:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from seq2set.core.errors import InputError, Seq2SetError, WorkError
+from seq2set.core.hardware import limit_threads
 
 THREADS = {
     "OMP_NUM_THREADS": "1",
@@ -31,6 +32,7 @@ def serve_blocks(source: IO[bytes], target: IO[bytes]) -> None:
         from seq2set.inference.predictor import Predictor
         from seq2set.models.predictions import Request
 
+        limit_threads()
         predictor, request = Predictor.open(Path(hello["model"])), Request(**hello["request"])
         for line in source:
             _write(target, to_plain(predict_block(predictor, json.loads(line), request)))

@@ -170,9 +170,9 @@ def test_a_missing_extra_says_how_to_install_it(
 def test_what_a_sheet_cannot_hold_is_told(
     seq2set, br_run: RunFolder, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prediction_tables, "LONGEST_CELL", 14)
+    monkeypatch.setattr(prediction_tables, "LONGEST_CELL", 13)
     outcome = seq2set("predict", br_run.path, "--input", source, "--output", tmp_path / "out.xlsx")
-    assert outcome.err.startswith("1 cells were cut at 14 characters, the most that a sheet can hold\n")
+    assert outcome.err.startswith("1 cells were cut at 13 characters, the most that a sheet can hold\n")
 
 
 def test_progress_is_lines_without_a_terminal(

@@ -82,11 +82,11 @@ class OutputFormat(NamedTuple):
 _TABLES = "seq2set.inference.prediction_tables"
 
 OUTPUTS = {
-    "csv": OutputFormat("CSV", (".csv",), f"{__name__}:DelimitedRows"),
-    "tsv": OutputFormat("TSV", (".tsv",), f"{__name__}:TabbedRows"),
-    "jsonl": OutputFormat("JSON lines", (".jsonl", ".ndjson"), f"{__name__}:JsonRows"),
-    "parquet": OutputFormat("Parquet", (".parquet",), f"{_TABLES}:ParquetRows", streams=False),
-    "xlsx": OutputFormat("Excel", (".xlsx",), f"{_TABLES}:ExcelRows", streams=False),
+    "csv": OutputFormat("CSV", (".csv",), f"{__name__}:DelimitedWriter"),
+    "tsv": OutputFormat("TSV", (".tsv",), f"{__name__}:TabbedWriter"),
+    "jsonl": OutputFormat("JSON lines", (".jsonl", ".ndjson"), f"{__name__}:JsonWriter"),
+    "parquet": OutputFormat("Parquet", (".parquet",), f"{_TABLES}:ParquetTableWriter", streams=False),
+    "xlsx": OutputFormat("Excel", (".xlsx",), f"{_TABLES}:ExcelWriter", streams=False),
 }
 """The formats that predictions can be written in, by name."""
 
@@ -111,7 +111,7 @@ def open_writer(name: str, stream: IO[bytes], layout: Layout) -> Iterator[RowWri
         raise
 
 
-class JsonRows:
+class JsonWriter:
     """JSON lines; an input without a column `id` gets one."""
 
     def __init__(self, stream: IO[bytes], layout: Layout):
@@ -138,7 +138,7 @@ def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key != name}
 
 
-class DelimitedRows:
+class DelimitedWriter:
     """CSV."""
 
     delimiter = ","
@@ -164,7 +164,7 @@ class DelimitedRows:
             self.text.detach()
 
 
-class TabbedRows(DelimitedRows):
+class TabbedWriter(DelimitedWriter):
     """TSV."""
 
     delimiter = "\t"

@@ -18,7 +18,7 @@ LONGEST_CELL = 32_767
 """The limits of a spreadsheet."""
 
 
-class ParquetRows:
+class ParquetTableWriter:
     """Parquet: columns have the types of a Parquet input, else those of the first rows."""
 
     def __init__(self, stream: IO[bytes], layout: Layout):
@@ -66,7 +66,7 @@ def _infer_type(values: Sequence[Any]) -> Any:
     return pa.string() if pa.types.is_null(kind) else kind
 
 
-class ExcelRows:
+class ExcelWriter:
     """A spreadsheet; what a cell cannot hold is cut, and counted."""
 
     def __init__(self, stream: IO[bytes], layout: Layout):

@@ -189,9 +189,11 @@ def tune_rule(
     documents = open_documents(predictor, trained, seen, data, split, progress)
     for sentence in documents.remarks:
         progress.note(sentence)
-    _refuse_unknown_labels(tagger, documents)
+    if not set(tagger.labels.names) & {label for labels in documents.part.labels() for label in labels}:
+        raise _build_refusal("none of the labels", documents)  # to give no label at all would look best
     scored = score_documents(tagger, documents.part, search or "marginal", progress)
-    _refuse_unknown_words(scored, documents)
+    if np.isneginf(scored.scores).all():
+        raise _build_refusal("no word", documents)  # every rule gives them the same, nothing
     found = find_best_rule(kind, scored.scores, scored.right, metric)
     _report(found, tagger, progress)
     before, after = (scored.counts(rule).metrics() for rule in (tagger.rule, found.rule))
@@ -218,25 +220,9 @@ def _find_reason_to_keep(found: TunedRule, present: Rule, scored: ScoredDocument
     )
 
 
-def _refuse_unknown_labels(tagger: Tagger, documents: TuningDocuments) -> None:
-    """Refuse documents for which giving no label at all would look best."""
-    there = {label for labels in documents.part.labels() for label in labels}
-    if not there & set(tagger.labels.names):
-        raise CorpusError(
-            f"the model knows none of the labels of these {len(documents.part):,} documents, so that there "
-            "is nothing to tune on",
-            documents.data,
-        )
-
-
-def _refuse_unknown_words(scored: ScoredDocuments, documents: TuningDocuments) -> None:
-    """Refuse documents to which every rule gives the same, nothing."""
-    if np.isneginf(scored.scores).all():
-        raise CorpusError(
-            f"the model knows no word of these {len(documents.part):,} documents, so that there is nothing "
-            "to tune on",
-            documents.data,
-        )
+def _build_refusal(known: str, documents: TuningDocuments) -> CorpusError:
+    these = f"the model knows {known} of these {len(documents.part):,} documents"
+    return CorpusError(f"{these}, so that there is nothing to tune on", documents.data)
 
 
 def _store(

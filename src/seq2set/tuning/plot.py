@@ -32,10 +32,6 @@ class ValueRange(NamedTuple):
     low: float
     high: float
 
-    def clip(self, value: float) -> float:
-        """Move a value to the edge where it lies outside."""
-        return min(max(value, self.low), self.high)
-
 
 def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: str, folder: Path) -> None:
     """Draw `study.png` and `study.svg` into the folder."""
@@ -101,7 +97,7 @@ def _draw_marks(axes: Axes, rows: list[TrialRow], places: list[Any], limits: Val
     kinds = (("complete", "o", BLUE, "a trial's value"), ("pruned", "x", GREY, "pruned: its last score"))
     for state, mark, colour, label in kinds:
         points = [
-            (place, limits.clip(row.score))
+            (place, min(max(row.score, limits.low), limits.high))
             for place, row in zip(places, rows, strict=True)
             if row.state == state and row.value is not None
         ]

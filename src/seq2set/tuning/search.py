@@ -41,11 +41,6 @@ class TrialReporter:
         self.study, self.metric, self.advance, self.progress = study, metric, advance, progress
         self.seen: set[int] = set()
 
-    @property
-    def count(self) -> int:
-        """How many trials ended."""
-        return len(self.seen)
-
     def __call__(self) -> None:
         """Read the study, and report."""
         for row in self.catch_up():
@@ -148,13 +143,11 @@ def _run_trials(context: StudyContext, trials: int, jobs: int, progress: Progres
             else:
                 run_workers(context.folder, plan, jobs, reporter)
         except (KeyboardInterrupt, StoppedError):
-            raise _build_stop(context.folder, reporter.count, trials) from None
-    if reporter.count < trials:
-        raise _build_stop(context.folder, reporter.count, trials)
+            raise _build_stop(context.folder, len(reporter.seen), trials) from None
+    if len(reporter.seen) < trials:
+        raise _build_stop(context.folder, len(reporter.seen), trials)
 
 
 def _build_stop(folder: StudyFolder, done: int, trials: int) -> StoppedError:
-    return StoppedError(
-        f"stopped with {done} of {trials} trials done; all is saved in {folder.path}; rerun "
-        "with --resume to continue"
-    )
+    saved = f"all is saved in {folder.path}; rerun with --resume to continue"
+    return StoppedError(f"stopped with {done} of {trials} trials done; {saved}")

@@ -18,7 +18,6 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -45,36 +44,12 @@ DATABASE_SECONDS = 60
 """How long a process waits while others write to the database."""
 
 
-@dataclass(frozen=True)
 class StudyFolder:
-    """The paths of one study."""
+    """The paths of one study, as they stand above."""
 
-    path: Path
-
-    @property
-    def config(self) -> Path:
-        """The settings that every trial starts from."""
-        return self.path / "config.toml"
-
-    @property
-    def record(self) -> Path:
-        """The corpus that the study was begun on."""
-        return self.path / "study.json"
-
-    @property
-    def space(self) -> Path:
-        """The settings that trials vary."""
-        return self.path / "space.toml"
-
-    @property
-    def corpus(self) -> Path:
-        """The corpus with a carved validation split."""
-        return self.path / "corpus"
-
-    @property
-    def best(self) -> Path:
-        """The settings of the best trial."""
-        return self.path / "best.toml"
+    def __init__(self, path: Path):
+        self.path, self.record, self.config = path, path / "study.json", path / "config.toml"
+        self.space, self.corpus, self.best = path / "space.toml", path / "corpus", path / "best.toml"
 
     def run(self, number: int) -> RunFolder:
         """Return the run folder of a trial."""

@@ -17,6 +17,7 @@ import pytest
 from joblib import Parallel
 from scipy.sparse import csr_matrix
 
+from seq2set.config import build_config
 from seq2set.core.processes import end_pool
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.models import linear_fitting

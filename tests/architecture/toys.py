@@ -46,11 +46,11 @@ def labels_per_document(counts: Counts) -> float:
     return counts.predicted_total / counts.documents
 
 
-def find_first(policy: Any, settings: Any, most: int | None) -> SearchResult:
+def find_first(decoder: Any, settings: Any, most: int | None) -> SearchResult:
     """Give the first label of the greedy search and no other."""
     from seq2set.nn.decoding.searches import find_greedy  # help does without torch
 
-    found = find_greedy(policy, settings, most)
+    found = find_greedy(decoder, settings, most)
     assert found.sequences is not None
     return found._replace(sequences=[row[:1] for row in found.sequences])
 

@@ -18,6 +18,7 @@ from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, Tagger
 from seq2set.nn.decoding.searches import run_search
+from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from tiny_networks import tiny_config, tiny_examples, trained
 
 BOTH_PHASES = ("self_critical.epochs=1", "warm_start.epochs=1")
@@ -76,10 +77,13 @@ def test_a_decoder_that_learnt_nothing_does_not_go_through_twenty_thousand_label
     network = build_network(tiny_config(), 10, 20_000, max_labels=6)
     policies = network(torch.tensor([[2, 3]] * 4), torch.tensor([2] * 4))
     assert policies.final.memories[1].values.shape[1] == 7  # six labels and `eos`
-    found = run_search("marginal", policies.final, SearchSettings(samples=2), network.max_labels)
+    found = run_search(
+        "marginal", TorchDecoder(policies.final), SearchSettings(samples=2), network.max_labels
+    )
     assert found.scores.sum(1).max() < 6 + 1e-3
     assert all(
-        len(row) == 6 for row in run_search("greedy", policies.final, SearchSettings(), 6).sequences or ()
+        len(row) == 6
+        for row in run_search("greedy", TorchDecoder(policies.final), SearchSettings(), 6).sequences or ()
     )
 
 

@@ -9,6 +9,7 @@ from seq2set.models.network import build_network
 from seq2set.nn.attention import Source
 from seq2set.nn.decoding.rollout import greedy
 from seq2set.nn.decoding.searches import run_search
+from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from tiny_networks import tiny_config, tiny_network
 
 IDS, LENGTHS = torch.tensor([[3, 8, 1, 4], [5, 2, 0, 0]]), torch.tensor([4, 2])
@@ -89,8 +90,10 @@ def test_marginals_at_a_very_low_temperature_are_the_greedy_set() -> None:
     policy = tiny_network(tiny_config(model="seq2set-simp")).eval()(IDS, LENGTHS).final
     settings = tiny_config(model="seq2set-simp").search
     with torch.no_grad():
-        cold = run_search("marginal", policy, settings.model_copy(update={"temperature": 1e-6})).scores
-        chosen = run_search("greedy", policy, settings).sequences
+        cold = run_search(
+            "marginal", TorchDecoder(policy), settings.model_copy(update={"temperature": 1e-6})
+        ).scores
+        chosen = run_search("greedy", TorchDecoder(policy), settings).sequences
     assert chosen is not None
     assert [set(row.nonzero()[0]) for row in cold > 0.5] == [set(one) for one in chosen]
     assert ((cold < 1e-3) | (cold > 0.999)).all()  # nothing is left to chance

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
+from seq2set.nn.decoding.prefixes import Ints, Reals, StepOutput
 
 
 def random_world(
@@ -93,6 +95,9 @@ class TablePolicy:
     def select(self, documents: Tensor) -> TablePolicy:
         return TablePolicy(self.labels, self.table, len(documents))
 
+    def open(self) -> TableSteps:
+        return TableSteps(self)
+
     def _after(self, code: int) -> tuple[float, ...]:
         sequence: list[int] = []
         while code:
@@ -100,6 +105,27 @@ class TablePolicy:
             sequence.insert(0, digit - 1)
         ending = (0.0,) * self.labels + (1.0,)
         return self.table.get(tuple(sequence), ending)
+
+
+class TableSteps:
+    """The same for the searches of prediction."""
+
+    bias = None
+
+    def __init__(self, policy: TablePolicy):
+        self.policy, self.labels, self.documents = policy, policy.labels, policy.documents
+
+    def start(self) -> TableState:
+        return self.policy.start()
+
+    def step(self, state: TableState, rows: Ints, documents: Ints, previous: Ints) -> StepOutput:
+        taken = TableState(state.prefix[torch.from_numpy(rows)])
+        assert (np.diff(documents) >= 0).all()
+        following = self.policy.advance(taken, torch.from_numpy(previous)[:, None])
+        return StepOutput(following, self.policy.logits(following.features)[:, 0].numpy())
+
+    def outputs(self, state: TableState) -> Reals:
+        return state.output[:, 0].numpy()
 
 
 @pytest.fixture

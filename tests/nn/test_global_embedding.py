@@ -6,13 +6,12 @@ import copy
 
 import pytest
 import torch
+from opened import beam_search, decode_greedily, estimate_marginals, set_beam_search
 from torch import Tensor
 
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy, GlobalEmbedding
-from seq2set.nn.decoding.beam import beam_search, set_beam_search
 from seq2set.nn.decoding.rollout import greedy, sample
-from seq2set.nn.decoding.searches import estimate_marginals
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 BOS, EOS = 6, 5
@@ -83,6 +82,7 @@ def test_all_searches_agree_with_teaching() -> None:
     drawn = sample(policy, samples=7, generator=torch.Generator().manual_seed(1))
     taught = score_sequences(policy, drawn.labels)
     assert torch.allclose(drawn.log_prob, taught.log_prob, atol=1e-5, rtol=0)
+    assert torch.equal(decode_greedily(policy).labels, rollout.labels)
     for search in (beam_search, set_beam_search):
         found = search(policy, width=4)
         real = ~found.log_prob.isneginf()

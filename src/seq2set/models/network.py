@@ -17,8 +17,9 @@ from seq2set.config.catalog import ENCODERS, find_model
 from seq2set.config.schema import SearchSettings
 from seq2set.core.names import find_named, load_named
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
-from seq2set.nn.decoding.searches import SearchResult, fill_up, run_search
+from seq2set.nn.decoding.searches import SearchResult, run_search
 from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
+from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from seq2set.nn.encoders import Encoder
 from seq2set.objectives.losses import negative_log_likelihood
 
@@ -67,7 +68,7 @@ class DecoderOutput:
 
     def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
         """Search the decoder, which goes on where a set is too small."""
-        return fill_up(self.final, run_search(name, self.final, settings, self.most), least)
+        return run_search(name, TorchDecoder(self.final), settings, self.most, least)
 
     def attributions(self, sequences: Tensor) -> Tensor:
         """Return where the decoder looked when it gave each label (B, S): its attention to the words."""

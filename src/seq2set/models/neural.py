@@ -30,7 +30,7 @@ from seq2set.models.predictions import (
 )
 from seq2set.models.prior import PriorModel, has_prior
 from seq2set.models.tagger import ModelState
-from seq2set.nn.decoder import Symbols
+from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.text.batches import collate
 from seq2set.text.vocabulary import UNK, Words

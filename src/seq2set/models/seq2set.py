@@ -33,6 +33,8 @@ from seq2set.models.prior import has_prior
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.decoding.searches import decode_greedily
+from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from seq2set.nn.encoders import Encoded, Encoder
 
 
@@ -104,10 +106,16 @@ class SetNetwork(Network):
     def _free_run(self, sequence: DecoderPolicy) -> Source:
         """Decode D1 greedily and return its states (B, S + 1, H), up to and including that of `eos`.
 
-        D2's loss does not flow into D1, unless the settings ask for it.
+        D2's loss does not flow into D1, unless the settings ask for it. Only training needs gradients and
+        dropout, which the searches of prediction do without.
         """
-        with torch.set_grad_enabled(torch.is_grad_enabled() and self.train_sequence_decoder):
-            return greedy(sequence, max_steps=self.max_labels, keep_states=True).source
+        flows = torch.is_grad_enabled() and self.train_sequence_decoder
+        if self.training or flows:
+            with torch.set_grad_enabled(flows):
+                return greedy(sequence, max_steps=self.max_labels, keep_states=True).source
+        found = decode_greedily(TorchDecoder(sequence), max_steps=self.max_labels, keep_outputs=True)
+        states, mask = torch.from_numpy(found.outputs), torch.from_numpy(found.mask)
+        return Source(states.to(sequence.device), mask.to(sequence.device))
 
 
 class LinearPrior(nn.Module):

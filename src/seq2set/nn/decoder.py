@@ -30,41 +30,7 @@ import torch
 from torch import Tensor, nn
 
 from seq2set.nn.attention import AdditiveAttention, Memory, Source
-
-
-class Symbols(NamedTuple):
-    """The numbers of the ends of a label sequence, beside the labels 0 .. L-1 themselves.
-
-    `eos` comes right after the labels, so that a decoder's outputs are the first L + 1 symbols; `bos` and
-    `pad` come after it and so can be read but never be generated.
-    """
-
-    labels: int
-
-    @property
-    def eos(self) -> int:
-        """The end of a sequence."""
-        return self.labels
-
-    @property
-    def bos(self) -> int:
-        """What is read before the first label."""
-        return self.labels + 1
-
-    @property
-    def pad(self) -> int:
-        """What stands where there is nothing."""
-        return self.labels + 2
-
-    @property
-    def outputs(self) -> int:
-        """How many symbols can be generated: the labels and `eos`."""
-        return self.labels + 1
-
-    @property
-    def inputs(self) -> int:
-        """How many symbols can be read: all of them."""
-        return self.labels + 3
+from seq2set.nn.decoding.prefixes import Symbols
 
 
 def compute_log_probs(logits: Tensor, emitted: Tensor) -> Tensor:
@@ -154,7 +120,7 @@ class AttentionDecoder(nn.Module):
         bias: Tensor | None = None,
     ) -> DecoderState:
         """Read the symbols `previous` (B, K) and go from s_t to s_{t+1} and its contexts."""
-        label = self.dropout(self._vectors(state, previous, bias))
+        label = self.dropout(self.read_labels(state, previous, bias))
         below = torch.cat([label, *state.contexts], -1).flatten(0, 1)  # eq. 4 and 8: (B * K, E + V)
         hidden, cell = [], []
         for layer, (unit, s, c) in enumerate(zip(self.cells, state.hidden, state.cell, strict=True)):
@@ -163,7 +129,7 @@ class AttentionDecoder(nn.Module):
             hidden.append(below.view_as(s))
             cell.append(kept.view_as(c))
         following = self._attend(memories, tuple(hidden), tuple(cell))
-        return following._replace(emitted=self._mark(state, previous))
+        return following._replace(emitted=self.mark(state, previous))
 
     def logits(self, features: Tensor, bias: Tensor | None = None) -> Tensor:
         """Score all labels and `eos` from features (B, n, H + V), with a bias (B, L + 1) on top."""
@@ -171,7 +137,7 @@ class AttentionDecoder(nn.Module):
         scores: Tensor = self.W_o(self.dropout(mixed))  # eq. 5: (B, n, L + 1)
         return scores if bias is None else scores + bias[:, None]
 
-    def _vectors(self, state: DecoderState, previous: Tensor, bias: Tensor | None) -> Tensor:
+    def read_labels(self, state: DecoderState, previous: Tensor, bias: Tensor | None) -> Tensor:
         """Return e(y_t) (B, K, E), or its mix with the mean embedding of what could have been emitted."""
         label: Tensor = self.embedding(previous)
         if self.feedback is None:
@@ -186,7 +152,7 @@ class AttentionDecoder(nn.Module):
         table = self.embedding.weight[: self.symbols.outputs]  # (L + 1, E)
         return likely.to(table.dtype) @ table
 
-    def _mark(self, state: DecoderState, previous: Tensor) -> tuple[Tensor, ...]:
+    def mark(self, state: DecoderState, previous: Tensor) -> tuple[Tensor, ...]:
         """Take the mask of eq. 7 along with the state, where it is needed."""
         if self.feedback is None:
             return ()

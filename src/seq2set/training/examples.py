@@ -17,7 +17,7 @@ from seq2set.config import Config
 from seq2set.labels.labels import Labels, order_labels, rank_labels
 from seq2set.models.neural import count_longer, limit_words
 from seq2set.models.tagger import Examples
-from seq2set.nn.decoder import Symbols
+from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.text.batches import collate
 from seq2set.text.vocabulary import Words
 

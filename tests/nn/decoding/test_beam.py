@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from opened import beam_search, set_beam_search
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.beam import beam_search, set_beam_search
 from seq2set.nn.decoding.rollout import greedy
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from opened import estimate_marginals
 from torch import Tensor
 
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.rollout import label_masks, sample
-from seq2set.nn.decoding.searches import estimate_marginals
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 World = Callable[..., DecoderPolicy]

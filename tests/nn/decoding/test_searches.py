@@ -8,18 +8,19 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from opened import Found, beam_search, decode_greedily, set_beam_search
 
 from seq2set.core.errors import InputError
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding import rollout as rows
-from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
 from seq2set.nn.decoding.rollout import Rollout, greedy, sample
 from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
 
 World = Callable[..., DecoderPolicy]
 
-SEARCHES: dict[str, Callable[[DecoderPolicy], Rollout | Hypotheses]] = {
+SEARCHES: dict[str, Callable[[DecoderPolicy], Rollout | Found]] = {
     "greedy": greedy,
+    "greedy by rows": decode_greedily,
     "sample": lambda policy: sample(policy, samples=4, generator=torch.Generator().manual_seed(1)),
     "beam": lambda policy: beam_search(policy, width=4),
     "set beam": lambda policy: set_beam_search(policy, width=4),
@@ -62,7 +63,7 @@ def test_log_prob_is_that_of_the_sequence_with_its_eos(world: World, name: str) 
     assert (found.log_prob[real] < 0).all()
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam", "set beam"])
+@pytest.mark.parametrize("name", ["greedy", "greedy by rows", "beam", "set beam"])
 def test_a_document_decodes_alone_as_in_a_batch(world: World, name: str) -> None:
     policy = world(labels=6, documents=9, seed=4)
     together = SEARCHES[name](policy)
@@ -74,13 +75,11 @@ def test_a_document_decodes_alone_as_in_a_batch(world: World, name: str) -> None
         torch.testing.assert_close(alone.log_prob[0], together.log_prob[number], atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam", "set beam"])
-def test_rows_that_leave_change_nothing(world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_leave_change_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = world(labels=6, documents=9, seed=4)
-    leaving = SEARCHES[name](policy)
+    leaving = greedy(policy)
     monkeypatch.setattr(rows, "worth_leaving", lambda live, rows: False)
-    monkeypatch.setattr("seq2set.nn.decoding.beam.worth_leaving", lambda live, rows: False)
-    staying = SEARCHES[name](policy)
+    staying = greedy(policy)
     assert torch.equal(leaving.labels, staying.labels)
     torch.testing.assert_close(leaving.log_prob, staying.log_prob, atol=1e-5, rtol=1e-5)
 
@@ -89,7 +88,7 @@ def test_greedy_takes_the_likeliest_each_time(table: Any) -> None:
     # After nothing: label 1; after 1: label 0, masked label 1 counting for nothing; after both: only eos.
     policy = table(2, {(): (0.3, 0.5, 0.2), (1,): (0.3, 0.6, 0.1), (1, 0): (0.5, 0.25, 0.25)})
     found = greedy(policy)
-    assert found.labels.tolist() == [[1, 0]]
+    assert found.labels.tolist() == decode_greedily(policy).labels.tolist() == [[1, 0]]
     # 0.5, then 0.3 / (0.3 + 0.1) = 0.75, then 1
     torch.testing.assert_close(found.steps.exp(), torch.tensor([[0.5, 0.75, 1.0]]))
     torch.testing.assert_close(found.log_prob, torch.tensor([0.375]).log())
@@ -99,6 +98,7 @@ def test_an_eos_that_a_limit_forces_counts_nothing(table: Any) -> None:
     # The model gives eos 0.1 / (0.3 + 0.1) = 0.25 after 1, but at the limit nothing else can come.
     policy = table(2, {(): (0.3, 0.5, 0.2), (1,): (0.3, 0.6, 0.1)})
     torch.testing.assert_close(greedy(policy, max_steps=1).steps.exp(), torch.tensor([[0.5, 1.0]]))
+    assert decode_greedily(policy, max_steps=1).log_prob.exp().tolist() == [0.5]
     many = sample(policy, samples=50, max_steps=1, generator=generator())
     assert many.lengths.max() == 1
     scored = score_sequences(policy, many.labels, max_steps=1)
@@ -230,6 +230,7 @@ def test_attention_along_no_label_is_empty(world: World) -> None:
         (sample, {"samples": 0}, "^samples is 0; it must be >= 1$"),
         (sample, {"temperature": 0.0}, r"^temperature is 0.0; it must be > 0 and finite$"),
         (sample, {"temperature": float("inf")}, r"^temperature is inf; it must be > 0 and finite$"),
+        (decode_greedily, {"max_steps": 0}, "^max_steps is 0; it must be >= 1$"),
         (greedy, {"max_steps": 0}, "^max_steps is 0; it must be >= 1$"),
         (beam_search, {"width": 0}, "^width is 0; a beam must be >= 1 wide$"),
         (set_beam_search, {"width": -2}, "^width is -2; a beam must be >= 1 wide$"),

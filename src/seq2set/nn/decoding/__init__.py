@@ -1,1 +1,1 @@
-"""Searches over one step function: greedy, sampled, beam and set beam; and the scoring of given sequences."""
+"""Decoding: searches of prediction, which need no torch, and rollouts of training, with gradients."""

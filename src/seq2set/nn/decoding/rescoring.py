@@ -16,12 +16,9 @@ import itertools
 import math
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from seq2set.nn.decoding.policy import Policy, S
-from seq2set.nn.decoding.rollout import Picked, Turn, gumbel_noise, roll_out
-from seq2set.nn.decoding.teacher_forcing import score_sequences
+from seq2set.nn.decoding.prefixes import Ints, Prefixes, Reals, draw_noise, limit_steps, log_sum
 
 EXACT = 5
 """The largest set of which all orders are scored: 120 of them."""
@@ -29,67 +26,73 @@ EXACT = 5
 DRAWS = 64
 """Orders that are drawn of a larger set."""
 
-ROWS_AT_A_TIME = 4096
+ORDERS_AT_A_TIME = 4096
 """Orders that are scored at once, which bounds the memory."""
 
 
 class Rescored(NamedTuple):
     """Sets with their own probabilities."""
 
-    labels: Tensor
+    labels: Ints
     """(B, K, S) in the likeliest order that was met"""
-    log_prob: Tensor
+    log_prob: Reals
     """(B, K) of that order"""
-    set_log_prob: Tensor
+    set_log_prob: Reals
     """(B, K) of the set"""
 
 
-@torch.no_grad()
-def rescore_sets(
-    policy: Policy[S], labels: Tensor, log_prob: Tensor, max_steps: int | None = None
-) -> Rescored:
+def rescore_sets(first: Prefixes, labels: Ints, log_prob: Reals, most: int | None = None) -> Rescored:
     """Sum the probability of each set (B, K, S) over its orders; `log_prob` (B, K) is that of the order met.
 
     A place without a set has log-probability -inf, and keeps it.
     """
-    labels, log_prob, sums = labels.clone(), log_prob.clone(), log_prob.clone()
-    lengths = (labels < policy.labels).sum(-1).masked_fill(log_prob.isneginf(), 0)  # (B, K)
-    for size in sorted(set(lengths.flatten().tolist())):
-        if size < 2:  # of one order alone
-            continue
+    labels, log_prob, sums = labels.copy(), log_prob.copy(), log_prob.copy()
+    limit = limit_steps(first.decoder.labels, most)
+    lengths = np.where(np.isneginf(log_prob), 0, (labels < first.decoder.labels).sum(-1))  # (B, K)
+    for size in range(2, int(lengths.max()) + 1):  # a smaller set has one order alone
+        sets = np.argwhere(lengths == size)  # (N, 2)
         orders = math.factorial(size) if size <= EXACT else DRAWS
-        every = (lengths == size).nonzero()  # (N, 2)
-        for places in every.split(max(1, ROWS_AT_A_TIME // orders)):
-            document, hypothesis = places.unbind(1)
-            given = labels[document, hypothesis, :size]  # (N, n)
-            part = policy.select(document)
+        for start in range(0, len(sets), max(1, ORDERS_AT_A_TIME // orders)):
+            where = tuple(sets[start : start + max(1, ORDERS_AT_A_TIME // orders)].T)  # document, hypothesis
+            given = labels[where][:, :size]  # (N, n)
             if size > EXACT:
-                sums[document, hypothesis] = torch.maximum(
-                    _estimate(part, given, max_steps), log_prob[document, hypothesis]
-                )
+                sums[where] = np.maximum(_estimate(first, where[0], given, limit), log_prob[where])
                 continue
-            every_order = torch.tensor(list(itertools.permutations(range(size))), device=labels.device)
-            sequences = given[:, every_order]  # (N, P, n)
-            scores = score_sequences(part, sequences, max_steps=max_steps).log_prob  # (N, P)
-            sums[document, hypothesis] = scores.logsumexp(1)
-            best = scores.max(1)
-            log_prob[document, hypothesis] = best.values
-            labels[document, hypothesis, :size] = sequences[torch.arange(len(best.indices)), best.indices]
+            sequences = given[:, np.array(list(itertools.permutations(range(size))))]  # (N, P, n)
+            scores = _score(first, where[0], sequences, limit)  # (N, P)
+            best = (np.arange(len(given)), scores.argmax(1))
+            sums[where], log_prob[where] = log_sum(scores), scores[best]
+            labels[where[0], where[1], :size] = sequences[best]
     return Rescored(labels, log_prob, sums)
 
 
-def _estimate(policy: Policy[S], sets: Tensor, max_steps: int | None) -> Tensor:
+def _score(prefixes: Prefixes, documents: Ints, sequences: Ints, limit: int) -> Reals:
+    """Return the log-probability (N, P) of sequences (N, P, n) of each document, `eos` included."""
+    at = np.repeat(documents, sequences.shape[1])
+    total = np.zeros(len(at), prefixes.log_probs.dtype)
+    for labels in sequences.reshape(len(at), -1).T:
+        total += prefixes.log_probs[at, labels]
+        prefixes, at = prefixes.grow(at, labels)
+    return _end(prefixes, at, total, sequences.shape[-1] == limit).reshape(sequences.shape[:2])
+
+
+def _estimate(prefixes: Prefixes, documents: Ints, sets: Ints, limit: int) -> Reals:
     """Estimate the log-probability (N,) of sets (N, n) from orders of theirs drawn at random."""
-    wanted = torch.zeros(len(sets), policy.labels + 1, dtype=torch.bool, device=sets.device)
-    wanted = wanted.scatter(1, sets, True)
-    generator = torch.Generator().manual_seed(1)
+    outputs = prefixes.decoder.labels + 1
+    wanted = np.zeros((len(sets), outputs), bool)
+    np.put_along_axis(wanted, sets, True, 1)
+    at, wanted = np.repeat(documents, DRAWS), np.repeat(wanted, DRAWS, 0)  # (N * P,), (N * P, L + 1)
+    total = np.zeros(len(at), prefixes.log_probs.dtype)
+    for _, noise in zip(range(sets.shape[1]), draw_noise(DRAWS, outputs), strict=False):
+        right = wanted & ~prefixes.emitted[at]
+        left = np.where(right, prefixes.log_probs[at], np.float32(-np.inf))
+        total += log_sum(left)
+        prefixes, at = prefixes.grow(at, (left + np.tile(noise, (len(sets), 1))).argmax(1))
+    weights = _end(prefixes, at, total, sets.shape[1] == limit).reshape(-1, DRAWS)
+    estimate: Reals = log_sum(weights) - np.float32(math.log(DRAWS))
+    return estimate
 
-    def pick(turn: Turn) -> Picked:
-        right = wanted[turn.documents][:, None] & ~turn.emitted  # (N', P', L + 1)
-        right[..., -1] = ~right.any(-1)
-        left = turn.log_probs.masked_fill(~right, float("-inf"))
-        noise = gumbel_noise(DRAWS, policy.labels + 1, generator).to(left.device)[turn.hypotheses]
-        return Picked((left + noise).argmax(-1), left.logsumexp(-1))
 
-    weights = roll_out(policy, pick, hypotheses=DRAWS, max_steps=max_steps).log_prob  # (N, P)
-    return weights.logsumexp(1) - math.log(DRAWS)
+def _end(prefixes: Prefixes, at: Ints, total: Reals, forced: bool) -> Reals:
+    """Count the end of each sequence; where nothing else is allowed, it has probability 1."""
+    return total if forced else total + prefixes.log_probs[at, -1]

@@ -22,11 +22,8 @@ from torch import Tensor
 
 from seq2set.core.errors import InputError
 from seq2set.nn.attention import Source
-from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
-from seq2set.nn.decoding.policy import Policy, S
-
-OPEN = -1
-"""In a path to follow: any label."""
+from seq2set.nn.decoder import DecoderPolicy, DecoderState, compute_log_probs, mark_emitted
+from seq2set.nn.decoding.prefixes import Symbols, limit_steps
 
 
 class Rollout(NamedTuple):
@@ -96,13 +93,13 @@ def label_masks(labels: Tensor, count: int) -> Tensor:
     return empty.scatter(-1, labels.clamp(max=count), True)[..., :count]
 
 
-def greedy(policy: Policy[S], *, max_steps: int | None = None, keep_states: bool = False) -> Rollout:
+def greedy(policy: DecoderPolicy, *, max_steps: int | None = None, keep_states: bool = False) -> Rollout:
     """Emit the likeliest symbol at each step."""
     return drop_hypotheses(roll_out(policy, _pick_likeliest, max_steps=max_steps, keep_states=keep_states))
 
 
 def sample(
-    policy: Policy[S],
+    policy: DecoderPolicy,
     *,
     samples: int = 1,
     temperature: float = 1.0,
@@ -123,24 +120,12 @@ def sample(
     return roll_out(policy, draw, hypotheses=samples, max_steps=max_steps)
 
 
-def follow(policy: Policy[S], path: Tensor) -> Rollout:
-    """Emit the symbols of a path (B, S + 1) that ends with `eos`, and where it is `OPEN` any label."""
-
-    def pick(turn: Turn) -> Picked:
-        step = turn.emitted.sum(-1).clamp(max=path.shape[1] - 1)  # (B', 1)
-        wanted = path.index_select(0, turn.documents).gather(1, step)
-        likeliest = turn.log_probs[..., :-1].argmax(-1)
-        return score_symbols(turn, torch.where(wanted == OPEN, likeliest, wanted))
-
-    return drop_hypotheses(roll_out(policy, pick))
-
-
 def _pick_likeliest(turn: Turn) -> Picked:
     return score_symbols(turn, turn.log_probs.argmax(-1))
 
 
 def roll_out(
-    policy: Policy[S],
+    policy: DecoderPolicy,
     pick: Callable[[Turn], Picked],
     *,
     hypotheses: int = 1,
@@ -148,7 +133,7 @@ def roll_out(
     keep_states: bool = False,
 ) -> Rollout:
     """Step until every hypothesis has ended, with `pick` choosing the symbols."""
-    symbols, limit = Symbols(policy.labels), limit_steps(policy, max_steps)
+    symbols, limit = Symbols(policy.labels), limit_steps(policy.labels, max_steps)
     rows = list_rows(policy.documents, hypotheses, policy.device)
     state, emitted, kept = begin(policy, hypotheses), new_mask(policy, hypotheses), []
     finished = emitted[..., 0]  # (B', K')
@@ -173,24 +158,17 @@ def roll_out(
     return _gather(kept, symbols)
 
 
-def begin(policy: Policy[S], hypotheses: int) -> S:
+def begin(policy: DecoderPolicy, hypotheses: int) -> DecoderState:
     """Read `bos`: the state that emits the first label is the same for all hypotheses of a document."""
     state = policy.start()
     bos = torch.full((policy.documents, 1), Symbols(policy.labels).bos, device=policy.device)
     return policy.advance(state, bos).map(lambda part: part.expand(-1, hypotheses, -1))
 
 
-def new_mask(policy: Policy[S], hypotheses: int) -> Tensor:
+def new_mask(policy: DecoderPolicy, hypotheses: int) -> Tensor:
     """Return the mask (B, K, L + 1) of eq. 7 before the first step."""
     outputs = Symbols(policy.labels).outputs
     return torch.zeros(policy.documents, hypotheses, outputs, dtype=torch.bool, device=policy.device)
-
-
-def limit_steps(policy: Policy[S], max_steps: int | None) -> int:
-    """Say how many labels a search may emit."""
-    if max_steps is not None and max_steps < 1:
-        raise InputError(f"max_steps is {max_steps}; it must be >= 1")
-    return policy.labels if max_steps is None else min(max_steps, policy.labels)
 
 
 def score_symbols(turn: Turn, symbols: Tensor) -> Picked:
@@ -202,12 +180,6 @@ def _force_end(turn: Turn, symbols: Symbols) -> Picked:
     """End every hypothesis: what has no alternative has probability 1, and so teaches nothing."""
     ending = torch.full(turn.finished.shape, symbols.eos, device=turn.finished.device)
     return Picked(ending, turn.log_probs.new_zeros(turn.finished.shape))
-
-
-def gumbel_noise(samples: int, outputs: int, generator: torch.Generator) -> Tensor:
-    """Return noise (K, L + 1) after which the likeliest symbol is a draw from the distribution itself."""
-    uniform = torch.rand(samples, outputs, generator=generator).clamp(1e-20, 1 - 1e-7)
-    return -torch.log(-torch.log(uniform))
 
 
 def drop_hypotheses(rollout: Rollout) -> Rollout:
@@ -291,6 +263,6 @@ def regroup(finished: Tensor) -> Regrouping | None:
     return Regrouping(documents, order[:, :width])
 
 
-def narrow(policy: Policy[S], documents: Tensor) -> Policy[S]:
+def narrow(policy: DecoderPolicy, documents: Tensor) -> DecoderPolicy:
     """Keep these documents, without copies where they are all."""
     return policy if len(documents) == policy.documents else policy.select(documents)

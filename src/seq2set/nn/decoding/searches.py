@@ -6,7 +6,9 @@
   five labels, some drawn at random for larger ones.
 - `marginal`: no one sequence, but each label's probability over many sampled sets, for a threshold to decide.
 
-Letters: B documents, K hypotheses per document, S labels, L labels in all.
+All of them run on any runtime's `StepDecoder` (see `prefixes`), and none of them needs torch.
+
+Letters: B documents, R rows, N hypotheses, K hypotheses per document, S labels, L labels in all.
 """
 
 from __future__ import annotations
@@ -15,27 +17,24 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.names import find_named, load_named
-from seq2set.nn.decoder import DecoderPolicy, Symbols
 from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
-from seq2set.nn.decoding.policy import Policy, S
-from seq2set.nn.decoding.rollout import (
-    OPEN,
-    Picked,
-    Turn,
-    follow,
-    greedy,
-    gumbel_noise,
-    roll_out,
-    score_symbols,
+from seq2set.nn.decoding.prefixes import (
+    Bools,
+    Ints,
+    Reals,
+    StepDecoder,
+    Symbols,
+    begin,
+    draw_noise,
+    limit_steps,
 )
 
-Reals = npt.NDArray[np.float32]
+OPEN = -1
+"""In a sequence to be filled up: any label."""
 
 
 class SearchResult(NamedTuple):
@@ -54,23 +53,27 @@ def count_hypotheses(name: str, settings: SearchSettings) -> int:
 
 
 def run_search(
-    name: str, policy: DecoderPolicy, settings: SearchSettings, most: int | None = None
+    name: str, decoder: StepDecoder, settings: SearchSettings, most: int | None = None, least: int = 0
 ) -> SearchResult:
-    """Search the label sets of a batch of documents, sets of up to `most` labels."""
-    found: SearchResult = load_named(find_named("search", name, SEARCHES).find)(policy, settings, most)
-    return found
+    """Search the label sets of a batch of documents, sets of `least` to `most` labels."""
+    found: SearchResult = load_named(find_named("search", name, SEARCHES).find)(decoder, settings, most)
+    return fill_up(decoder, found, least)
 
 
-def find_marginals(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
+def find_marginals(decoder: StepDecoder, settings: SearchSettings, most: int | None) -> SearchResult:
     """Score labels by their marginals; a rule is to decide."""
-    sharp = policy.temper(settings.temperature)
-    return SearchResult(estimate_marginals(sharp, settings.samples, max_steps=most).cpu().numpy(), None)
+    found = estimate_marginals(decoder, settings.samples, temperature=settings.temperature, max_steps=most)
+    return SearchResult(found, None)
 
 
-@torch.no_grad()
 def estimate_marginals(
-    policy: Policy[S], samples: int, *, seed: int = 1, max_steps: int | None = None
-) -> Tensor:
+    decoder: StepDecoder,
+    samples: int,
+    *,
+    temperature: float = 1.0,
+    seed: int = 1,
+    max_steps: int | None = None,
+) -> Reals:
     """Estimate each label's marginal (B, L), its probability of being in the set, from sampled sequences.
 
     A label is emitted at most once, so that its marginal is the expected sum, over the steps, of its
@@ -81,74 +84,124 @@ def estimate_marginals(
     All documents use the same random numbers, drawn from a seed, so that a document's marginals depend
     neither on its batch nor on the run.
     """
-    generator = torch.Generator().manual_seed(seed)
-    sums = torch.zeros(policy.documents, samples, policy.labels, device=policy.device)
+    documents, eos = decoder.documents, decoder.labels
+    prefixes, sums = begin(decoder, temperature), np.zeros((documents, eos), np.float32)
+    at, sample = np.repeat(np.arange(documents), samples), np.tile(np.arange(samples), documents)  # (N,)
+    noises = draw_noise(samples, eos + 1, seed)
+    for _, noise in zip(range(limit_steps(eos, max_steps)), noises, strict=False):
+        shared = np.bincount(at, minlength=len(prefixes.documents)).astype(np.float32)
+        chances = np.exp(prefixes.log_probs[:, :eos]) * shared[:, None]  # (R, L)
+        first = np.flatnonzero(np.diff(prefixes.documents, prepend=-1))
+        sums[prefixes.documents[first]] += np.add.reduceat(chances, first)
+        picked = (prefixes.log_probs[at] + noise[sample]).argmax(1)
+        live = picked != eos
+        if not live.any():
+            break
+        prefixes, at = prefixes.grow(at[live], picked[live])
+        sample = sample[live]
+    marginals: Reals = (sums / np.float32(samples)).clip(0, 1)
+    return marginals
 
-    def draw(turn: Turn) -> Picked:
-        chances = turn.log_probs[..., :-1].exp().masked_fill(turn.finished[..., None], 0.0)
-        sums.index_put_((turn.documents[:, None], turn.hypotheses), chances, accumulate=True)
-        noise = gumbel_noise(samples, policy.labels + 1, generator).to(policy.device)
-        # The likeliest after Gumbel noise is a draw from the distribution itself.
-        return score_symbols(turn, (turn.log_probs + noise[turn.hypotheses]).argmax(-1))
 
-    roll_out(policy, draw, hypotheses=samples, max_steps=max_steps)
-    return sums.mean(1).clamp(0, 1)
-
-
-def find_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
+def find_beam(decoder: StepDecoder, settings: SearchSettings, most: int | None) -> SearchResult:
     """Find the likeliest of several sequences."""
-    return _best(beam_search(policy, width=settings.width, max_steps=most), policy.labels)
+    return _best(beam_search(decoder, width=settings.width, max_steps=most), decoder.labels)
 
 
-def find_set_beam(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:
+def find_set_beam(decoder: StepDecoder, settings: SearchSettings, most: int | None) -> SearchResult:
     """Find the likeliest of several sets."""
-    return _best(set_beam_search(policy, width=settings.width, max_steps=most), policy.labels)
-
-
-def find_greedy(policy: DecoderPolicy, settings: SearchSettings, most: int | None) -> SearchResult:  # noqa: ARG001
-    """Emit the likeliest label at each step."""
-    rollout = greedy(policy, max_steps=most)
-    steps = rollout.steps[:, : rollout.labels.shape[1]].exp()  # (B, S) without `eos`
-    scores = torch.zeros(len(steps), policy.labels + 3, device=steps.device)
-    scores = scores.scatter(1, rollout.labels, steps)[:, : policy.labels]
-    return SearchResult(scores.cpu().numpy(), _sequences(rollout.labels, rollout.lengths))
+    return _best(set_beam_search(decoder, width=settings.width, max_steps=most), decoder.labels)
 
 
 def _best(found: Hypotheses, labels: int) -> SearchResult:
-    weights = torch.softmax(found.set_log_prob, -1)  # (B, K)
-    scores = (found.masks(labels) * weights[..., None]).sum(1)  # (B, L)
-    return SearchResult(scores.clamp(0, 1).cpu().numpy(), _sequences(found.labels[:, 0], found.lengths[:, 0]))
+    weights = np.exp(found.set_log_prob - found.set_log_prob.max(1, keepdims=True))  # (B, K)
+    weights /= weights.sum(1, keepdims=True)
+    scores = np.einsum("bkl,bk->bl", found.masks(labels), weights).astype(np.float32)
+    rows = zip(found.labels[:, 0], found.lengths[:, 0], strict=True)
+    return SearchResult(scores.clip(0, 1), [row[:length].astype(np.intp) for row, length in rows])
 
 
-def _sequences(labels: Tensor, lengths: Tensor) -> list[npt.NDArray[np.intp]]:
-    rows = labels.cpu().numpy().astype(np.intp)
-    return [row[:length] for row, length in zip(rows, lengths.tolist(), strict=True)]
+def find_greedy(decoder: StepDecoder, settings: SearchSettings, most: int | None) -> SearchResult:  # noqa: ARG001
+    """Emit the likeliest label at each step."""
+    found, scores = decode_greedily(decoder, max_steps=most), np.zeros((decoder.documents, decoder.labels))
+    sequences = [row[:length] for row, length in zip(found.labels, found.lengths, strict=True)]
+    for row, labels, log_probs in zip(scores, sequences, found.steps, strict=True):
+        row[labels] = np.exp(log_probs[: len(labels)])
+    return SearchResult(scores.astype(np.float32), [row.astype(np.intp) for row in sequences])
 
 
-def fill_up(policy: DecoderPolicy, found: SearchResult, least: int) -> SearchResult:
+class GreedyDecoding(NamedTuple):
+    """Each document's likeliest label at each step."""
+
+    labels: Ints
+    """(B, S) in the order emitted, `pad` after the last"""
+    lengths: Ints
+    """(B,) how many labels"""
+    steps: Reals
+    """(B, S + 1) log-probability of each step, `eos` included; 0 after it"""
+    outputs: Reals | None = None
+    """(B, S + 1, H) the states that emitted, the one of `eos` included; 0 after it"""
+
+    @property
+    def mask(self) -> Bools:
+        """Return (B, S + 1), true up to and including `eos`: what of `outputs` can be attended to."""
+        place: Bools = np.arange(self.steps.shape[1]) <= self.lengths[:, None]
+        return place
+
+
+def decode_greedily(
+    decoder: StepDecoder, *, max_steps: int | None = None, keep_outputs: bool = False
+) -> GreedyDecoding:
+    """Emit the likeliest symbol at each step, at most `max_steps` labels; then `eos` has no alternative."""
+    limit, eos, prefixes = limit_steps(decoder.labels, max_steps), decoder.labels, begin(decoder)
+    labels = np.full((decoder.documents, limit + 1), Symbols(eos).pad)
+    steps, outputs = np.zeros(labels.shape, prefixes.log_probs.dtype), []
+    for step in range(limit + 1):
+        rows = prefixes.documents  # one row per document
+        picked = prefixes.log_probs.argmax(1) if step < limit else np.full(len(rows), eos)
+        if step < limit:
+            steps[rows, step] = prefixes.log_probs[np.arange(len(rows)), picked]
+        if keep_outputs:
+            outputs.append(_spread(decoder.outputs(prefixes.state), rows, decoder.documents))
+        live = np.flatnonzero(picked != eos)
+        labels[rows[live], step] = picked[live]
+        if not len(live):
+            break
+        prefixes, _ = prefixes.grow(live, picked[live])
+    lengths = (labels < eos).sum(1)
+    longest = int(lengths.max())
+    kept = np.stack(outputs, 1) if keep_outputs else None
+    return GreedyDecoding(labels[:, :longest], lengths, steps[:, : longest + 1], kept)
+
+
+def _spread(part: Reals, rows: Ints, documents: int) -> Reals:
+    """Put rows (R, H) into their places among all documents (B, H); the others are 0."""
+    whole = np.zeros((documents, *part.shape[1:]), part.dtype)
+    whole[rows] = part
+    return whole
+
+
+def fill_up(decoder: StepDecoder, found: SearchResult, least: int) -> SearchResult:
     """Add to sequences of fewer than `least` labels those that the decoder likes best after them.
 
     An added label scores the probability of its step, unless the search gave it more.
     """
-    least = min(least, policy.labels)
+    least = min(least, decoder.labels)
     if found.sequences is None or all(len(row) >= least for row in found.sequences):
         return found
-    path = _extend_sequences(found.sequences, least, Symbols(policy.labels))
-    rollout = follow(policy, path.to(policy.device))
-    rows = zip(rollout.labels.cpu().numpy(), rollout.steps.exp().cpu().numpy(), strict=True)
     scores, sequences = found.scores.copy(), list(found.sequences)
-    for text, (labels, chances) in enumerate(rows):
-        new = slice(len(sequences[text]), max(least, len(sequences[text])))
-        np.maximum.at(scores[text], labels[new], chances[new])
-        sequences[text] = labels[: new.stop].astype(np.intp)
+    short = at = np.array([place for place, row in enumerate(sequences) if len(row) < least])  # (N,)
+    path = np.full((len(short), least), OPEN)
+    for row, place in zip(path, short, strict=True):
+        row[: len(sequences[place])] = sequences[place]
+    prefixes = begin(decoder)
+    for step in range(least):
+        log_probs = prefixes.log_probs[at]
+        new = path[:, step] == OPEN
+        path[new, step] = log_probs[new, :-1].argmax(1)
+        chosen = short[new], path[new, step]
+        scores[chosen] = np.maximum(scores[chosen], np.exp(log_probs[new, path[new, step]]))
+        prefixes, at = prefixes.grow(at, path[:, step])
+    for place, row in zip(short, path, strict=True):
+        sequences[place] = row.astype(np.intp)
     return SearchResult(scores, sequences)
-
-
-def _extend_sequences(sequences: list[npt.NDArray[np.intp]], least: int, symbols: Symbols) -> Tensor:
-    """Return what is to be emitted (B, S + 1): given labels, then any until there are enough, then `eos`."""
-    longest = max(least, *map(len, sequences))
-    path = np.full((len(sequences), longest + 1), symbols.eos)
-    path[:, :least] = OPEN
-    for row, labels in zip(path, sequences, strict=True):
-        row[: len(labels)] = labels
-    return torch.from_numpy(path)

@@ -12,15 +12,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from seq2set.nn.decoder import Symbols, compute_log_probs, mark_emitted
-from seq2set.nn.decoding.policy import Policy, S
+from seq2set.nn.decoder import DecoderPolicy, compute_log_probs, mark_emitted
+from seq2set.nn.decoding.prefixes import Symbols, limit_steps
 from seq2set.nn.decoding.rollout import (
     Picked,
     Rollout,
     Turn,
     begin,
     drop_hypotheses,
-    limit_steps,
     list_rows,
     narrow,
     new_mask,
@@ -48,7 +47,7 @@ class _Step(NamedTuple):
     """(B', K', L + 1)"""
 
 
-def score_sequences(policy: Policy[S], labels: Tensor, *, max_steps: int | None = None) -> Scores:
+def score_sequences(policy: DecoderPolicy, labels: Tensor, *, max_steps: int | None = None) -> Scores:
     """Score sequences (B, S) or (B, K, S) that are padded with `pad`, with their gradients.
 
     This is the sum in L(phi), under the mask of eq. 6: a sequence that repeats a label has log-probability
@@ -58,7 +57,7 @@ def score_sequences(policy: Policy[S], labels: Tensor, *, max_steps: int | None 
     """
     if labels.dim() == 2:
         return Scores(score_sequences(policy, labels[:, None], max_steps=max_steps).steps[:, 0])
-    limit = limit_steps(policy, max_steps)
+    limit = limit_steps(policy.labels, max_steps)
     targets = _end(labels, Symbols(policy.labels))  # (B, K, S + 1)
     lengths = (labels < policy.labels).sum(-1)  # (B, K)
     rows, longest = list_rows(policy.documents, labels.shape[1], policy.device), int(lengths.max())
@@ -96,7 +95,7 @@ def _limit(steps: Tensor, there: Tensor, limit: int) -> Tensor:
     return torch.cat([steps[..., :limit], last[..., None], steps[..., limit + 1 :]], -1)
 
 
-def _score(policy: Policy[S], stretch: list[_Step], targets: Tensor) -> Tensor:
+def _score(policy: DecoderPolicy, stretch: list[_Step], targets: Tensor) -> Tensor:
     """Score targets (B', K', n) of n steps, with one run of the output layer."""
     logits = policy.logits(torch.cat([step.features for step in stretch], 1))  # (B', n K', L + 1)
     log_probs = compute_log_probs(logits, torch.cat([step.emitted for step in stretch], 1))
@@ -104,7 +103,7 @@ def _score(policy: Policy[S], stretch: list[_Step], targets: Tensor) -> Tensor:
     return log_probs.gather(-1, wanted.flatten(1)[..., None]).view(wanted.shape).transpose(1, 2)
 
 
-def order_free(policy: Policy[S], gold: Tensor) -> Rollout:
+def order_free(policy: DecoderPolicy, gold: Tensor) -> Rollout:
     """Decode along label sets (B, L): at each step every gold label not yet emitted is right.
 
     A step counts the log of the summed probability of all that is right, and goes on with the likeliest of
@@ -121,7 +120,7 @@ def order_free(policy: Policy[S], gold: Tensor) -> Rollout:
     return drop_hypotheses(roll_out(policy, pick))
 
 
-def attention_along(policy: Policy[S], labels: Tensor) -> tuple[Tensor, ...]:
+def attention_along(policy: DecoderPolicy, labels: Tensor) -> tuple[Tensor, ...]:
     """Say where each label of sequences (B, K, S) looked: (B, K, S, T) for each source, 0 after the last."""
     state, steps = begin(policy, labels.shape[1]), []
     nothing = (labels >= policy.labels)[..., None]  # (B, K, S, 1)

@@ -3,8 +3,8 @@
 A runtime (torch, ONNX) brings a `StepDecoder`: its decoder, opened for a batch of documents. It knows rows,
 not searches: a row belongs to a document and stands after some labels. Here all the rest is done once, for
 all runtimes and searches: the prior's bias, the temperature and the mask of eq. 6-7, and which rows there
-are. Hypotheses that begin alike share a row, and one that has ended has none, so that nothing is computed
-twice or in vain.
+are. Hypotheses that begin alike share a row, and one that has ended has none, so that no row is computed
+twice, and none that nobody reads.
 
 Letters: B documents, R rows, N hypotheses, L labels, H hidden units.
 """

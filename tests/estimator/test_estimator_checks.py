@@ -32,6 +32,7 @@ FIT_NOTHING = (
 )
 
 MULTI_LABEL = (
+    "check_classifiers_multilabel_output_format_decision_function",
     "check_classifiers_multilabel_output_format_predict",
     "check_classifiers_multilabel_output_format_predict_proba",
     "check_classifiers_multilabel_representation_invariance",
@@ -51,7 +52,7 @@ SKIPPED = {
 
 SKIPPED_OF_CLASSIFIERS = SKIPPED | {
     "check_classifier_multioutput": "a rule tuned on validation decides, not a probability of 0.5",
-    "check_classifiers_multilabel_output_format_decision_function": "there are probabilities only",
+    "check_classifiers_multilabel_output_format_decision_function": "runs among MULTI_LABEL",
     "check_classifiers_regression_target": "fractions are refused, in words of the estimator's own",
     "check_classifiers_train": "a text has no number of features",
 }
@@ -75,6 +76,10 @@ class OnNumbers(Seq2SetClassifier):
     def predict_proba(self, X):
         return super().predict_proba(spelled(X))
 
+    @property
+    def decision_function(self):
+        raise AttributeError("with one label per row no threshold decides, but the highest probability")
+
     def score(self, X, y):
         return super().score(spelled(X), labelled(y))
 
@@ -84,6 +89,12 @@ class OnNumbers(Seq2SetClassifier):
         tags.input_tags.string = False
         tags.target_tags.single_output = True
         return tags
+
+
+class ByThreshold(OnNumbers):
+    """Any number of labels per row, each by its threshold."""
+
+    decision_function = Seq2SetClassifier.decision_function
 
 
 class OfClassifierType(OnNumbers):
@@ -136,7 +147,7 @@ def test_checks_on_numbers_as_words(check: Any) -> None:
 @pytest.mark.parametrize("name", MULTI_LABEL)
 def test_checks_of_multi_label_output(name: str) -> None:
     check: Callable[..., None] = getattr(estimator_checks, name)
-    check("OnNumbers", OnNumbers(max_labels=None, min_labels=0))
+    check("ByThreshold", ByThreshold(max_labels=None, min_labels=0))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

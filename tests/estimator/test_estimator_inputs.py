@@ -26,7 +26,7 @@ def test_the_errors_are_of_both_kinds() -> None:
         ([b"a"], r"X\[0\] is b'a' of type bytes; it must be a text"),
         ([["x" * 99]], r"X\[0\] is \['x{55}\.\.\. of type list"),
         (np.zeros((4, 2)), r"X is an array of shape \(4, 2\); it must have one dimension, of texts"),
-        (pd.DataFrame({"text": ["a"]}), r"X is an array of shape \(1, 1\)"),
+        (pd.DataFrame({"body": ["a"]}), r"text names the column 'text'; X has \['body'\]"),
         (csr_matrix((4, 2)), "X is a sparse matrix, csr_matrix; it must be a list of texts"),
         ({"a", "b"}, "X is of type set; it must be a list, tuple, array or Series of texts"),
         ({"a": 1}, "X is of type dict; it must be a list, tuple, array or Series of texts"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from seq2set.core.errors import ModelFolderError, StoppedError
 from seq2set.core.progress import Silent, StderrProgress
-from seq2set.estimator.inputs import EstimatorInputError, LabelFormat, check_targets, check_texts
+from seq2set.estimator.inputs import (
+    EstimatorInputError,
+    LabelFormat,
+    check_targets,
+    check_texts,
+    take_targets,
+)
 from seq2set.estimator.settings import configure, find_changes, to_python
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import BATCH, Predictor
 from seq2set.labels.indicator import build_indicator
-from seq2set.models.predictions import Request, Scores
+from seq2set.models.predictions import Request, Scores, Suggestion
 from seq2set.models.tagger import Examples
 from seq2set.workflows.train import TrainedModel, train_in_memory
 from seq2set.workflows.training_data import TrainingData, carve_validation
@@ -36,10 +43,12 @@ _KEPT = ("threshold", "top_k", "max_labels", "min_labels", "search", "validation
 class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Assign sets of labels to texts, in the habit of scikit-learn.
 
-    Texts are a list, tuple, array or Series of strings. Labels are a list, tuple, array or Series of label
-    sets (lists, tuples or sets of strings, or of whole numbers), or an indicator matrix, dense or sparse;
-    predictions have the form that `fit` was given. scikit-learn's cross-validation refuses label sets for
-    estimators that call themselves classifiers, so the tags of this one leave its type open.
+    Texts are a list, tuple, array or Series of strings, or a table (a DataFrame of pandas or polars, a
+    `datasets.Dataset`, a table of Arrow) with a column of them. Labels are a list, tuple, array or Series of
+    label sets (lists, tuples or sets of strings, or of whole numbers), an indicator matrix, dense or sparse,
+    or a table of zeros and ones whose columns are named by the labels; predictions have the form that `fit`
+    was given. scikit-learn's cross-validation refuses label sets for estimators that call themselves
+    classifiers, so the tags of this one leave its type open.
 
     Parameters
     ----------
@@ -61,7 +70,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     Attributes
     ----------
     classes_
-        The labels in ascending order, or the column numbers of the indicator matrix.
+        The labels in ascending order, or the columns of the indicator matrix by name or number.
     n_labels_
         How many there are.
     tagger_
@@ -101,10 +110,15 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         self.verbose = verbose
         self.top_k = top_k
 
-    def fit(self, X: Any, y: Any) -> Seq2SetClassifier:
-        """Learn from texts and their labels, some of which are set aside for tuning."""
-        texts = check_texts(X)
-        targets = check_targets(y, len(texts))
+    def fit(self, X: Any, y: Any = None, *, text: str = "text", **others: Any) -> Seq2SetClassifier:
+        """Learn from texts and their labels, some of which are set aside for tuning.
+
+        Of a table `X` the column `text` holds the texts, and `y` names the column of label sets (by default
+        `labels`) or a list of columns of zeros and ones.
+        """
+        _refuse_others(others)
+        texts = check_texts(X, text)
+        targets = check_targets(take_targets(X, y), len(texts))
         if not any(targets.sets):
             raise EstimatorInputError(
                 f"y holds no label for any of {len(texts)} texts; at least one text must have one"
@@ -119,6 +133,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         except StoppedError as stopped:
             # Here nothing can be resumed, and a search over settings must not go on with the next fit.
             raise KeyboardInterrupt from stopped
+        self._text = text
         return self._take(trained, targets.form)
 
     def predict(self, X: Any) -> Labelling:
@@ -127,7 +142,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         A text without a word that the model knows gets none, unless `top_k` or `min_labels` asks for some.
         """
         check_is_fitted(self)
-        texts, request = check_texts(X), self._request()
+        texts, request = check_texts(X, self._text), self._request()
         batches = (self.tagger_.infer(part, request).chosen for part in _split_batches(texts))
         chosen = [self._columns[row] for batch in batches for row in batch]
         if self._form.kind == "sets":
@@ -146,19 +161,45 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """
         check_is_fitted(self)
         request = Request(search=self._request().search or "marginal")
-        scores = [self.tagger_.infer(part, request).scores for part in _split_batches(check_texts(X))]
+        texts = check_texts(X, self._text)
+        scores = [self.tagger_.infer(part, request).scores for part in _split_batches(texts)]
         result = np.zeros((sum(map(len, scores)), self.n_labels_), np.float32)
         if scores:
             result[:, self._columns] = np.concatenate(scores)
         return result
 
-    def score(self, X: Any, y: Any) -> float:
+    def decision_function(self, X: Any) -> Scores:
+        """Return how far each label's probability lies above its threshold, in columns as in `classes_`.
+
+        From 0 on a label is given. Where no threshold decides, but a search or a number of labels, it is the
+        distance from 0.5.
+        """
+        probabilities, rule = self.predict_proba(X), self.tagger_.rule
+        limits = np.full(self.n_labels_, 0.5, np.float32)
+        if self.threshold is not None:
+            limits[:] = self.threshold
+        elif rule.thresholds and self.top_k is None:
+            limits[self._columns] = rule.thresholds
+        return probabilities - limits
+
+    def explain(self, X: Any) -> list[tuple[Suggestion, ...]]:
+        """Return the labels of each text with their scores and the words that each of them rests on."""
+        check_is_fitted(self)
+        request, labels = replace(self._request(), explain=True), self.classes_[self._columns].tolist()
+        return [
+            suggestions
+            for part in _split_batches(check_texts(X, self._text))
+            for suggestions in self.tagger_.infer(part, request).suggestions(labels)
+        ]
+
+    def score(self, X: Any, y: Any = None, **others: Any) -> float:
         """Return the micro-F1 of the predictions; labels that training never saw count as missed."""
         check_is_fitted(self)
-        texts = check_texts(X)
+        _refuse_others(others)
+        texts = check_texts(X, self._text)
         if not texts:
             raise EstimatorInputError("X is empty; at least one text must be there to measure on")
-        targets = check_targets(y, len(texts), self._form)
+        targets = check_targets(take_targets(X, y), len(texts), self._form)
         result = evaluate_tagger(self.tagger_, Examples(texts, targets.sets), self._request())
         return result.metrics["micro_f1"]
 
@@ -166,7 +207,8 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """Write a model folder, the same as the command line's; `force` replaces one that is there."""
         check_is_fitted(self)
         parameters = {name: to_python(getattr(self, name)) for name in _KEPT}
-        metadata = self.metadata_ | {"estimator": {"form": self._form._asdict(), "parameters": parameters}}
+        form = {"form": self._form._asdict(), "parameters": parameters, "text": self._text}
+        metadata = self.metadata_ | {"estimator": form}
         TrainedModel(self.tagger_, metadata, self.history_, self._seen).save(Path(folder), force=force)
 
     @classmethod
@@ -174,10 +216,12 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """Open a run or a model folder, written by `save` or by the command line."""
         predictor = Predictor.open(Path(folder))
         config = predictor.tagger.config
-        saved = predictor.metadata.get("estimator", {"form": {}, "parameters": {}})
+        saved: dict[str, Any] = {"form": {}, "parameters": {}, "text": "text"}
+        saved |= predictor.metadata.get("estimator", {})
         try:
             loaded = cls(config.model, config.preset, find_changes(config), config.seed, config.threads)
             loaded.set_params(**saved["parameters"])
+            loaded._text = saved["text"]
             trained = TrainedModel(predictor.tagger, predictor.metadata, [], read_seen(Path(folder)))
             return loaded._take(trained, LabelFormat(**saved["form"]))
         except (KeyError, TypeError, ValueError) as error:
@@ -225,6 +269,12 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
 
     def _request(self) -> Request:
         return Request(self.threshold, self.max_labels, self.min_labels, self.search, top_k=self.top_k)
+
+
+def _refuse_others(others: Mapping[str, Any]) -> None:
+    for name in others:
+        why = "; no model here weighs texts, leave some out or repeat some" if name == "sample_weight" else ""
+        raise EstimatorInputError(f"{name} is given, and there is no such parameter{why}")
 
 
 def _split_batches(texts: list[str]) -> Iterator[list[str]]:

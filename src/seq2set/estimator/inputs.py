@@ -1,12 +1,13 @@
-"""What users of scikit-learn hand over: lists, arrays or Series; label sets or indicator matrices.
+"""What users of scikit-learn hand over: lists, arrays, Series or tables; label sets or indicator matrices.
 
+A table is what has named columns: a DataFrame of pandas or polars, a `datasets.Dataset`, a table of Arrow.
 Inside this package a label is a name. `LabelFormat` remembers how labels were given, so that predictions have
 that form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,11 +29,13 @@ class LabelFormat(NamedTuple):
     """Whether labels are whole numbers; they are strings otherwise."""
     columns: int = 0
     """The width of an indicator matrix."""
+    names: Sequence[str] = ()
+    """The names of its columns, where it has any."""
 
     def classes(self, names: Collection[str]) -> npt.NDArray[Any]:
-        """Return the labels as they were given, in ascending order: all columns of a matrix."""
+        """Return the labels as they were given, in ascending order, or the columns of a matrix."""
         if self.kind != "sets":
-            return np.arange(self.columns)
+            return np.array(self.names, dtype=object) if self.names else np.arange(self.columns)
         if self.numbers:
             return np.array(sorted(map(int, names)))
         return np.array(sorted(names), dtype=object)
@@ -45,8 +48,53 @@ class Targets(NamedTuple):
     form: LabelFormat
 
 
-def check_texts(X: Any) -> list[str]:
-    """Return the texts as a list of strings, or say which one is none."""
+class Table(NamedTuple):
+    """A table by its columns."""
+
+    names: list[Any]
+    values: Any
+
+    @classmethod
+    def of(cls, X: Any) -> Table | None:
+        """Return the columns of a table, or None of what is none."""
+        for attribute in ("column_names", "columns"):  # of datasets and Arrow, of pandas and polars
+            if isinstance(names := getattr(X, attribute, None), Iterable):
+                return cls(list(names), X)
+        return None
+
+    def column(self, name: str, parameter: str) -> Any:
+        """Return a column, or say which ones there are."""
+        if name not in self.names:
+            raise EstimatorInputError(f"{parameter} names the column {name!r}; X has {_shorten(self.names)}")
+        return self.values[name]
+
+    def matrix(self, names: Sequence[str]) -> npt.NDArray[Any]:
+        """Return columns side by side."""
+        return np.column_stack([_to_list(self.column(name, "y"), "y", "labels") for name in names])
+
+
+def take_targets(X: Any, y: Any, labels: str = "labels") -> Any:
+    """Return the labels: `y` itself, or the column of the table `X` that it names, by default `labels`."""
+    table = Table.of(X)
+    if table is None:
+        return y
+    if y is None or isinstance(y, str):
+        return table.column(labels if y is None else y, "y")
+    one_hot = isinstance(y, list | tuple) and bool(y) and all(isinstance(one, str) for one in y)
+    return NamedMatrix(table.matrix(y), list(y)) if one_hot else y
+
+
+class NamedMatrix(NamedTuple):
+    """An indicator matrix with the names of its columns."""
+
+    values: npt.NDArray[Any]
+    names: list[str]
+
+
+def check_texts(X: Any, column: str = "text") -> list[str]:
+    """Return the texts, or a table's column of them, as a list of strings, or say which one is none."""
+    if (table := Table.of(X)) is not None:
+        X = table.column(column, "text")
     if isinstance(X, str | bytes):
         raise EstimatorInputError(f"X is the single text {_shorten(X)}; it must be a list of texts")
     if issparse(X):
@@ -66,10 +114,15 @@ def check_targets(y: Any, documents: int, expected: LabelFormat | None = None) -
         raise EstimatorInputError(
             "the estimator requires y to be passed, but the target y is None; it must hold a label set a text"
         )
+    if (table := Table.of(y)) is not None and not isinstance(y, NamedMatrix):
+        y = _name_matrix(table, y)
     sets_expected = expected is not None and expected.kind == "sets"
     bits = not sets_expected and _is_matrix_in_lists(y)
-    matrix = issparse(y) or getattr(y, "ndim", 1) == 2 or bits
-    targets = _from_matrix(y) if matrix else _from_sets(y)
+    if bits and expected is None:
+        _refuse_ambiguous(y)
+    named = isinstance(y, NamedMatrix)
+    matrix = named or issparse(y) or getattr(y, "ndim", 1) == 2 or bits
+    targets = _from_matrix(y, expected) if matrix else _from_sets(y)
     if len(targets.sets) != documents:
         raise EstimatorInputError(
             f"X holds {documents} texts and y {len(targets.sets)} label sets; they must be as many"
@@ -88,7 +141,30 @@ def _to_list(values: Any, name: str, what: str) -> list[Any]:
         raise EstimatorInputError(
             f"{name} is of type {type(values).__name__}; it must be a list, tuple, array or Series of {what}"
         )
+    for convert in ("to_pylist", "to_list"):  # of Arrow, of pandas and polars
+        if hasattr(values, convert):
+            return list(getattr(values, convert)())
     return list(values)
+
+
+def _name_matrix(table: Table, y: Any) -> Any:
+    """Keep the names of a table's columns, unless they are numbers that pandas gave them."""
+    if not all(isinstance(name, str) for name in table.names):
+        return np.asarray(y)
+    if len(set(table.names)) < len(table.names):
+        raise EstimatorInputError(
+            f"y has two columns of one name among {_shorten(table.names)}; each must have its own"
+        )
+    return NamedMatrix(table.matrix(table.names), table.names)
+
+
+def _refuse_ambiguous(y: Any) -> None:
+    """Refuse pairs of 0 and 1 in lists: all others have a label twice, or are no two numbers."""
+    if all(len(row) == 2 and set(map(int, row)) == {0, 1} for row in y):
+        raise EstimatorInputError(
+            f"y holds {_shorten(y[0])} and the like, which can be rows of a matrix or sets of labels; pass a "
+            "NumPy array for a matrix, or Python sets for label sets"
+        )
 
 
 def _is_matrix_in_lists(y: Any) -> bool:
@@ -101,8 +177,9 @@ def _is_matrix_in_lists(y: Any) -> bool:
     )
 
 
-def _from_matrix(y: Any) -> Targets:
-    given: Any = y if issparse(y) else np.asarray(y)
+def _from_matrix(y: Any, expected: LabelFormat | None = None) -> Targets:
+    named = y if isinstance(y, NamedMatrix) else NamedMatrix(y, [])
+    given: Any = named.values if issparse(y) else np.asarray(named.values)
     if given.dtype.kind not in "biuf":
         raise EstimatorInputError(
             f"y is a matrix of type {given.dtype}; it must be an indicator matrix of 0 and 1, "
@@ -114,8 +191,9 @@ def _from_matrix(y: Any) -> Targets:
     for value in matrix.data[matrix.data != 1][:1]:
         raise EstimatorInputError(f"y holds {value:g}; an indicator matrix must hold only 0 and 1")
     rows = np.split(matrix.indices, matrix.indptr[1:-1]) if matrix.shape[0] else []
-    form = LabelFormat("sparse" if issparse(y) else "indicator", True, matrix.shape[1])
-    return Targets([tuple(map(str, row)) for row in rows], form)
+    names = named.names or (expected.names if expected and expected.columns == matrix.shape[1] else ())
+    form = LabelFormat("sparse" if issparse(y) else "indicator", not names, matrix.shape[1], tuple(names))
+    return Targets([tuple(names[column] if names else str(column) for column in row) for row in rows], form)
 
 
 def _from_sets(y: Any) -> Targets:
@@ -157,6 +235,11 @@ def _refuse_other_form(targets: Targets, expected: LabelFormat) -> None:
     if given.columns != expected.columns:
         raise EstimatorInputError(
             f"y has {given.columns} columns; the model was fitted to {expected.columns}"
+        )
+    if set(given.names) != set(expected.names):
+        raise EstimatorInputError(
+            f"y has the columns {_shorten(list(given.names))}; the model was fitted to "
+            f"{_shorten(list(expected.names))}"
         )
     if any(targets.sets) and given.numbers != expected.numbers:
         kinds = {True: "whole numbers", False: "strings"}

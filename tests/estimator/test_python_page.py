@@ -37,5 +37,9 @@ def test_the_code_blocks_run(
     assert seen["tagger.score(texts, label_sets)"] == 1
     assert seen["tagger.classes_"].tolist() == ["grain", "oil", "trade"]
     assert seen['by_matrix.predict(["a tariff on the wheat harvest"])'].tolist() == [[1, 0, 1]]
+    table = 'Seq2SetClassifier(model="br").fit(table, "tags", text="body").predict(table.head(2))'
+    assert seen[table] == [("grain",), ("oil",)]
+    shape = 'cross_val_predict(Seq2SetClassifier(model="br"), texts, matrix, cv=3).shape'
+    assert seen[shape] == (60, 3)
     assert capsys.readouterr().out.startswith("grain 0.")
     assert (tmp_path / "wheat-model" / "manifest.json").is_file()

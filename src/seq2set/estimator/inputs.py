@@ -48,14 +48,14 @@ class Targets(NamedTuple):
     form: LabelFormat
 
 
-class Table(NamedTuple):
+class NamedColumns(NamedTuple):
     """A table by its columns."""
 
     names: list[Any]
     values: Any
 
     @classmethod
-    def of(cls, X: Any) -> Table | None:
+    def of(cls, X: Any) -> NamedColumns | None:
         """Return the columns of a table, or None of what is none."""
         for attribute in ("column_names", "columns"):  # of datasets and Arrow, of pandas and polars
             if isinstance(names := getattr(X, attribute, None), Iterable):
@@ -75,7 +75,7 @@ class Table(NamedTuple):
 
 def take_targets(X: Any, y: Any, labels: str = "labels") -> Any:
     """Return the labels: `y` itself, or the column of the table `X` that it names, by default `labels`."""
-    table = Table.of(X)
+    table = NamedColumns.of(X)
     if table is None:
         return y
     if y is None or isinstance(y, str):
@@ -93,7 +93,7 @@ class NamedMatrix(NamedTuple):
 
 def check_texts(X: Any, column: str = "text") -> list[str]:
     """Return the texts, or a table's column of them, as a list of strings, or say which one is none."""
-    if (table := Table.of(X)) is not None:
+    if (table := NamedColumns.of(X)) is not None:
         X = table.column(column, "text")
     if isinstance(X, str | bytes):
         raise EstimatorInputError(f"X is the single text {_shorten(X)}; it must be a list of texts")
@@ -114,7 +114,7 @@ def check_targets(y: Any, documents: int, expected: LabelFormat | None = None) -
         raise EstimatorInputError(
             "the estimator requires y to be passed, but the target y is None; it must hold a label set a text"
         )
-    if (table := Table.of(y)) is not None and not isinstance(y, NamedMatrix):
+    if (table := NamedColumns.of(y)) is not None and not isinstance(y, NamedMatrix):
         y = _name_matrix(table, y)
     sets_expected = expected is not None and expected.kind == "sets"
     bits = not sets_expected and _is_matrix_in_lists(y)
@@ -147,7 +147,7 @@ def _to_list(values: Any, name: str, what: str) -> list[Any]:
     return list(values)
 
 
-def _name_matrix(table: Table, y: Any) -> Any:
+def _name_matrix(table: NamedColumns, y: Any) -> Any:
     """Keep the names of a table's columns, unless they are numbers that pandas gave them."""
     if not all(isinstance(name, str) for name in table.names):
         return np.asarray(y)

@@ -77,7 +77,7 @@ def write(path: Path, content: str | bytes) -> Path:
         ("x.csv", "id,body,tags\n1,a,b\n", "there is no column 'text'; the columns are: id, body, tags"),
         ("x.jsonl", '{"text": "a", "labels": ["b"]}\nnot json\n', "x.jsonl, line 2: "),
         ("x.csv", b"text,labels\n\xff\xfe,b\n", "line 2: the line is not valid utf-8; pass --encoding"),
-        ("x.jsonl", '{"text": "a", "labels": 3}\n', "line 1: column 'labels' holds a whole number"),
+        ("x.jsonl", '{"text": "a", "labels": true}\n', "line 1: column 'labels' holds true or false"),
         ("x.docx", "x", "the format '.docx' is not known"),
         ("x.csv", "text,labels\n" + "word,\n" * 30, "no document of the training split has a label"),
     ],

@@ -53,7 +53,7 @@ def test_known_corpora_and_formats_are_listed(seq2set, verb: str) -> None:
     assert listed(text, "Known corpora") == {name: source.title for name, source in SOURCES.items()}
     formats = listed(text, "Formats")
     assert set(formats) == {row.title for row in FORMATS.values()}
-    assert formats["JSON lines"] == ".jsonl, .ndjson, .json: one object per line"
+    assert formats["JSON"] == ".jsonl, .ndjson, .json: one object per line, or one list of objects"
 
 
 def test_no_summary_of_a_verb_is_cut_off(seq2set) -> None:

@@ -215,14 +215,17 @@ def test_labels_keep_their_order_without_the_rare_ones(
         assert seen[document.id].labels == tuple(label for label in document.labels if label in frequent)
 
 
-@pytest.mark.parametrize("second", [1, 6000])
-def test_a_repeated_id_is_named(tmp_path: Path, second: int) -> None:
-    documents = [Document(f"d{index}", "t", ("x",)) for index in range(second)] + [
-        Document("d0", "u", ("x",))
-    ]
-    with pytest.raises(CorpusError, match="the id 'd0' occurs twice; each document needs an id of its own"):
-        prepared(documents, tmp_path / "c", SplitPlan())
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("between", [0, 6000])
+def test_repeated_ids_are_made_unique(tmp_path: Path, between: int) -> None:
+    names = ["d", "d-2", *(f"e{index}" for index in range(between)), "d", "d", "x"]
+    documents = [Document(name, f"t{place}", ("x",)) for place, name in enumerate(names)]
+    corpus = prepared(documents, tmp_path / "c", SplitPlan("random", 0, 0))
+    # The third document is not d-2, which another is called.
+    assert corpus.split("train").ids() == [*names[:-3], "d-3", "d-4", "x"]
+    sentence = (
+        "2 documents have an id that another has, and a number behind it now; --id names another column"
+    )
+    assert corpus.remarks == [sentence]
 
 
 def test_different_ids_may_share_a_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

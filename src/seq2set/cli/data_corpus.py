@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2set.cli.options import Settings, name_columns
+from seq2set.cli.options import Settings, build_data
 
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus
@@ -39,10 +39,9 @@ TABLES = {"Known corpora": list_sources, "Formats": list_formats}
 
 def open_data(data: str, columns: Settings) -> PreparedCorpus:
     """Open a corpus, and print what is to be known about it on standard error."""
-    from seq2set.corpora.open_corpus import open_corpus
-    from seq2set.corpora.readers.records import AUTO, ReadOptions
+    from seq2set.corpora.open_corpus import open_configured
 
-    corpus = open_corpus(data, ReadOptions(split=AUTO, **name_columns(columns)))
+    corpus = open_configured(build_data(data, columns))
     for remark in corpus.remarks:
         typer.echo(remark, err=True)
     return corpus

@@ -20,21 +20,9 @@ def prepare(
         Path | None, typer.Option("--from", help="The raw file or folder; known corpora say what they take.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write; the cache by default.")] = None,
-    group: Annotated[
-        str | None, typer.Option(help="The column whose equal values stay in one split.")
-    ] = None,
-    split_column: Annotated[
-        str | None, typer.Option(help="The column that names each document's split.")
-    ] = None,
     split: Annotated[
         str | None,
         typer.Option(help="How to split: given, random, grouped or stratified; for rcv1 lyrl2004 or sgm."),
-    ] = None,
-    valid: Annotated[
-        str | None, typer.Option(help="Validation documents: a number, or a share such as 0.1.")
-    ] = None,
-    test: Annotated[
-        str | None, typer.Option(help="Test documents: a number, or a share such as 0.1.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the split.")] = 1,
     max_words: Annotated[
@@ -53,17 +41,17 @@ def prepare(
     """Turn raw files into a prepared corpus."""
     from seq2set.cli.console import RichProgress
     from seq2set.core.errors import InputError, UnknownNameError
-    from seq2set.corpora.open_corpus import prepare_own, prepare_source
+    from seq2set.corpora.open_corpus import find_own, locate_cached, locate_files, prepare_source
+    from seq2set.corpora.own_files import parse_size, prepare_own
     from seq2set.corpora.prepare import PrepareOptions
-    from seq2set.corpora.readers import ReadOptions
-    from seq2set.corpora.readers.records import AUTO
+    from seq2set.corpora.readers import build_read_options
     from seq2set.corpora.sources import SOURCES
 
     with RichProgress().stage(f"prepare {name}") as advance:
         chosen = PrepareOptions(
             split,
-            _parse_size("valid", valid),
-            _parse_size("test", test),
+            parse_size("valid", columns["valid"] or ""),
+            parse_size("test", columns["test"] or ""),
             seed,
             columns["encoding"],
             max_words,
@@ -77,26 +65,10 @@ def prepare(
             known = UnknownNameError("corpus", name, SOURCES)
             raise InputError(f"{known}; to prepare files of your own under this name, pass --from")
         else:
-            read = ReadOptions(
-                group=group,
-                split=split_column or (AUTO if split in (None, "given") else None),
-                **options.name_columns(columns),
-            )
-            corpus = prepare_own(name, source, out, read, chosen)
+            files = locate_files(str(source))
+            read = build_read_options(options.build_data(str(source), columns))
+            corpus = prepare_own(name, find_own(files, read, chosen), out or locate_cached(name))
     _print_summary(corpus)
-
-
-def _parse_size(name: str, text: str | None) -> int | float | None:
-    """Read a number of documents, or a share of them."""
-    from seq2set.core.errors import InputError
-
-    if text is None:
-        return None
-    try:
-        return int(text) if text.strip().isdigit() else float(text)
-    except ValueError:
-        allowed = "it must be a number of documents, or a share from 0 to below 1"
-        raise InputError(f"{name} is '{text}'; {allowed}") from None
 
 
 def _print_summary(corpus: PreparedCorpus) -> None:

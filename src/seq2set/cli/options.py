@@ -7,10 +7,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from seq2set.config import DataSettings
 
 _DATA = "A prepared folder, a known corpus, a file, or an AAPD folder."
 Data = Annotated[str | None, typer.Option("--data", help=_DATA)]
@@ -55,11 +58,27 @@ class Columns:
     text: Annotated[str | None, f"{_TEXT}  [default: text]"] = None
     labels: Annotated[str | None, "The column that holds the labels.  [default: labels]"] = None
     id: Annotated[str | None, f"{_ID}  [default: id]"] = None
-    separator: Annotated[str | None, "The separator of labels that are one text.  [default: ;]"] = None
+    separator: Annotated[
+        str | None, "The separator of labels that are one text; auto finds it.  [default: auto]"
+    ] = None
+    label_columns: Annotated[
+        str | None, "Columns of zeros and ones called after labels: a,b,c or a pattern such as 'is_*'."
+    ] = None
     encoding: Annotated[str | None, f"{_ENCODING}  [default: utf-8]"] = None
+    delimiter: Annotated[str | None, "What separates cells; by default what the header suggests."] = None
+    sheet: Annotated[str | None, "The sheet of an Excel file; by default the first."] = None
+    strip_html: Annotated[bool | None, "Remove HTML tags and entities from texts."] = None
     keep_missing: Annotated[
         bool | None, "Take `NaN`, `None`, `NA` and the like in a plain file for labels."
     ] = None
+    group: Annotated[str | None, "The column whose equal values stay in one split."] = None
+    split_column: Annotated[
+        str | None, "The column that names each document's split; auto finds it.  [default: auto]"
+    ] = None
+    valid: Annotated[str | None, "Validation documents: a number, a share such as 0.1, or a file."] = None
+    test: Annotated[str | None, "Test documents: a number, a share such as 0.1, or a file; 0 for none."] = (
+        None
+    )
 
 
 Settings = Mapping[str, str | int | None]
@@ -68,7 +87,18 @@ Settings = Mapping[str, str | int | None]
 
 def name_columns(columns: Settings) -> dict[str, Any]:
     """Return the settings of the section `data` that the options for columns give."""
-    return {name: value for name, value in columns.items() if value is not None}
+    given = {name: value for name, value in columns.items() if value is not None}
+    for name in ("valid", "test"):
+        if name in given and Path(str(given[name])).exists():
+            given[name] = str(Path(str(given[name])).absolute())  # a run is measured from other folders too
+    return {"split" if name == "split_column" else name: value for name, value in given.items()}
+
+
+def build_data(corpus: str, columns: Settings) -> DataSettings:
+    """Return the section `data` that names a corpus, as the options for columns say."""
+    from seq2set.config import build_config
+
+    return build_config(assignments=merge_assignments((), columns, {"data.corpus": corpus})).data
 
 
 def merge_assignments(
@@ -77,12 +107,13 @@ def merge_assignments(
     """Return what `--set` and other options assign; refuse a setting that both give."""
     from seq2set.core.errors import InputError
 
-    named = {f"data.{name}": value for name, value in columns.items()} | dict(options or {})
+    named = {f"data.{name}": value for name, value in name_columns(columns).items()} | dict(options or {})
     given = {setting: value for setting, value in named.items() if value is not None}
     for assignment in assignments or ():
         setting = assignment.partition("=")[0].strip()
         if setting in given:
-            name = "data" if setting == "data.corpus" else setting.rpartition(".")[2].replace("_", "-")
+            names = {"data.corpus": "data", "data.split": "split-column"}
+            name = names.get(setting, setting.rpartition(".")[2].replace("_", "-"))
             raise InputError(f"{setting} is given both by --{name} and by --set; give one of the two")
     return [f"{setting}={_format_toml(value)}" for setting, value in given.items()] + list(assignments or ())
 

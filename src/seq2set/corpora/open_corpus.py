@@ -11,43 +11,26 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NamedTuple, cast
 
 from seq2set.config import DataSettings
-from seq2set.core.errors import CorpusError, UnknownNameError
-from seq2set.core.files import compute_sha256
+from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.core.names import find_named
-from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.own_files import OwnFiles, add_split_files, parse_size, prepare_own
 from seq2set.corpora.prepare import DEFAULT_PREPARE_OPTIONS, PrepareOptions, prepare
-from seq2set.corpora.prepared import FORMAT, READING, Location, PreparedCorpus, is_prepared
-from seq2set.corpora.readers import (
-    DEFAULT_OPTIONS,
-    ReadOptions,
-    build_read_options,
-    read_column_names,
-    read_documents,
-)
-from seq2set.corpora.readers.aapd import is_aapd, list_aapd_files
-from seq2set.corpora.readers.label_cells import LabelTally
-from seq2set.corpora.readers.records import AUTO
+from seq2set.corpora.prepared import FORMAT, Location, PreparedCorpus, is_prepared
+from seq2set.corpora.readers import DEFAULT_OPTIONS, ReadOptions, build_read_options, find_format
+from seq2set.corpora.readers.aapd import is_aapd
+from seq2set.corpora.readers.files import SourceFile, find_files, hash_files, make_absolute
 from seq2set.corpora.readers.streams import check_file
 from seq2set.corpora.sources import SOURCES, read_source
-from seq2set.corpora.splits import METHODS, Method, SplitPlan, find_split_index
 
 VARIABLE = "SEQ2SET_CACHE"
 """The environment variable that names another cache folder."""
 
-READING_VERSION = 3
+READING_VERSION = 4
 """Counts up whenever the same file is read in another way, so that no old cache is taken for it."""
-
-SPLIT_COLUMNS = ("split", "subset")
-"""The names of columns, in whatever case, that probably say which split a document belongs to."""
-
-UNSTATED = "not stated"
-"""The licence that is recorded for the user's own files."""
 
 
 def open_corpus(
@@ -60,16 +43,22 @@ def open_corpus(
     """
     path = Path(spec)
     if is_prepared(path):
-        return _set_location(PreparedCorpus.open(path), path)
-    if path.is_file() or is_aapd(path):
-        return _open_plain(path, read, options)
+        return _set_location(PreparedCorpus.open(path), str(path.absolute()))
+    folder = path.is_dir() and not is_aapd(path)
+    if not folder and (files := find_files(spec, get_cache_folder())):
+        return _open_plain(spec, files, read, options)
     if spec in SOURCES:
         again = PrepareOptions(force=True, progress=options.progress)
         return _open_cached(locate_cached(spec)) or prepare_source(spec, options=again)
     if is_prepared(locate_cached(spec)):
         return PreparedCorpus.open(locate_cached(spec))
+    if folder and (files := find_files(spec, get_cache_folder())):
+        return _open_plain(spec, files, read, options)
     if path.is_dir():
-        raise CorpusError("the folder is neither a prepared corpus nor in the AAPD layout", path)
+        raise CorpusError(
+            "the folder is neither a prepared corpus nor in the AAPD layout, and no file in it can be read",
+            path,
+        )
     if path.suffix or len(path.parts) > 1:
         check_file(path)
     raise UnknownNameError("corpus", spec, SOURCES)
@@ -77,15 +66,40 @@ def open_corpus(
 
 def open_configured(data: DataSettings) -> PreparedCorpus:
     """Open the corpus that settings name, as they say."""
-    return open_corpus(data.corpus, build_read_options(data))
+    sizes = PrepareOptions(
+        valid=parse_size("valid", str(data.valid)), test=parse_size("test", str(data.test))
+    )
+    return open_corpus(data.corpus, build_read_options(data), sizes)
 
 
-def _open_plain(path: Path, read: ReadOptions, options: PrepareOptions) -> PreparedCorpus:
-    digest = hash_content(path)
+def _open_plain(
+    spec: str, files: list[SourceFile], read: ReadOptions, options: PrepareOptions
+) -> PreparedCorpus:
+    own = find_own(files, read, options)
+    digest, first = hash_files(own.files), files[0].path
+    name = _stem(first if len(files) == 1 else first.parent)
     # Which column names the splits follows from the content, so the cache need not look for it.
-    out = locate_cached(_name_cached(path, digest, read, options))
-    corpus = _open_cached(out) or prepare_own(_stem(path), path, out, read, replace(options, force=True))
-    return _set_location(corpus, path, digest)
+    out = locate_cached(_name_cached(own, digest, name))
+    again = own._replace(options=replace(own.options, force=True))
+    corpus = _open_cached(out) or prepare_own(name, again, out)
+    return _set_location(corpus, make_absolute(spec), hash_files(files))
+
+
+def find_own(files: list[SourceFile], read: ReadOptions, options: PrepareOptions) -> OwnFiles:
+    """Return the user's files with those for validation and test, where sizes name files."""
+    valid, test = (
+        locate_files(size) if isinstance(size, str) else [] for size in (options.valid, options.test)
+    )
+    kept = replace(options, valid=None if valid else options.valid, test=None if test else options.test)
+    return OwnFiles(add_split_files(files, valid, test), read, kept)
+
+
+def locate_files(spec: str) -> list[SourceFile]:
+    """Return the files that a name stands for, or say why there are none."""
+    files = find_files(spec, get_cache_folder())
+    if not files:
+        find_format(Path(spec))
+    return files
 
 
 def _open_cached(folder: Path) -> PreparedCorpus | None:
@@ -96,8 +110,8 @@ def _open_cached(folder: Path) -> PreparedCorpus | None:
         return None
 
 
-def _set_location(corpus: PreparedCorpus, path: Path, digest: str = "") -> PreparedCorpus:
-    corpus.location = Location(str(path.absolute()), digest)
+def _set_location(corpus: PreparedCorpus, path: str, digest: str = "") -> PreparedCorpus:
+    corpus.location = Location(path, digest)
     return corpus
 
 
@@ -109,6 +123,11 @@ def prepare_source(
 ) -> PreparedCorpus:
     """Prepare a known source from `path` into `out`, or into the cache where no `out` is named."""
     source = find_named("corpus", name, SOURCES)
+    for size in (options.valid, options.test):
+        if isinstance(size, str):
+            raise InputError(
+                f"{name} has splits of its own; '{size}' must be a number of documents, or a share"
+            )
     raw = read_source(name, path, options)
     limits = replace(
         options,
@@ -127,90 +146,6 @@ def prepare_source(
     )
 
 
-def prepare_own(
-    name: str,
-    path: Path,
-    out: Path | None = None,
-    read: ReadOptions = DEFAULT_OPTIONS,
-    options: PrepareOptions = DEFAULT_PREPARE_OPTIONS,
-) -> PreparedCorpus:
-    """Prepare a file, or a folder in the AAPD layout, into `out`, or into the cache under `name`.
-
-    Long texts are kept unless `options` say otherwise: the paper's limit is for the paper's corpora.
-    """
-    if options.split not in (None, "given"):
-        read = replace(read, split=None)
-    read, remarks = find_split_column(path, read)
-    notes: dict[str, list[str]] = {READING: list(remarks)} if remarks else {}
-    return prepare(
-        _read_own(path, read, notes),
-        out or locate_cached(name),
-        name=name,
-        source=path.name,
-        licence=UNSTATED,
-        plan=_plan_split(path, read, options),
-        options=options,
-        notes=notes,
-    )
-
-
-def _read_own(path: Path, read: ReadOptions, notes: dict[str, list[str]]) -> Iterator[Document]:
-    """Yield the documents, and note in the end what was found in place of labels."""
-    tally = LabelTally()
-    yield from read_documents(path, replace(read, tally=tally))
-    if sentences := tally.sentences():
-        notes.setdefault(READING, []).extend(sentences)
-
-
-def _plan_split(path: Path, read: ReadOptions, options: PrepareOptions) -> SplitPlan:
-    """Return the plan that was asked for, with the method that the files themselves suggest."""
-    method = options.split or (
-        "given" if read.split or path.is_dir() else "grouped" if read.group else "random"
-    )
-    if method not in METHODS:
-        raise UnknownNameError("split method", method, METHODS)
-    return options.complete(SplitPlan(cast("Method", method)))
-
-
-class SplitColumn(NamedTuple):
-    """The options with the split column that was found, and what is to be said of it."""
-
-    read: ReadOptions
-    remarks: tuple[str, ...]
-
-
-def find_split_column(path: Path, read: ReadOptions) -> SplitColumn:
-    """Put the column that names splits in the place of `AUTO`, or None where there is no such column."""
-    if read.split != AUTO:
-        return SplitColumn(read, ())
-    taken = (read.text, read.labels, read.id, read.group)
-    remarks: list[str] = []
-    for column in read_column_names(path, read.encoding):
-        if column.lower() not in SPLIT_COLUMNS or column in taken:
-            continue
-        named = replace(read, split=column)
-        wrong = _find_wrong_split(path, named)
-        if wrong is None:
-            remarks.append(f"the column '{column}' says which split each document belongs to")
-            return SplitColumn(named, tuple(remarks))
-        known = ", ".join(SPLITS)
-        remarks.append(f"the column '{column}' is not used: it holds {wrong}, which is none of {known}")
-    return SplitColumn(replace(read, split=None), tuple(remarks))
-
-
-def _find_wrong_split(path: Path, read: ReadOptions) -> str | None:
-    """Return a value of the split column that names no split, or None where all do."""
-    try:
-        for document in read_documents(path, read):
-            if document.split is None:
-                return "an empty value"
-            if find_split_index(document.split) is None:
-                return f"'{document.split}'"
-    except CorpusError:
-        return "a value that cannot be read"
-    return None
-
-
 def get_cache_folder() -> Path:
     """Return the cache folder: `$SEQ2SET_CACHE`, or `seq2set` in the user's own cache folder."""
     if named := os.environ.get(VARIABLE):
@@ -224,29 +159,23 @@ def locate_cached(name: str) -> Path:
     return get_cache_folder() / "corpora" / name
 
 
-def _name_cached(path: Path, digest: str, read: ReadOptions, options: PrepareOptions) -> str:
-    plan, max_words = asdict(_plan_split(path, read, options)), options.max_words or None
-    key = [FORMAT, READING_VERSION, path.name, digest, asdict(read), plan, max_words]
-    return f"{_stem(path)}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
+def _name_cached(own: OwnFiles, digest: str, name: str) -> str:
+    plan, max_words = asdict(own.plan()), own.options.max_words or None
+    files = [[file.path.name, file.split] for file in own.files]
+    key = [FORMAT, READING_VERSION, files, digest, asdict(replace(own.read, tally=None)), plan, max_words]
+    return f"{name}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
 
 
-def hash_content(path: Path) -> str:
-    """Return a digest of a plain file, or of the files of an AAPD folder; the same for any copy."""
-    sums = [_hash_file(file) for file in _list_files(path)]
-    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
+def is_unsplit(spec: str) -> bool:
+    """Return whether a name stands for plain files that are not split already."""
+    files = [] if is_prepared(Path(spec)) else find_files(spec, get_cache_folder())
+    return bool(files) and not any(file.split or is_aapd(file.path) for file in files)
 
 
-def _hash_file(path: Path) -> str:
-    try:
-        return compute_sha256(path)
-    except PermissionError as error:
-        raise CorpusError("the file cannot be read: permission is denied", path) from error
-
-
-def _list_files(path: Path) -> list[Path]:
-    if path.is_dir():
-        return [file for files in list_aapd_files(path) for file in (files.texts, files.labels)]
-    return [path]
+def hash_content(spec: str) -> str:
+    """Return a digest of the plain files that a name stands for, the same for any copy; empty for none."""
+    files = find_files(spec, get_cache_folder())
+    return hash_files(files) if files else ""
 
 
 def _stem(path: Path) -> str:

@@ -35,6 +35,8 @@ class FirstPass(NamedTuple):
     label_names: list[str]
     labels: SparseRows
     """Documents x labels, in the order in which the documents name them."""
+    ids: NDArray[np.uint64]
+    """A hash of each document's id"""
     words: NDArray[np.int64]
     given: NDArray[np.int8]
     groups: NDArray[np.int64]
@@ -68,14 +70,14 @@ class _Collector:
             raise CorpusError(f"document '{document.id}' has no group; split by 'grouped' needs one in each")
         return -1
 
-    def finish(self, texts: Path) -> FirstPass:
-        _check_ids(np.array(self.id_hashes, np.uint64), texts)
+    def finish(self) -> FirstPass:
         indices = np.array(self.label_ids, np.int32)
         ones = np.ones(len(indices), np.int8)
         ends = np.array(self.label_ends, np.int64)
         return FirstPass(
             [_mend_surrogates(label) for label in self.label_codes],
             SparseRows(ones, indices, ends, len(self.label_codes)),
+            np.array(self.id_hashes, np.uint64),
             np.array(self.words, np.int64),
             np.array(self.given, np.int8),
             np.array(self.groups, np.int64),
@@ -111,7 +113,7 @@ def read_first_pass(
             writer.write_table(_build_table(waiting))
             if progress:
                 progress(len(waiting))
-    return collector.finish(texts)
+    return collector.finish()
 
 
 def _build_table(documents: list[Document]) -> Any:
@@ -142,23 +144,6 @@ def _hash(name: str) -> int:
     return int.from_bytes(digest, "little")
 
 
-def _check_ids(hashes: NDArray[np.uint64], texts: Path) -> None:
-    """Refuse ids that repeat; equal hashes are looked up, because different ids may share one."""
-    ordered = np.sort(hashes)
-    repeated = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
-    if not repeated:
-        return
-    seen: set[str] = set()
-    with pq.ParquetFile(texts) as file:
-        for batch in file.iter_batches(_ROWS, columns=["id"]):
-            for name in batch.column("id").to_pylist():
-                if _hash(name) not in repeated:
-                    continue
-                if name in seen:
-                    raise CorpusError(f"the id '{name}' occurs twice; each document needs an id of its own")
-                seen.add(name)
-
-
 REMOVED = -1
 """Stands in the place of a split's index for a document that goes to none."""
 
@@ -166,6 +151,38 @@ _GROUP_ROWS = 1 << 14
 _GROUP_BYTES = 1 << 23
 # Texts and ids never repeat: a dictionary, or their extremes, would cost memory and space for nothing.
 _REPEATED = ["labels.list.element"]
+
+
+class UniqueIds:
+    """Gives documents whose id another has an id of their own: `a`, `a-2`, `a-3`.
+
+    Ids are known by their hashes: all of them would need too much memory.
+    """
+
+    def __init__(self, hashes: NDArray[np.uint64]):
+        self._known = np.sort(hashes)
+        self._repeated = set(self._known[1:][self._known[1:] == self._known[:-1]].tolist())
+        self._counts: dict[str, int] = {}
+        self.renamed = 0
+
+    def rename(self, ids: list[str]) -> list[str]:
+        """Return the ids of the next documents, each different from all others."""
+        if not self._repeated:
+            return ids
+        return [self._find_free(name) if _hash(name) in self._repeated else name for name in ids]
+
+    def _find_free(self, name: str) -> str:
+        count = self._counts[name] = self._counts.get(name, 0) + 1
+        if count == 1:
+            return name
+        self.renamed += 1
+        while self._is_known(fresh := f"{name}-{self._counts[name]}"):
+            self._counts[name] += 1
+        return fresh
+
+    def _is_known(self, name: str) -> bool:
+        place = np.searchsorted(self._known, np.uint64(_hash(name)))
+        return bool(place < len(self._known) and self._known[place] == _hash(name))
 
 
 class Groups(NamedTuple):
@@ -178,6 +195,7 @@ class Groups(NamedTuple):
 def write_splits(
     texts: Path,
     folder: Path,
+    ids: UniqueIds,
     parts: NDArray[np.int8],
     labels: SparseRows,
     label_names: list[str],
@@ -195,6 +213,8 @@ def write_splits(
         source = stack.enter_context(pq.ParquetFile(texts))
         for group in range(source.num_row_groups):
             table = source.read_row_group(group)
+            names_here = pa.array(ids.rename(table.column("id").to_pylist()), pa.string())
+            table = table.set_column(0, _TEXTS.field("id"), names_here)
             rows = slice(row, row + table.num_rows)
             part = parts[rows]
             row += table.num_rows

@@ -20,8 +20,8 @@ from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.files import compute_sha256, write_folder_aside, write_json
 from seq2set.core.sparse import SparseRows
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.passes import REMOVED, FirstPass, Groups, read_first_pass, write_splits
-from seq2set.corpora.prepared import FACTS, FORMAT, PreparedCorpus, name_split_file
+from seq2set.corpora.passes import REMOVED, FirstPass, Groups, UniqueIds, read_first_pass, write_splits
+from seq2set.corpora.prepared import FACTS, FORMAT, READING, PreparedCorpus, name_split_file
 from seq2set.corpora.splits import TRAIN, SplitPlan, assign_splits
 
 
@@ -30,15 +30,15 @@ class PrepareOptions:
     """What a user may ask for when a corpus is prepared; None leaves the choice to the source.
 
     `split` is a method of `SplitPlan`, or the name of one of a source's own splits. `valid` and `test` are
-    numbers of documents or shares, and `seed` is the seed, of whatever part of the split is random. Documents
-    of more than `max_words` words are removed; 0 keeps all. Labels of fewer than `min_label_documents`
-    documents are dropped. `force` replaces what is in the output folder. `progress` is called now and then
-    with the number of documents read since its last call.
+    numbers of documents, shares, or files that hold them, and `seed` is the seed, of whatever part of the
+    split is random. Documents of more than `max_words` words are removed; 0 keeps all. Labels of fewer than
+    `min_label_documents` documents are dropped. `force` replaces what is in the output folder.
+    `progress` is called now and then with the number of documents read since its last call.
     """
 
     split: str | None = None
-    valid: int | float | None = None
-    test: int | float | None = None
+    valid: int | float | str | None = None
+    test: int | float | str | None = None
     seed: int | None = None
     encoding: str | None = None
     max_words: int | None = None
@@ -50,8 +50,8 @@ class PrepareOptions:
         """Return a plan with the sizes and the seed that were asked for."""
         return replace(
             plan,
-            valid=plan.valid if self.valid is None else self.valid,
-            test=plan.test if self.test is None else self.test,
+            valid=plan.valid if self.valid is None or isinstance(self.valid, str) else self.valid,
+            test=plan.test if self.test is None or isinstance(self.test, str) else self.test,
             seed=plan.seed if self.seed is None else self.seed,
         )
 
@@ -101,7 +101,8 @@ def prepare(
         )
         kept = _select(whole, plan, limits)
         groups = Groups(whole.groups, whole.group_names) if whole.group_names else None
-        write_splits(texts, folder, kept.parts, kept.labels, kept.label_names, groups)
+        ids = UniqueIds(whole.ids)
+        write_splits(texts, folder, ids, kept.parts, kept.labels, kept.label_names, groups)
         texts.unlink()
         facts = {
             "format": FORMAT,
@@ -113,11 +114,21 @@ def prepare(
             "counts": _count(whole, kept),
             "split": {"method": plan.method, "seed": plan.seed, "valid": plan.valid, "test": plan.test},
             **limits._asdict(),
-            "notes": dict(notes or {}),
+            "notes": _note_ids(notes or {}, ids.renamed),
             "files": _describe_files(folder),
         }
         write_json(folder / FACTS, facts)
     return PreparedCorpus.open(out)
+
+
+def _note_ids(notes: Mapping[str, Any], renamed: int) -> dict[str, Any]:
+    """Add how many documents had an id that another had before them."""
+    noted = {name: note for name, note in notes.items() if note or name != READING}
+    if not renamed:
+        return noted
+    some = "1 document has an id" if renamed == 1 else f"{renamed:,} documents have an id"
+    sentence = f"{some} that another has, and a number behind it now; --id names another column"
+    return noted | {READING: [*notes.get(READING, ()), sentence]}
 
 
 class _Limits(NamedTuple):

@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from seq2set.config.catalog import is_better
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.open_corpus import is_unsplit
 from seq2set.corpora.seen_texts import Digests, Documents, SeenTexts, select_unseen
 from seq2set.evaluation.measure import BATCH
 from seq2set.inference.model_card import render_model_card
@@ -114,10 +115,10 @@ def _open_source(
     trained: TrainingCorpus, data: str | None, split: str | None, progress: Progress
 ) -> _OpenedSource:
     own = data is None or is_training_corpus(trained, data)
-    if data and not own and split is None and Path(data).is_file():
+    if data and not own and split is None and is_unsplit(data):
         whole = open_measured(trained, data, None)
         return _OpenedSource(whole.corpus, whole.split, whole.part, whole.fingerprint, own, whole.remarks)
-    another = trained.data.model_copy(update={"corpus": data})
+    another = trained.describe_other(data)
     corpus = reopen_corpus(trained, data) if own else open_training_corpus(another)
     if own and split in (None, "valid"):
         # Without a validation split, these are the documents that the training set aside, the same again.

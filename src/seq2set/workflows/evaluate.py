@@ -16,10 +16,11 @@ from seq2set.core.errors import CorpusError
 from seq2set.core.files import write_aside
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.documents import Document
-from seq2set.corpora.open_corpus import open_corpus
+from seq2set.corpora.open_corpus import is_unsplit, open_corpus
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.readers import build_read_options
+from seq2set.corpora.readers.records import AUTO
 from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
 from seq2set.evaluation.measure import Keep, Report, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
@@ -189,9 +190,8 @@ class MeasuredSplit(NamedTuple):
 def open_measured(trained: TrainingCorpus, named: str | None, split: str | None) -> MeasuredSplit:
     """Open the documents to measure on: a split of a corpus, by default test, or all of a plain file."""
     own = named is None or is_training_corpus(trained, named)
-    # Another corpus need not have the columns of groups and splits that the training's had.
-    others = trained.data.model_copy(update={"corpus": named, "group": "", "split": "auto"})
-    if named and not own and split is None and Path(named).is_file():
+    others = trained.describe_other(named)
+    if named and not own and split is None and others.split == AUTO and is_unsplit(named):
         whole = open_corpus(named, replace(build_read_options(others), split=None), UNSPLIT)
         return MeasuredSplit(
             whole.name, "all", whole.split("train"), own, whole.fingerprint, False, tuple(whole.remarks)

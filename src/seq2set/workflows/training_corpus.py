@@ -18,7 +18,6 @@ from seq2set.config.schema import DataSettings
 from seq2set.core.errors import InputError
 from seq2set.corpora.open_corpus import hash_content, open_configured
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
-from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.inference.model_folder import find_model_folder
 from seq2set.inference.predictor import Predictor
 
@@ -33,6 +32,13 @@ class TrainingCorpus(NamedTuple):
     """Of a plain file, or of the files of an AAPD folder"""
     fingerprint: str = ""
     """Of the corpus that was made of them"""
+    columns: Mapping[str, str] | None = None
+    """Settings of `data` that were asked for when the model is measured"""
+
+    def describe_other(self, corpus: str | None) -> DataSettings:
+        """Return how another corpus is read, which need not have this one's columns of groups and splits."""
+        unsaid = {"corpus": corpus, "group": "", "split": "auto", "valid": "", "test": ""}
+        return self.data.model_copy(update={**unsaid, **(self.columns or {})})
 
 
 def find_training_corpus(
@@ -46,8 +52,8 @@ def find_training_corpus(
     fingerprint = str(predictor.metadata.get("corpus", {}).get("fingerprint", ""))
     begun = _read_record(model)
     if begun is None or begun.fingerprint != fingerprint:
-        return TrainingCorpus(data, fingerprint=fingerprint)
-    return TrainingCorpus(data, begun.path, begun.digest, fingerprint)
+        return TrainingCorpus(data, fingerprint=fingerprint, columns=columns)
+    return TrainingCorpus(data, begun.path, begun.digest, fingerprint, columns)
 
 
 def _read_record(model: Path) -> Provenance | None:
@@ -68,8 +74,7 @@ def is_training_corpus(trained: TrainingCorpus, named: str) -> bool:
         return True
     if is_prepared(path):
         return PreparedCorpus.open(path).fingerprint == trained.fingerprint
-    plain = path.is_file() or is_aapd(path)
-    return plain and bool(trained.digest) and hash_content(path) == trained.digest
+    return bool(trained.digest) and hash_content(named) == trained.digest
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
@@ -78,7 +83,7 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 def reopen_corpus(trained: TrainingCorpus, named: str | None = None) -> PreparedCorpus:
     """Open the corpus that a model was trained on, or what was named and is known to be the same."""
-    if named is None and trained.path and not Path(trained.path).exists():
+    if named is None and trained.path and not _is_there(trained.path):
         return _open_moved(trained)
     place = named or trained.path or trained.data.corpus
     try:
@@ -87,6 +92,10 @@ def reopen_corpus(trained: TrainingCorpus, named: str | None = None) -> Prepared
         raise InputError(
             f"the corpus of the training cannot be opened, name one with --data: {error}"
         ) from error
+
+
+def _is_there(path: str) -> bool:
+    return Path(path).exists() or bool(hash_content(path))
 
 
 def _open_moved(trained: TrainingCorpus) -> PreparedCorpus:

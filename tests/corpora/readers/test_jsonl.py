@@ -10,7 +10,7 @@ import pytest
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import ReadOptions, read_documents
-from seq2set.corpora.readers.jsonl import read_objects
+from seq2set.corpora.readers.json_files import read_objects
 
 
 def read(path: Path, *objects: Any, **options: str) -> list[Document]:
@@ -54,7 +54,7 @@ def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
         ('{"text": "t"', "the line is not JSON"),
         ("[" * 200_000, "the line is not JSON (too deep or too large)"),
         ("1" * 5000, "the line is not JSON (too deep or too large)"),
-        ('["t", "x"]', "the line holds a JSON list; one object per line is wanted"),
+        ('["t", "x"]', "the line holds a JSON list; one object per line, or one list of objects, is wanted"),
     ],
 )
 def test_lines_that_are_no_objects_are_refused(tmp_path: Path, line: str, message: str) -> None:
@@ -66,13 +66,10 @@ def test_lines_that_are_no_objects_are_refused(tmp_path: Path, line: str, messag
 @pytest.mark.parametrize(
     ("labels", "seen"),
     [
-        (3, "a whole number"),
-        (0.5, "a number"),
         (True, "true or false"),
         ({"x": 1}, "an object"),
-        (["x", 3], "a list with a whole number in it"),
-        ([["x"]], "a list with a list with str in it in it"),
-        ([[]], "a list with a list in it"),
+        ([{"name": "x"}, "y"], "a list with an object in it"),
+        ([False], "a list with true or false in it"),
     ],
 )
 def test_labels_of_another_type_are_refused(tmp_path: Path, labels: Any, seen: str) -> None:
@@ -83,15 +80,27 @@ def test_labels_of_another_type_are_refused(tmp_path: Path, labels: Any, seen: s
         read(tmp_path / "a.jsonl", {"text": "t", "labels": []}, {"text": "t", "labels": labels})
 
 
-def test_texts_and_ids_of_another_type_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        CorpusError, match="line 1: column 'text' holds a list with str in it; it must hold a text"
-    ):
-        read(tmp_path / "a.jsonl", {"text": ["t"], "labels": []})
-    with pytest.raises(
-        CorpusError, match="column 'id' holds true or false; it must hold a text or a whole number"
-    ):
-        read(tmp_path / "a.jsonl", {"id": True, "text": "t", "labels": []})
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [(3, ("3",)), (0.5, ("0.5",)), (["x", 3, 4.0], ("x", "3", "4")), ([["x"], ["y", []]], ("x", "y"))],
+)
+def test_numbers_and_lists_in_lists_are_labels(tmp_path: Path, labels: Any, names: tuple[str, ...]) -> None:
+    (document,) = read(tmp_path / "a.jsonl", {"text": "t", "labels": labels})
+    assert document.labels == names
+
+
+def test_texts_of_another_type_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="line 1: column 'text' holds a whole number; it must hold a text"):
+        read(tmp_path / "a.jsonl", {"text": 3, "labels": []})
+
+
+def test_texts_may_be_lists_of_words_and_ids_anything(tmp_path: Path) -> None:
+    rows = [
+        {"id": name, "text": ["two", "words"], "labels": []} for name in (True, 3, 4.0, None, float("nan"))
+    ]
+    documents = read(tmp_path / "a.jsonl", *rows)
+    assert [document.id for document in documents] == ["True", "3", "4", "4", "5"]
+    assert {document.text for document in documents} == {"two words"}
 
 
 def test_a_key_missing_in_one_line_names_the_line(tmp_path: Path) -> None:

@@ -43,10 +43,15 @@ def test_many_rows_are_numbered_through(tmp_path: Path) -> None:
 
 
 def test_wrong_types_name_the_row(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="line 1: column 'labels' holds a list with a whole number in it"):
-        read(tmp_path / "a.parquet", {"text": ["t"], "labels": [[1]]})
-    with pytest.raises(CorpusError, match="line 2: column 'text' holds bytes; it must hold a text"):
-        read(tmp_path / "a.parquet", {"text": [None, b"t"], "labels": ["x", "y"]})
+    with pytest.raises(CorpusError, match="line 1: column 'labels' holds a list with true or false in it"):
+        read(tmp_path / "a.parquet", {"text": ["t"], "labels": [[True]]})
+    with pytest.raises(CorpusError, match="line 2: column 'text' holds a number; it must hold a text"):
+        read(tmp_path / "a.parquet", {"text": [None, 0.5], "labels": ["x", "y"]})
+
+
+def test_bytes_are_read_as_utf_8(tmp_path: Path) -> None:
+    (document,) = read(tmp_path / "a.parquet", {"text": ["Größe".encode()], "labels": [[1]]})
+    assert (document.text, document.labels) == ("Größe", ("1",))
 
 
 def test_a_missing_column_lists_those_there_are(tmp_path: Path) -> None:

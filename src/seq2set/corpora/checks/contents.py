@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, Level, format_share
 from seq2set.corpora.documents import SPLITS
+from seq2set.corpora.own_files import MARKUP_SHARE
+from seq2set.corpora.readers.markup import has_markup
 
 TEXTLESS_SHARE = 0.05
 """Above this share of train without text, the wrong column was probably read."""
@@ -120,9 +122,6 @@ class EmptySplits:
                 )
 
 
-MARKUP_SHARE = 0.01
-"""Up to this share of documents, HTML may be what the documents are about; above it, it was left over."""
-
 # The bytes 80 to BF, which continue a character in UTF-8, as Latin-1 and Windows-1252 show them.
 _BYTES = [bytes([byte]) for byte in range(0x80, 0xC0)]
 _CONTINUED = "".join(byte.decode("latin-1") + byte.decode("cp1252", "ignore") for byte in _BYTES)
@@ -130,18 +129,10 @@ _CONTINUED = "".join(byte.decode("latin-1") + byte.decode("cp1252", "ignore") fo
 # looked for: A with circumflex or tilde; a with circumflex, i with diaeresis and eth with two or three.
 _MOJIBAKE = re.compile(f"[ÂÃ][{_CONTINUED}]|[âï][{_CONTINUED}]{{2}}|ð[{_CONTINUED}]{{3}}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_TAGS = "a|abbr|b|blockquote|body|br|code|div|em|font|h[1-6]|head|hr|html|i|img|jats:[a-z]+|li|ol|p|pre"
-_TAGS += "|script|span|strong|style|sub|sup|table|tbody|td|th|thead|tr|tt|u|ul"
-# A lone `<B>` may be anything, a company's sign on the exchange for one; `</b>` and `<a href=` may not.
-_MARKUP = re.compile(
-    rf"</(?:{_TAGS})\s*>|<(?:br|hr)\s*/?>|<(?:{_TAGS})\s+[a-z:-]+\s*="
-    "|&(?:[a-z]{2,8}[1-4]?|#[0-9]{2,6}|#x[0-9a-f]{2,6});",
-    re.IGNORECASE,
-)
 
 
 class _Kind(NamedTuple):
-    pattern: re.Pattern[str]
+    is_in: Callable[[str], object]
     what: str
     why: str
     todo: str
@@ -149,28 +140,28 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "replacement-characters": _Kind(
-        re.compile("\ufffd"),
+        re.compile("\ufffd").search,
         "documents hold the replacement character U+FFFD",
         "letters were lost when the text was decoded, so words fall apart into unknown ones",
         "read the source again with its true encoding (--encoding)",
     ),
     "mojibake": _Kind(
-        _MOJIBAKE,
+        _MOJIBAKE.search,
         "documents hold letters that look like UTF-8 read as another encoding",
         "a word spelt in two ways is two words to a model",
         "read the source again as UTF-8 (--encoding utf-8), or repair its texts",
     ),
     "control-characters": _Kind(
-        _CONTROL,
+        _CONTROL.search,
         "documents hold control characters",
         "they split or join words, and tools that read the corpus may stop at them",
         "remove them from the source, or see whether it was read with its true encoding (--encoding)",
     ),
     "markup": _Kind(
-        _MARKUP,
+        has_markup,
         "documents hold HTML tags or entities",
         "the names of tags and entities become words, and entities cut words in two",
-        "turn HTML into plain text before preparing the corpus",
+        "remove it when the file is read (--strip-html)",
     ),
 }
 
@@ -187,7 +178,7 @@ class Damage:
         self._documents += 1
         whole = "\n".join((row.document.text, *row.document.labels))
         for code in _suspects(whole):
-            if _KINDS[code].pattern.search(whole):
+            if _KINDS[code].is_in(whole):
                 self._tallies[code].add(row.document.id)
 
     def findings(self) -> Iterator[Finding]:
@@ -211,10 +202,9 @@ class Damage:
 
 
 def _suspects(text: str) -> Iterator[str]:
-    """Leave out patterns that cannot be there: most texts are ASCII and have no angle bracket."""
+    """Leave out patterns that cannot be there: most texts are ASCII."""
     yield "control-characters"
     if not text.isascii():
         yield "replacement-characters"
         yield "mojibake"
-    if "&" in text or "<" in text:
-        yield "markup"
+    yield "markup"

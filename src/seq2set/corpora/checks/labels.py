@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seq2set.corpora.checks import MOST_EXAMPLES, CheckedDocument, Finding, format_share
 from seq2set.corpora.label_table import LabelTable
-from seq2set.corpora.readers.label_cells import guess_separator, quote_separator
+from seq2set.corpora.readers.separators import guess_separator, quote_separator
 
 _Item = TypeVar("_Item")
 

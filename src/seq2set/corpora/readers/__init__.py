@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.core.names import load_named
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions, build_read_options
+from seq2set.corpora.readers.records import (
+    DEFAULT_OPTIONS,
+    ReadOptions,
+    Record,
+    Table,
+    build_document,
+    build_read_options,
+    check_columns,
+)
 from seq2set.corpora.readers.streams import COMPRESSIONS, check_file, strip_compression
 
 __all__ = [
@@ -18,81 +27,125 @@ __all__ = [
     "ReadOptions",
     "build_read_options",
     "find_format",
+    "has_known_format",
     "read_column_names",
     "read_documents",
+    "read_first_records",
 ]
+
+FIRST_RECORDS = 1000
+"""How many records are looked at for their keys and for the separator of their labels."""
 
 
 class FileFormat(NamedTuple):
-    """A format, known by the suffixes of its files; `read` and `columns` are loaded when they are used."""
+    """A format, known by the suffixes of its files; `read` is loaded when it is used."""
 
     title: str
     summary: str
     suffixes: tuple[str, ...]
     read: str
-    """Takes a path and `ReadOptions`, and yields documents"""
-    columns: str
-    """Takes a path and an encoding, and returns the names of the columns"""
+    """Takes a path and `ReadOptions`, and returns a `Table`, or yields documents"""
     compressible: bool = True
 
 
+_READERS = "seq2set.corpora.readers"
 FORMATS = {
     "csv": FileFormat(
-        "CSV",
-        "a header, then one document per row",
-        (".csv",),
-        "seq2set.corpora.readers.delimited:read_csv",
-        "seq2set.corpora.readers.delimited:read_csv_header",
+        "CSV", "a header, then one document per row", (".csv",), f"{_READERS}.delimited:read_csv"
     ),
     "tsv": FileFormat(
         "TSV",
         "a header, then one document per row, with tabs between the cells",
-        (".tsv",),
-        "seq2set.corpora.readers.delimited:read_tsv",
-        "seq2set.corpora.readers.delimited:read_tsv_header",
+        (".tsv", ".tab"),
+        f"{_READERS}.delimited:read_tsv",
     ),
     "jsonl": FileFormat(
-        "JSON lines",
-        "one object per line",
+        "JSON",
+        "one object per line, or one list of objects",
         (".jsonl", ".ndjson", ".json"),
-        "seq2set.corpora.readers.jsonl:read_jsonl",
-        "seq2set.corpora.readers.jsonl:read_keys",
+        f"{_READERS}.json_files:read_json",
     ),
     "parquet": FileFormat(
         "Parquet",
         "one document per row",
         (".parquet",),
-        "seq2set.corpora.readers.parquet:read_parquet",
-        "seq2set.corpora.readers.parquet:read_schema",
+        f"{_READERS}.parquet:read_parquet",
         compressible=False,
+    ),
+    "xlsx": FileFormat(
+        "Excel",
+        "a header, then one document per row of a sheet",
+        (".xlsx", ".xlsm"),
+        f"{_READERS}.excel:read_xlsx",
+        compressible=False,
+    ),
+    "txt": FileFormat(
+        "Text",
+        "one text per line, for prediction; to train, lines as fastText has them: __label__a text",
+        (".txt",),
+        f"{_READERS}.plain_text:read_txt",
+    ),
+    "texts": FileFormat(
+        "Text folder",
+        "a folder of .txt files, one document each; sub-folders are labels",
+        (),
+        f"{_READERS}.plain_text:read_text_folder",
     ),
     "aapd": FileFormat(
         "AAPD layout",
         "a folder with text_train, label_train and so on, one document per line",
         (),
-        "seq2set.corpora.readers.aapd:read_aapd",
-        "seq2set.corpora.readers.aapd:read_no_columns",
+        f"{_READERS}.aapd:read_aapd",
     ),
 }
 """The formats that can be read, by name."""
 
+_OTHERS = {
+    ".xls": "save it as .xlsx or .csv",
+    ".ods": "save it as .xlsx or .csv",
+    ".zip": "unpack it, and name the file that it holds",
+    ".docx": "save it as .txt",
+    ".pdf": "save it as .txt",
+}
+"""What to do with files that people have and that are not read."""
+
 
 def find_format(path: Path) -> FileFormat:
-    """Return the format of a file, or of a folder in the AAPD layout."""
+    """Return the format of a file, or of a folder that is read as one."""
     if path.is_dir():
         from seq2set.corpora.readers.aapd import is_aapd
+        from seq2set.corpora.readers.plain_text import list_texts
 
-        if not is_aapd(path):
-            raise CorpusError(
-                "the folder has no text_train; a file, or a folder in the AAPD layout, is wanted", path
-            )
-        return FORMATS["aapd"]
+        if is_aapd(path):
+            return FORMATS["aapd"]
+        if list_texts(path):
+            return FORMATS["texts"]
+        raise CorpusError(
+            "the folder has no text_train; a file, or a folder of files or in the AAPD layout, is wanted",
+            path,
+        )
     check_file(path)
+    found = _find_by_suffix(path)
+    if found is None:
+        bare = Path(strip_compression(path)).suffix.lower()
+        advice = f"; {_OTHERS[bare]}" if bare in _OTHERS else ""
+        raise CorpusError(
+            f"the format '{bare or path.name}' is not known; it must be {_list_suffixes()}{advice}", path
+        )
+    return found
+
+
+def has_known_format(path: Path) -> bool:
+    """Return whether a file's name says that it can be read."""
+    return _find_by_suffix(path) is not None
+
+
+def _find_by_suffix(path: Path) -> FileFormat | None:
     bare = Path(strip_compression(path)).suffix.lower()
     for row in FORMATS.values():
         if (bare if row.compressible else path.suffix.lower()) in row.suffixes:
             return row
-    raise CorpusError(f"the format '{bare or path.name}' is not known; it must be {_list_suffixes()}", path)
+    return None
 
 
 def _list_suffixes() -> str:
@@ -102,16 +155,53 @@ def _list_suffixes() -> str:
     return f"{suffixes}, and may end in {', '.join(others)} or {last} ({never} may not)"
 
 
-def read_documents(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    """Yield the documents of a file, or of a folder in the AAPD layout, one by one.
+def read_documents(
+    source: Path | Sequence[Path], options: ReadOptions = DEFAULT_OPTIONS, before: int = 0
+) -> Iterator[Document]:
+    """Yield the documents of a file, or of several one after the other.
+
+    Those without an id are numbered on from `before`.
 
     Labels are a list, or one text split at `options.separator` (`;` where none is named).
     """
-    documents: Iterator[Document] = load_named(find_format(path).read)(path, options)
-    return documents
+    paths = [source] if isinstance(source, Path) else source
+    formats = [find_format(path) for path in paths]
+    return _read_all(paths, formats, options, before)
 
 
-def read_column_names(path: Path, encoding: str = "utf-8") -> list[str]:
-    """Return the columns of a file, for JSON lines the keys of the first objects; none for a folder."""
-    names: list[str] = load_named(find_format(path).columns)(path, encoding)
-    return names
+def _read_all(
+    paths: Sequence[Path], formats: Sequence[FileFormat], options: ReadOptions, before: int
+) -> Iterator[Document]:
+    for path, row in zip(paths, formats, strict=True):
+        content: Table | Iterator[Document] = load_named(row.read)(path, options)
+        for document in _build_all(content, path, options, before):
+            before += 1
+            yield document
+
+
+def _build_all(
+    content: Table | Iterator[Document], path: Path, options: ReadOptions, before: int
+) -> Iterator[Document]:
+    if not isinstance(content, Table):
+        yield from content
+        return
+    if content.columns is not None:
+        check_columns(content.columns, options, path, hint=content.hint)
+    for values, number, line in content.records:
+        yield build_document(Record(values, before + number, line), options, path)
+
+
+def read_first_records(path: Path, options: ReadOptions) -> list[Record]:
+    """Return the first records of a file; none where it has documents and no columns."""
+    content = load_named(find_format(path).read)(path, options)
+    return list(islice(content.records, FIRST_RECORDS)) if isinstance(content, Table) else []
+
+
+def read_column_names(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> list[str]:
+    """Return the columns of a file, for JSON the keys of the first objects."""
+    content = load_named(find_format(path).read)(path, options)
+    if not isinstance(content, Table):
+        return []
+    if content.columns is not None:
+        return content.columns
+    return list(dict.fromkeys(key for one in islice(content.records, FIRST_RECORDS) for key in one.values))

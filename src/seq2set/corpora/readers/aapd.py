@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions, clean_labels, replace_nul
+from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions
 from seq2set.corpora.readers.streams import COMPRESSIONS, read_lines
 
 _ENDINGS = {"train": ("train",), "valid": ("val", "valid"), "test": ("test",)}
@@ -51,11 +52,6 @@ def read_aapd(folder: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[
     """Yield the documents of all splits one by one, each with its split."""
     for files in list_aapd_files(folder):
         yield from _read_split(files, options.encoding)
-
-
-def read_no_columns(_folder: Path, _encoding: str) -> list[str]:
-    """Return that there are no columns."""
-    return []
 
 
 def _find(folder: Path, kind: str, split: str) -> Path | None:

@@ -1,19 +1,32 @@
-"""CSV and TSV: a header, then one document per row; quoted fields may hold line ends."""
+"""CSV and TSV: a header, then one document per row; quoted fields may hold line ends.
+
+The delimiter is the one that was named, the one on a first line such as `sep=;` (Excel's own), or the one of
+comma, semicolon, tab and bar at which the header falls apart best.
+"""
 
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
-from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import ReadOptions, Record, build_document, check_columns, replace_nul
-from seq2set.corpora.readers.streams import read_lines
+from seq2set.corpora.readers.columns import has_column, replace_nul, split_names
+from seq2set.corpora.readers.records import ReadOptions, Record, Table
+from seq2set.corpora.readers.streams import NumberedLine, read_lines
+
+DELIMITERS = (",", ";", "\t", "|")
+"""The delimiters that are looked for in a header."""
+
+MOST_COLUMNS = 10_000
 
 # The largest limit that every platform's csv takes: texts may be far longer than its 128 KiB.
 _FIELD_LIMIT = 2**31 - 1
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
 
 class _DelimitedRow(NamedTuple):
@@ -21,65 +34,88 @@ class _DelimitedRow(NamedTuple):
     line: int
 
 
-def read_csv(path: Path, options: ReadOptions) -> Iterator[Document]:
-    """Yield the documents of a CSV file one by one."""
-    return _read_documents(path, options, ",")
+def read_csv(path: Path, options: ReadOptions) -> Table:
+    """Return the rows of a CSV file."""
+    return _read(path, options, ",")
 
 
-def read_tsv(path: Path, options: ReadOptions) -> Iterator[Document]:
-    """Yield the documents of a TSV file one by one."""
-    return _read_documents(path, options, "\t")
+def read_tsv(path: Path, options: ReadOptions) -> Table:
+    """Return the rows of a TSV file."""
+    return _read(path, options, "\t")
 
 
-def read_csv_header(path: Path, encoding: str) -> list[str]:
-    """Return the column names of a CSV file."""
-    return _read_header(_read_rows(path, encoding, ","))
+def _read(path: Path, options: ReadOptions, usual: str) -> Table:
+    lines = read_lines(path, options.encoding)
+    first = next(lines)
+    told = _SEPARATOR_LINE.fullmatch(first.text)
+    if told:
+        first = next(lines, NumberedLine(2, ""))
+    delimiter = options.delimiter or (told[1] if told else find_delimiter(first.text, options, usual))
+    rows = _read_rows(chain([first], lines), delimiter, path)
+    header = [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
+    _check_header(header, path)
+    return Table(header, _read_records(rows, header, path))
 
 
-def read_tsv_header(path: Path, encoding: str) -> list[str]:
-    """Return the column names of a TSV file."""
-    return _read_header(_read_rows(path, encoding, "\t"))
+def find_delimiter(header: str, options: ReadOptions, usual: str) -> str:
+    """Return the delimiter of a header: one that brings out the text's column, or most columns."""
+    order = (usual, *(sign for sign in DELIMITERS if sign != usual))
+    cells = {sign: _split(header, sign) for sign in order}
+    for sign in order:
+        if any(has_column(cells[sign], name) for name in split_names(options.text, cells[sign])):
+            return sign
+    return max(order, key=lambda sign: len(cells[sign]))
 
 
-def _read_header(rows: Iterator[_DelimitedRow]) -> list[str]:
-    return [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
+def _split(header: str, delimiter: str) -> list[str]:
+    try:
+        return [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
+    except csv.Error:
+        return []
 
 
-def _read_documents(path: Path, options: ReadOptions, delimiter: str) -> Iterator[Document]:
-    rows = _read_rows(path, options.encoding, delimiter)
-    header = _read_header(rows)
-    check_columns(header, options, path)
-    _check_unique(header, path)
+def _read_records(rows: Iterator[_DelimitedRow], header: list[str], path: Path) -> Iterator[Record]:
     for number, row in enumerate(rows, start=1):
-        if len(row.cells) != len(header):
-            raise CorpusError(
-                f"the row has {len(row.cells)} cells; the header has {len(header)}", path, row.line
-            )
-        record = Record(dict(zip(header, row.cells, strict=True)), number, row.line)
-        yield build_document(record, options, path)
+        cells = row.cells
+        # Some programs end each row, but not the header, with a delimiter.
+        if len(cells) > len(header) and not any(cells[len(header) :]):
+            cells = cells[: len(header)]
+        if len(cells) != len(header):
+            raise CorpusError(f"the row has {len(cells)} cells; the header has {len(header)}", path, row.line)
+        yield Record(dict(zip(header, cells, strict=True)), number, row.line)
 
 
-def _read_rows(path: Path, encoding: str, delimiter: str) -> Iterator[_DelimitedRow]:
+def _read_rows(lines: Iterator[NumberedLine], delimiter: str, path: Path) -> Iterator[_DelimitedRow]:
     """Yield the rows that are not blank, each with the line on which it starts."""
     csv.field_size_limit(_FIELD_LIMIT)
-    lines = (replace_nul(line.text) + "\n" for line in read_lines(path, encoding))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    start = 1
+    last = 0
+
+    def pass_on() -> Iterator[str]:
+        nonlocal last
+        for line in lines:
+            last = line.number
+            yield replace_nul(line.text) + "\n"
+
+    start = 0
     try:
-        for cells in reader:
+        for cells in csv.reader(pass_on(), delimiter=delimiter, strict=True):
             if cells:
-                yield _DelimitedRow(cells, start)
-            start = reader.line_num + 1
+                yield _DelimitedRow(cells, start + 1)
+            start = last
     except csv.Error as error:
         raise CorpusError(
             f"the row cannot be read ({error}); a cell that starts with a quotation mark must end with one, "
             "and those inside it must be doubled",
             path,
-            start,
+            start + 1,
         ) from None
 
 
-def _check_unique(header: list[str], path: Path) -> None:
-    twice = next((name for name in header if header.count(name) > 1), None)
+def _check_header(header: list[str], path: Path) -> None:
+    if len(header) > MOST_COLUMNS:
+        raise CorpusError(
+            f"the header has {len(header):,} columns; at most {MOST_COLUMNS:,} are read", path, 1
+        )
+    twice = next((name for name, count in Counter(header).items() if name and count > 1), None)
     if twice is not None:
         raise CorpusError(f"the header names the column '{twice}' twice; names must differ", path, 1)

@@ -1,9 +1,7 @@
 """The labels in one cell: a list, a list written out as text, or names with a separator between them.
 
-Cells hold surprises, which are counted (`LabelTally`) and reported in sentences: missing values, lists that
-cannot be read, and separators that nobody named (`guess_separator`). A file whose labels stand as `a|b` reads
-without complaint where `;` is expected, and every combination is a label then: a model learns next to
-nothing, and nothing says why.
+Cells hold surprises, which are counted (`LabelTally`) and reported in sentences: missing values, and lists
+that cannot be read.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import json
 import re
 import tokenize
 import warnings
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from seq2set.core.text_utils import shorten
@@ -135,33 +132,6 @@ def _parse_item(node: ast.expr) -> object:
 def _list_strings(text: str) -> list[str]:
     tokens = tokenize.generate_tokens(io.StringIO(text.strip()).readline)
     return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
-
-
-SEPARATORS = ("|", ",", "\t")
-"""What people put between labels, besides `;`. A `/` more often leads from a label to a finer one."""
-
-
-def guess_separator(label_sets: Iterable[Collection[str]]) -> str | None:
-    """Return the sign at which labels should probably be split, or None.
-
-    No document has two labels then, and splitting leaves fewer labels than there are. Labels in brackets are
-    a list that could not be read: no sign would take the brackets off.
-    """
-    labels: set[str] = set()
-    for label_set in label_sets:
-        if len(label_set) > 1:
-            return None
-        labels.update(label_set)
-    if any(looks_like_list(label) or looks_broken(label) for label in labels):
-        return None
-    pieces = {sign: {piece.strip() for label in labels for piece in label.split(sign)} for sign in SEPARATORS}
-    sign = min(SEPARATORS, key=lambda one: len(pieces[one]))
-    return sign if len(pieces[sign]) < len(labels) else None
-
-
-def quote_separator(sign: str) -> str:
-    """Return a sign as it is written in a shell."""
-    return "$'\\t'" if sign == "\t" else f"'{sign}'"
 
 
 EXAMPLES, WIDTH = 5, 40

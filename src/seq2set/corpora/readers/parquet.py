@@ -11,29 +11,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seq2set.core.errors import CorpusError
-from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import ReadOptions, Record, build_document, check_columns, choose_columns
+from seq2set.corpora.readers.records import ReadOptions, Record, Table, choose_columns
 from seq2set.corpora.readers.streams import check_file
 
 _ROWS = 1024
 
 
-def read_parquet(path: Path, options: ReadOptions) -> Iterator[Document]:
-    """Yield the documents of a Parquet file one by one; errors count rows as lines."""
+def read_parquet(path: Path, options: ReadOptions) -> Table:
+    """Return the rows of a Parquet file; errors count rows as lines."""
+    with open_parquet(path) as file:
+        names = list(file.schema_arrow.names)
+    return Table(names, _read_records(path, choose_columns(names, options)))
+
+
+def _read_records(path: Path, columns: list[str]) -> Iterator[Record]:
     number = 0
     with open_parquet(path) as file:
-        names = file.schema_arrow.names
-        check_columns(names, options, path)
-        for batch in file.iter_batches(_ROWS, columns=choose_columns(names, options)):
+        for batch in file.iter_batches(_ROWS, columns=columns):
             for values in batch.to_pylist():
                 number += 1
-                yield build_document(Record(values, number, number), options, path)
-
-
-def read_schema(path: Path, _encoding: str) -> list[str]:
-    """Return the names of the columns."""
-    with open_parquet(path) as file:
-        return list(file.schema_arrow.names)
+                yield Record(values, number, number)
 
 
 @contextmanager

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from seq2set.config import DataSettings
 from seq2set.core.errors import CorpusError, InputError, suggest
 from seq2set.corpora.documents import Document
+from seq2set.corpora.readers.columns import (
+    clean_labels,
+    find_root,
+    find_value,
+    has_column,
+    is_set,
+    match_columns,
+    replace_nul,
+    split_names,
+)
 from seq2set.corpora.readers.label_cells import (
     MISSING_CELL,
     LabelTally,
@@ -18,32 +29,41 @@ from seq2set.corpora.readers.label_cells import (
     parse_bare_list,
     parse_list,
 )
+from seq2set.corpora.readers.markup import strip_markup
 
 DEFAULT_ID = "id"
 DEFAULT_SEPARATOR = ";"
 
 AUTO = "auto"
-"""Stands for a split column that is looked for: named `split` or `subset`, with names of splits only."""
+"""Stands for a split column or a separator that is looked for."""
+
+_ESCAPES = {"\\t": "\t", "\\n": "\n", "tab": "\t"}
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """The names of the columns, what separates labels written as one text, and the encoding.
 
-    A column named `id` may be absent: documents are then numbered from 1. `separator` stands for `;`
-    where none is named. `group` and `split` are read only where they are named, and no labels are read
-    where `labels` is None: texts to predict have none. Words such as `NaN` and `None` in the place of labels
-    are no labels unless `keep_missing` is set; `tally` counts them, and lists that are hard to read.
-    With `keep_columns` a document has all values of its row.
+    Names may be several, or paths (see `columns`). A column named `id` may be absent, and `id` may be empty:
+    documents are then numbered from 1. `separator` stands for `;` where none is named, `delimiter` for the
+    one that the header suggests. `label_columns` are columns of zeros and ones that are each called after a
+    label. `group` and `split` are read only where they are named, and no labels are read where `labels` is
+    None: texts to predict have none. Words such as `NaN` and `None` in the place of labels are no labels
+    unless `keep_missing` is set; `tally` counts them, and lists that are hard to read. With `keep_columns` a
+    document has all values of its row.
     """
 
     text: str = "text"
     labels: str | None = "labels"
+    label_columns: str = ""
     id: str = DEFAULT_ID
     group: str | None = None
     split: str | None = None
     separator: str | None = None
+    delimiter: str | None = None
     encoding: str = "utf-8"
+    sheet: str | None = None
+    strip_html: bool = False
     keep_missing: bool = False
     keep_columns: bool = False
     tally: LabelTally | None = field(default=None, compare=False, repr=False)
@@ -51,6 +71,11 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.separator == "":
             raise InputError("separator is ''; it must hold at least one character")
+        for name in ("separator", "delimiter"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, _ESCAPES.get(value, value))
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise InputError(f"delimiter is '{self.delimiter}'; it must be one character, or tab")
 
 
 def build_read_options(data: DataSettings) -> ReadOptions:
@@ -58,18 +83,21 @@ def build_read_options(data: DataSettings) -> ReadOptions:
     return ReadOptions(
         text=data.text,
         labels=data.labels,
+        label_columns=data.label_columns,
         id=data.id,
         group=data.group or None,
         split=data.split or None,
-        separator=data.separator,
+        separator=None if data.separator == AUTO else data.separator,
+        delimiter=data.delimiter or None,
         encoding=data.encoding,
+        sheet=data.sheet or None,
+        strip_html=data.strip_html,
         keep_missing=data.keep_missing,
     )
 
 
 DEFAULT_OPTIONS = ReadOptions()
 """What is read where nothing else is asked for."""
-
 
 _SHOWN_COLUMNS = 20
 
@@ -82,74 +110,141 @@ class Record(NamedTuple):
     line: int
 
 
+class Table(NamedTuple):
+    """What a file holds; `columns` is None where each record has keys of its own."""
+
+    columns: list[str] | None
+    records: Iterator[Record]
+    hint: str = ""
+    """Where else a column may be that is not among them"""
+
+
 def build_document(record: Record, options: ReadOptions, path: Path) -> Document:
     """Build a document from a record; a text that is null is empty, labels that are null are none."""
     check_columns(record.values, options, path, record.line)
-    text = record.values[options.text]
-    if text is not None and not isinstance(text, str):
-        raise _wrong_type(options.text, text, "a text", path, record.line)
+    text = " ".join(filter(None, _read_texts(record, options, path)))
     return Document(
-        id=_read_name(record, options.id, path) or str(record.number),
-        text=replace_nul(text or ""),
+        id=_read_name(record, options.id) or str(record.number),
+        text=strip_markup(text) if options.strip_html else text,
         labels=_read_labels(record, options, path),
-        split=_read_name(record, options.split, path),
-        group=_read_name(record, options.group, path),
+        split=_read_name(record, options.split),
+        group=_read_name(record, options.group),
         columns=record.values if options.keep_columns else None,
     )
 
 
-def check_columns(present: Iterable[str], options: ReadOptions, path: Path, line: int | None = None) -> None:
+def _list_needed(options: ReadOptions, present: Collection[str]) -> dict[str, str]:
+    """Return the columns that must be there, each with the option that names it."""
+    needed = dict.fromkeys(split_names(options.text, present), "--text")
+    if options.labels is not None:
+        columns = find_label_columns(options, present)
+        spec = [] if columns else split_names(options.labels, present)
+        needed |= dict.fromkeys(columns, "--label-columns") | dict.fromkeys(spec, "--labels")
+    named = {"--id": options.id, "--group": options.group, "--split-column": options.split}
+    given = {
+        name: option for option, name in named.items() if name and (option, name) != ("--id", DEFAULT_ID)
+    }
+    return given | needed
+
+
+def find_label_columns(options: ReadOptions, present: Collection[str]) -> list[str]:
+    """Return the columns of zeros and ones that are labels; none where labels stand in cells."""
+    if options.label_columns:
+        return match_columns(options.label_columns, list(present))
+    if options.labels is None or "*" not in options.labels or options.labels in present:
+        return []
+    return match_columns(options.labels, list(present))
+
+
+def check_columns(
+    present: Collection[str], options: ReadOptions, path: Path, line: int | None = None, hint: str = ""
+) -> None:
     """Refuse a named column that is not there, and list those that are."""
-    optional = () if options.id == DEFAULT_ID else (options.id,)
-    for name in (options.text, options.labels, *optional, options.group, options.split):
-        if name is not None and name not in present:
+    for name, option in _list_needed(options, present).items():
+        if not has_column(present, name):
             known = list(present)
             listed = ", ".join(known[:_SHOWN_COLUMNS]) + (", ..." if len(known) > _SHOWN_COLUMNS else "")
             raise CorpusError(
-                f"there is no column '{name}'{suggest(name, known)}; the columns are: {listed or 'none'}",
+                f"there is no column '{name}'{suggest(name, known)}; the columns are: {listed or 'none'}"
+                + _advise(known, option, hint),
                 path,
                 line,
             )
+
+
+def _advise(known: list[str], option: str, hint: str) -> str:
+    """Say what to type: another delimiter where all names stand in one column, or another column."""
+    signs = re.findall(r"(?<=\w)[^\w\s]+(?=\w)", known[0]) if len(known) == 1 else []
+    if signs:
+        return f"; pass --delimiter '{signs[0]}' if that separates them"
+    if option == "--labels":
+        hint = f", or --label-columns where each label has a column of its own{hint}"
+    return f"; pass {option} with one of them{hint}" if known else ""
 
 
 def choose_columns(present: Sequence[str], options: ReadOptions) -> list[str]:
     """List the columns that need to be read, without repetition."""
     if options.keep_columns:
         return list(present)
-    named = (options.id, options.text, options.labels, options.group, options.split)
-    return [name for name in dict.fromkeys(named) if name is not None and name in present]
+    named = [options.id, *_list_needed(options, present)]
+    roots = dict.fromkeys(name if name in present else find_root(name) for name in named)
+    return [name for name in roots if name in present]
 
 
-def clean_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Strip white space, drop empty labels, and keep the first of those that repeat."""
-    stripped = (replace_nul(label).strip() for label in labels)
-    return tuple(dict.fromkeys(label for label in stripped if label))
-
-
-def replace_nul(text: str) -> str:
-    """Put a space where a NUL byte stands, which later readers of the text could not take."""
-    return text.replace("\0", " ")
+def _read_texts(record: Record, options: ReadOptions, path: Path) -> Iterator[str]:
+    for name in split_names(options.text, record.values):
+        value = find_value(record.values, name)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            value = " ".join(value)
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        if value is not None and not isinstance(value, str):
+            raise _wrong_type("--text", name, value, "a text", path, record.line)
+        yield replace_nul(value or "")
 
 
 def _read_labels(record: Record, options: ReadOptions, path: Path) -> tuple[str, ...]:
-    value = None if options.labels is None else record.values[options.labels]
-    if value is None:
+    if options.labels is None:
         return ()
-    allowed = "a list of texts, or one text with a separator"
-    items: Sequence[object] = ()
-    if isinstance(value, str):
-        items = _split_cell(value, options)
-    elif isinstance(value, list):
-        items = value
-    elif not is_missing(value):
-        raise _wrong_type(str(options.labels), value, allowed, path, record.line)
-    else:
-        items = [value]
-    present = _drop_missing(items, options)
-    wrong = next((item for item in present if not isinstance(item, str)), "")
-    if wrong != "":
-        raise _wrong_type(str(options.labels), [wrong], allowed, path, record.line)
-    return clean_labels(map(str, present))
+    if columns := find_label_columns(options, record.values):
+        return clean_labels(name for name in columns if _is_label_set(record, name, path))
+    found: list[object] = []
+    for name in split_names(options.labels, record.values):
+        value = find_value(record.values, name)
+        if value is None:
+            continue
+        items = _split_cell(value, options) if isinstance(value, str) else _flatten(value)
+        present = _drop_missing(items, options)
+        wrong = next((item for item in present if isinstance(item, bool | dict | bytes)), None)
+        if wrong is not None:
+            allowed = "a list of texts, or one text with a separator"
+            raise _wrong_type("--labels", name, value, allowed, path, record.line)
+        found.extend(present)
+    return clean_labels(map(write_number, found))
+
+
+def _is_label_set(record: Record, name: str, path: Path) -> bool:
+    value = find_value(record.values, name)
+    known = is_set(value)
+    if known is None:
+        raise CorpusError(
+            f"column '{name}' holds '{str(value)[:40]}'; a column that stands for a label must hold 0 or 1",
+            path,
+            record.line,
+        )
+    return known
+
+
+def _flatten(value: object) -> list[object]:
+    """Return the items of a list, at whatever depth; a single value is a list of one."""
+    if not isinstance(value, list):
+        return [value]
+    return [item for part in value for item in _flatten(part)]
+
+
+def write_number(value: object) -> str:
+    """Return a value as text; whole numbers have no decimal point, whatever their type."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _split_cell(cell: str, options: ReadOptions) -> Sequence[object]:
@@ -160,17 +255,13 @@ def _split_cell(cell: str, options: ReadOptions) -> Sequence[object]:
         return []
     if (written := parse_list(cell)) is not None:
         # Numbers are labels where a list was written out: nothing else could be meant.
-        return _as_texts(written)
+        return [item if is_missing(item) else write_number(item) for item in written]
     if (bare := parse_bare_list(cell)) is not None:
         tally.bare.add(cell)
         return bare
     if looks_broken(cell):
         tally.broken.add(cell)
     return cell.split(options.separator or DEFAULT_SEPARATOR)
-
-
-def _as_texts(items: Sequence[object]) -> list[object]:
-    return [item if is_missing(item) else str(item) for item in items]
 
 
 def _drop_missing(items: Sequence[object], options: ReadOptions) -> list[object]:
@@ -186,13 +277,11 @@ def _drop_missing(items: Sequence[object], options: ReadOptions) -> list[object]
     return kept
 
 
-def _read_name(record: Record, column: str | None, path: Path) -> str | None:
-    value = record.values.get(column) if column is not None else None
-    if value is None or (isinstance(value, str) and not value.strip()):
+def _read_name(record: Record, column: str | None) -> str | None:
+    value = find_value(record.values, column) if column else None
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise _wrong_type(str(column), value, "a text or a whole number", path, record.line)
-    return replace_nul(str(value)).strip()
+    return replace_nul(write_number(value)).strip()
 
 
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", dict: "an object", bytes: "bytes"}
@@ -204,5 +293,15 @@ def _name_type(value: object) -> str:
     return "null" if value is None else _TYPES.get(type(value), type(value).__name__)
 
 
-def _wrong_type(column: str, value: object, allowed: str, path: Path, line: int) -> CorpusError:
-    return CorpusError(f"column '{column}' holds {_name_type(value)}; it must hold {allowed}", path, line)
+def _wrong_type(option: str, column: str, value: Any, allowed: str, path: Path, line: int) -> CorpusError:
+    """Say what a column holds, and where it holds objects, how one of their keys is named."""
+    inner = value[0] if isinstance(value, list) and value else value
+    hint = ""
+    if isinstance(inner, dict) and inner:
+        dots = "[]." if isinstance(value, list) else "."
+        hint = f"; pass {option} '{column}{dots}KEY' with one of its keys: {', '.join(list(inner)[:10])}"
+        if all(key.isdigit() for key in inner):
+            hint = "; write one object per document, in pandas with to_json(orient='records', lines=True)"
+    return CorpusError(
+        f"column '{column}' holds {_name_type(value)}; it must hold {allowed}{hint}", path, line
+    )

@@ -29,7 +29,7 @@ import pyarrow as pa
 from seq2set.core.errors import CorpusError, InputError, WorkError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import PrepareOptions
-from seq2set.corpora.readers.jsonl import read_jsonl
+from seq2set.corpora.readers import read_documents
 from seq2set.corpora.readers.records import ReadOptions
 from seq2set.corpora.readers.streams import COMPRESSIONS, read_lines, strip_compression
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark, keep_frequent_labels
@@ -89,7 +89,7 @@ def _from_jsonl(files: dict[str, Path], options: PrepareOptions) -> Iterator[Doc
 
 
 def _jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
-    return read_jsonl(file, ReadOptions(group="source", encoding=options.encoding or "utf-8"))
+    return read_documents(file, ReadOptions(group="source", encoding=options.encoding or "utf-8"))
 
 
 def _find_index(path: Path | None) -> IndexFiles:

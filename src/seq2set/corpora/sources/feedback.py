@@ -21,7 +21,7 @@ from pathlib import Path
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import PrepareOptions
-from seq2set.corpora.readers.records import clean_labels, replace_nul
+from seq2set.corpora.readers.columns import clean_labels, replace_nul
 from seq2set.corpora.readers.streams import check_file
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus
 from seq2set.corpora.splits import SplitPlan

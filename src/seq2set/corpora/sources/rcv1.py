@@ -26,8 +26,9 @@ import numpy as np
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import PrepareOptions
-from seq2set.corpora.readers.jsonl import read_objects
-from seq2set.corpora.readers.records import Record, clean_labels, replace_nul
+from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.json_files import read_objects
+from seq2set.corpora.readers.records import Record
 from seq2set.corpora.readers.streams import COMPRESSIONS, NumberedLine, read_lines, strip_compression
 from seq2set.corpora.sources import SOURCES
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark

@@ -150,3 +150,21 @@ def test_any_text_is_cut_and_its_spans_hold_its_words(text, options):
         assert word in normalise(text[start:end], **options)
     assert [start for start, _ in found] == sorted(start for start, _ in found)
     assert not any(character.isspace() for word in words for character in word)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("银行宣布。ABC股", ["银", "行", "宣", "布", "。", "abc", "股"]),
+        ("コーヒーを 飲む", ["コ", "ー", "ヒ", "ー", "を", "飲", "む"]),
+        ("ที่นี่", ["ที่", "นี่"]),  # each letter with its vowel sign and its tone mark
+        ("한국어 단어", ["한국어", "단어"]),
+        ("naïve état", ["naïve", "état"]),
+    ],
+)
+def test_scripts_without_spaces_are_cut_into_letters(text, words):
+    assert cut(text) == words
+
+
+def test_a_text_may_be_cut_into_characters():
+    assert cut("Été 1,5\u200d!", unit="character") == ["é", "t", "é", "1", ",", "5", "!"]

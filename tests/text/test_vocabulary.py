@@ -41,7 +41,7 @@ def test_a_word_has_a_letter():
     words = build(["wheat 1,000 ... 斑马 naïve covid-19 % h2o 42"])
     counted = {words.word(number): bool(words.is_word[number]) for number in range(len(words))}
     no_words = dict.fromkeys(("[pad]", "[unk]", "1,000", "...", "%", "42"), False)
-    assert counted == no_words | dict.fromkeys(("wheat", "斑马", "naïve", "covid-19", "h2o"), True)
+    assert counted == no_words | dict.fromkeys(("wheat", "斑", "马", "naïve", "covid-19", "h2o"), True)
 
 
 def test_numbers_are_words_where_most_of_the_vocabulary_has_no_letter():

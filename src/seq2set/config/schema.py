@@ -73,6 +73,9 @@ class DataSettings(Settings):
 class TextSettings(Settings):
     """How a text becomes words."""
 
+    unit: Literal["word", "character"] = "word"
+    """What a text is cut into; characters suit scripts without spaces, misspellings and codes, with
+    `features.ngrams` of 3 to 5. Letters of Chinese, Japanese and Thai are words in any case."""
     lowercase: bool = True
     """Fold upper case to lower case."""
     unicode_form: Literal["NFC", "NFKC", "none"] = "NFKC"
@@ -88,7 +91,7 @@ class TextSettings(Settings):
 class FeatureSettings(Settings):
     """The TF-IDF features of the linear models."""
 
-    ngrams: Annotated[int, Field(ge=1, le=3)] = 2
+    ngrams: Annotated[int, Field(ge=1, le=5)] = 2
     """The longest run of words that counts as one term."""
     min_documents: Positive = 2
     """In how many training documents a term must occur."""

@@ -8,6 +8,8 @@ text is cut in the same places:
 - an apostrophe with one or two letters after it is a token of its own: `dog's` and `dog 's` are the same two;
 - a backslash goes with the mark it escapes: `\(` is one token;
 - every other mark is a token, a run of the same mark is one (`...`, two quotes, a ruled line);
+- a letter of Chinese, Japanese, Thai or another script that has no spaces between words is a word; runs of two
+  of them are terms of the linear models, as they are of all words;
 - white space and control characters separate words; invisible format characters (soft hyphens, joiners, byte
   order marks) are removed, but a zero-width space separates.
 """
@@ -24,22 +26,28 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 UnicodeForm = Literal["NFC", "NFKC", "none"]
 """The normal forms that a text can be brought to; `none` leaves it as it is."""
 
+Unit = Literal["word", "character"]
+"""What a text is cut into."""
+
 UNKNOWN = "[unk]"
 """The token of words outside the vocabulary; no text yields it, since brackets are tokens themselves."""
 
-_LETTER = r"[\p{L}\p{M}\p{N}_]"
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}_]&&[^{_UNSPACED}]]"
 _INNER = r"(?:[-\u2010&]|(?<=\p{N})[.,](?=\p{N}))"
 _MARK = r"[^\s\p{Cc}\p{Cf}]"
 # The regular expression engine gives up after ten million steps inside one match: a word of bounded
 # many parts keeps `1.1.1.1...` over ten megabytes from getting there.
 _TOKEN = "|".join(
     [
+        rf"[\p{{L}}&&[{_UNSPACED}]]\p{{M}}*+",
         rf"{_LETTER}++(?:{_INNER}{_LETTER}++){{0,31}}",
         rf"['’]\p{{L}}{{1,2}}(?!{_LETTER})",
         rf"\\(?!{_LETTER}){_MARK}",
         rf"({_MARK})\1*+",
     ]
 )
+_CHARACTER = rf"{_MARK}\p{{M}}*+"
 _INVISIBLE = r"[\p{Cf}&&[^\u200B]]"
 _COMPOSED = {"NFC": normalizers.NFC, "NFKC": normalizers.NFKC}
 _DECOMPOSED = {"NFC": normalizers.NFD, "NFKC": normalizers.NFKD, "none": normalizers.NFD}
@@ -59,14 +67,20 @@ def count_words(text: str) -> int:
 
 
 def build_tokenizer(
-    words: Mapping[str, int], *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool
+    words: Mapping[str, int],
+    *,
+    lowercase: bool,
+    unicode_form: UnicodeForm,
+    strip_accents: bool,
+    unit: Unit = "word",
 ) -> Tokenizer:
     """Build a tokeniser that gives each of `words` its number, and all others that of `UNKNOWN`."""
     tokenizer = Tokenizer(models.WordLevel(dict(words), unk_token=UNKNOWN))
     tokenizer.normalizer = _build_normaliser(
         lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
     )
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_TOKEN), behavior="removed", invert=True)
+    pattern = Regex(_TOKEN if unit == "word" else _CHARACTER)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(pattern, behavior="removed", invert=True)
     return tokenizer
 
 

@@ -22,6 +22,7 @@ from seq2set.text.tokenizer import (
     UNKNOWN,
     Span,
     UnicodeForm,
+    Unit,
     build_tokenizer,
     replace_surrogates,
     widen_spans,
@@ -72,10 +73,11 @@ class Words:
         lowercase: bool,
         unicode_form: UnicodeForm,
         strip_accents: bool,
+        unit: Unit = "word",
     ) -> Words:
         """Keep the most frequent words of the training texts, in one pass that holds only counts."""
         tokenizer = build_tokenizer(
-            {}, lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
+            {}, lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents, unit=unit
         )
         words = _SPECIALS + _count_words(tokenizer, texts, vocabulary_size, min_frequency)
         numbers = {word: number for number, word in enumerate(words)}

@@ -14,7 +14,7 @@ from seq2set.corpora.readers.records import (
     DEFAULT_OPTIONS,
     ReadOptions,
     Record,
-    Table,
+    RecordTable,
     build_document,
     build_read_options,
     check_columns,
@@ -44,7 +44,7 @@ class FileFormat(NamedTuple):
     summary: str
     suffixes: tuple[str, ...]
     read: str
-    """Takes a path and `ReadOptions`, and returns a `Table`, or yields documents"""
+    """Takes a path and `ReadOptions`, and returns a `RecordTable`, or yields documents"""
     compressible: bool = True
 
 
@@ -173,16 +173,16 @@ def _read_all(
     paths: Sequence[Path], formats: Sequence[FileFormat], options: ReadOptions, before: int
 ) -> Iterator[Document]:
     for path, row in zip(paths, formats, strict=True):
-        content: Table | Iterator[Document] = load_named(row.read)(path, options)
+        content: RecordTable | Iterator[Document] = load_named(row.read)(path, options)
         for document in _build_all(content, path, options, before):
             before += 1
             yield document
 
 
 def _build_all(
-    content: Table | Iterator[Document], path: Path, options: ReadOptions, before: int
+    content: RecordTable | Iterator[Document], path: Path, options: ReadOptions, before: int
 ) -> Iterator[Document]:
-    if not isinstance(content, Table):
+    if not isinstance(content, RecordTable):
         yield from content
         return
     if content.columns is not None:
@@ -194,13 +194,13 @@ def _build_all(
 def read_first_records(path: Path, options: ReadOptions) -> list[Record]:
     """Return the first records of a file; none where it has documents and no columns."""
     content = load_named(find_format(path).read)(path, options)
-    return list(islice(content.records, FIRST_RECORDS)) if isinstance(content, Table) else []
+    return list(islice(content.records, FIRST_RECORDS)) if isinstance(content, RecordTable) else []
 
 
 def read_column_names(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> list[str]:
     """Return the columns of a file, for JSON the keys of the first objects."""
     content = load_named(find_format(path).read)(path, options)
-    if not isinstance(content, Table):
+    if not isinstance(content, RecordTable):
         return []
     if content.columns is not None:
         return content.columns

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.readers.columns import has_column, replace_nul, split_names
-from seq2set.corpora.readers.records import ReadOptions, Record, Table
+from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
 from seq2set.corpora.readers.streams import NumberedLine, read_lines
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -34,17 +34,17 @@ class _DelimitedRow(NamedTuple):
     line: int
 
 
-def read_csv(path: Path, options: ReadOptions) -> Table:
+def read_csv(path: Path, options: ReadOptions) -> RecordTable:
     """Return the rows of a CSV file."""
     return _read(path, options, ",")
 
 
-def read_tsv(path: Path, options: ReadOptions) -> Table:
+def read_tsv(path: Path, options: ReadOptions) -> RecordTable:
     """Return the rows of a TSV file."""
     return _read(path, options, "\t")
 
 
-def _read(path: Path, options: ReadOptions, usual: str) -> Table:
+def _read(path: Path, options: ReadOptions, usual: str) -> RecordTable:
     lines = read_lines(path, options.encoding)
     first = next(lines)
     told = _SEPARATOR_LINE.fullmatch(first.text)
@@ -54,7 +54,7 @@ def _read(path: Path, options: ReadOptions, usual: str) -> Table:
     rows = _read_rows(chain([first], lines), delimiter, path)
     header = [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
     _check_header(header, path)
-    return Table(header, _read_records(rows, header, path))
+    return RecordTable(header, _read_records(rows, header, path))
 
 
 def find_delimiter(header: str, options: ReadOptions, usual: str) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 
 from seq2set.core.errors import CorpusError, import_extra
 from seq2set.corpora.readers.columns import replace_nul
-from seq2set.corpora.readers.records import ReadOptions, Record, Table
+from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
 from seq2set.corpora.readers.streams import check_file
 
 
-def read_xlsx(path: Path, options: ReadOptions) -> Table:
+def read_xlsx(path: Path, options: ReadOptions) -> RecordTable:
     """Return the rows of a sheet; numbers and dates are taken as texts."""
     names: list[str] = []
     rows = _read_rows(path, options.sheet, names)
@@ -23,7 +23,7 @@ def read_xlsx(path: Path, options: ReadOptions) -> Table:
     while header and not header[-1]:
         header.pop()
     hint = f", or --sheet with one of: {', '.join(names)}" if len(names) > 1 else ""
-    return Table(header, _read_records(rows, header), hint)
+    return RecordTable(header, _read_records(rows, header), hint)
 
 
 def _read_records(rows: Iterator[list[str]], header: list[str]) -> Iterator[Record]:

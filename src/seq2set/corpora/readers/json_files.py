@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2set.core.errors import CorpusError
-from seq2set.corpora.readers.records import ReadOptions, Record, Table
+from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
 from seq2set.corpora.readers.streams import read_lines, read_text
 
 LONGEST = 1 << 26
@@ -20,9 +20,9 @@ _WANTED = "one object per line, or one list of objects, is wanted"
 _DECODER = json.JSONDecoder(strict=False)
 
 
-def read_json(path: Path, options: ReadOptions) -> Table:
+def read_json(path: Path, options: ReadOptions) -> RecordTable:
     """Return the objects of a JSON lines file, or of a file that holds one list."""
-    return Table(None, read_objects(path, options.encoding))
+    return RecordTable(None, read_objects(path, options.encoding))
 
 
 def read_objects(path: Path, encoding: str = "utf-8") -> Iterator[Record]:

@@ -11,17 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seq2set.core.errors import CorpusError
-from seq2set.corpora.readers.records import ReadOptions, Record, Table, choose_columns
+from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable, choose_columns
 from seq2set.corpora.readers.streams import check_file
 
 _ROWS = 1024
 
 
-def read_parquet(path: Path, options: ReadOptions) -> Table:
+def read_parquet(path: Path, options: ReadOptions) -> RecordTable:
     """Return the rows of a Parquet file; errors count rows as lines."""
     with open_parquet(path) as file:
         names = list(file.schema_arrow.names)
-    return Table(names, _read_records(path, choose_columns(names, options)))
+    return RecordTable(names, _read_records(path, choose_columns(names, options)))
 
 
 def _read_records(path: Path, columns: list[str]) -> Iterator[Record]:

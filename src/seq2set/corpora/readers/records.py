@@ -110,7 +110,7 @@ class Record(NamedTuple):
     line: int
 
 
-class Table(NamedTuple):
+class RecordTable(NamedTuple):
     """What a file holds; `columns` is None where each record has keys of its own."""
 
     columns: list[str] | None

@@ -400,3 +400,16 @@ def test_a_model_is_trained_and_measured_with_the_same_options(
     options = CASES["two columns"].options
     measured = seq2set("evaluate", tmp_path / "run", "--data", other, "--json", "--include-seen", *options)
     assert json.loads(measured.out)["documents"] == 12, measured.err
+
+
+def test_texts_are_predicted_from_every_kind_of_file(seq2set, br_run, tmp_path: Path) -> None:
+    plain = tmp_path / "a.txt"
+    plain.write_text("wheat\noil\n")
+    table = write(tmp_path / "table", CASES["Excel's second sheet"])
+    folder = write(tmp_path / "folder", CASES["a folder of texts without labels"])
+    for typed, documents in (((plain,), 2), ((table, "--sheet", "data"), 12), ((folder,), 12)):
+        predicted = seq2set("predict", br_run.path, "--json", "--input", *typed)
+        assert predicted.code == 0, predicted.err
+        assert len(predicted.out.splitlines()) == documents
+    refused = seq2set("predict", br_run.path, "--input", table)
+    assert "pass --text with one of them, or --sheet with one of: notes, data" in refused.err

@@ -43,7 +43,7 @@ def test_what_cannot_be_found_is_one_sentence(folder: Path, tmp_path: Path) -> N
     for given, sentence in {
         f"{folder}/x.csv": "x.csv: the file does not exist",
         f"{folder}/*.tsv": "no file matches",
-        str(empty): "the folder holds no file that ends in .csv, .tsv, .jsonl",
+        str(empty): "the folder holds no file that ends in .csv, .tsv, .tab, .jsonl",
         f"file://{empty}": "there is no file that ends in .csv",
         f"file://{folder}/x.csv": "there is no file that ends in .csv",
         f"{folder}/notes.md": "the format '.md' is not known",

@@ -41,33 +41,33 @@ TopK = Annotated[
 ]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 
-_TEXT, _ID = "The column that holds the text.", "The column that holds the identifiers."
-_ENCODING = "The character encoding of a plain file."
-Text = Annotated[str, typer.Option("--text", help=_TEXT)]
-Id = Annotated[str, typer.Option("--id", help=_ID)]
-Encoding = Annotated[str, typer.Option("--encoding", help=_ENCODING)]
-
 
 @dataclass(frozen=True)
-class Columns:
-    """How a plain file is read: settings of the section `data`, as options of every verb that takes a corpus.
+class TextColumns:
+    """How texts are read from a plain file: settings of the section `data`, as options of verbs that read.
 
     What is not given is as the settings say, or as the training had it.
     """
 
-    text: Annotated[str | None, f"{_TEXT}  [default: text]"] = None
+    text: Annotated[str | None, "The column that holds the text; several as a,b.  [default: text]"] = None
+    id: Annotated[str | None, "The column that holds the identifiers.  [default: id]"] = None
+    encoding: Annotated[str | None, "The character encoding of a plain file.  [default: utf-8]"] = None
+    delimiter: Annotated[str | None, "What separates cells; by default what the header suggests."] = None
+    sheet: Annotated[str | None, "The sheet of an Excel file; by default the first."] = None
+    strip_html: Annotated[bool | None, "Remove HTML tags and entities from texts."] = None
+
+
+@dataclass(frozen=True)
+class Columns(TextColumns):
+    """How documents with labels and splits are read, as options of every verb that takes a corpus."""
+
     labels: Annotated[str | None, "The column that holds the labels.  [default: labels]"] = None
-    id: Annotated[str | None, f"{_ID}  [default: id]"] = None
     separator: Annotated[
         str | None, "The separator of labels that are one text; auto finds it.  [default: auto]"
     ] = None
     label_columns: Annotated[
         str | None, "Columns of zeros and ones called after labels: a,b,c or a pattern such as 'is_*'."
     ] = None
-    encoding: Annotated[str | None, f"{_ENCODING}  [default: utf-8]"] = None
-    delimiter: Annotated[str | None, "What separates cells; by default what the header suggests."] = None
-    sheet: Annotated[str | None, "The sheet of an Excel file; by default the first."] = None
-    strip_html: Annotated[bool | None, "Remove HTML tags and entities from texts."] = None
     keep_missing: Annotated[
         bool | None, "Take `NaN`, `None`, `NA` and the like in a plain file for labels."
     ] = None

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +28,7 @@ TABLES = {"Engines": _list_engines}
 """What the help lists below the options."""
 
 
+@options.add_fields(options.TextColumns)
 def predict(
     model: options.ModelFolder,
     texts: Annotated[
@@ -57,9 +58,6 @@ def predict(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
-    text_column: options.Text = "text",
-    id_column: options.Id = "id",
-    encoding: options.Encoding = "utf-8",
     threshold: options.Threshold = None,
     top_k: options.TopK = None,
     max_labels: Annotated[int | None, typer.Option(help="Return at most this many labels.")] = None,
@@ -76,6 +74,7 @@ def predict(
     ] = None,
     shard_size: Annotated[int, typer.Option(help="Documents per shard, for an output folder.")] = 8_192,
     as_json: options.JsonLines = False,
+    **columns: Any,
 ) -> None:
     """Assign labels to texts. One without a word that the model knows gets none, and a note."""
     from seq2set.corpora.readers import ReadOptions
@@ -86,14 +85,14 @@ def predict(
 
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     settings = EngineSettings(model, request, workers)
-    read = ReadOptions(text=text_column, id=id_column, labels=None, encoding=encoding, keep_columns=True)
+    read = ReadOptions(labels=None, keep_columns=True, **options.name_columns(columns))
     job = PredictionJob(settings, read, engine)
     with _find_files(texts, source, form) as files:
         output = None if out is None else plan_output(out, form, files, force=force)
         if output is not None and output.folder:
             _tell(write_shards(job, files, output, _choose_progress(), size=shard_size, force=force), output)
             return
-        items = take_files(files, read) if files else take_texts(texts or _read_lines(encoding))
+        items = take_files(files, read) if files else take_texts(texts or _read_lines(read.encoding))
         if output is None:
             _print(job, items, as_json=as_json)
         else:

@@ -8,8 +8,8 @@ text is cut in the same places:
 - an apostrophe with one or two letters after it is a token of its own: `dog's` and `dog 's` are the same two;
 - a backslash goes with the mark it escapes: `\(` is one token;
 - every other mark is a token, a run of the same mark is one (`...`, two quotes, a ruled line);
-- a letter of Chinese, Japanese, Thai or another script that has no spaces between words is a word; runs of two
-  of them are terms of the linear models, as they are of all words;
+- a letter of Chinese, Japanese, Thai or another script without spaces between words is a word; runs of two of
+  them are terms of the linear models, as they are of all words;
 - white space and control characters separate words; invisible format characters (soft hyphens, joiners, byte
   order marks) are removed, but a zero-width space separates.
 """

@@ -17,7 +17,8 @@ from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import FORMATS, ReadOptions, find_format, read_column_names, read_documents
 from seq2set.corpora.readers.aapd import is_aapd
-from seq2set.corpora.readers.streams import strip_compression
+from seq2set.corpora.readers.files import list_folder
+from seq2set.corpora.readers.streams import check_encoding, strip_compression
 from seq2set.inference.engines.blocks import BLOCK
 
 FEW = 2_048
@@ -67,7 +68,7 @@ def _find_local(name: str) -> Iterator[InputFile]:
     path = Path(name)
     paths = [path]
     if path.is_dir() and not is_aapd(path):
-        paths = [one for one in sorted(path.iterdir()) if one.is_file() and _has_format(one.name)]
+        paths = [file.path for file in list_folder(path)]
         if not paths:
             raise CorpusError(f"the folder holds no file that ends in {_list_suffixes()}", path)
     elif not path.exists() and glob.has_magic(name):
@@ -137,7 +138,7 @@ def take_files(files: Sequence[InputFile], options: ReadOptions) -> PredictionIn
     documents, columns, types = 0, dict[str, None](), dict[str, Any]()
     for file in files:
         with file.fetch() as path:
-            columns |= dict.fromkeys(read_column_names(path, options.encoding))
+            columns |= dict.fromkeys(read_column_names(path, options))
             for document in read_documents(path, options):
                 documents += 1
                 columns |= dict.fromkeys(document.columns or ())
@@ -148,10 +149,10 @@ def take_files(files: Sequence[InputFile], options: ReadOptions) -> PredictionIn
 def _read_types(path: Path) -> dict[str, Any]:
     if path.suffix.lower() != ".parquet":
         return {}
-    import pyarrow.parquet as pq
+    from seq2set.corpora.readers.parquet import open_parquet
 
-    schema = pq.read_schema(path)
-    return dict(zip(schema.names, schema.types, strict=True))
+    with open_parquet(path) as file:
+        return dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
 
 
 def read_blocks(files: Sequence[InputFile], options: ReadOptions) -> Iterator[tuple[int, list[Document]]]:
@@ -171,12 +172,9 @@ def cut_blocks(documents: Iterator[Document]) -> Iterator[list[Document]]:
 def read_standard_input(encoding: str) -> Iterator[str]:
     """Yield the lines of standard input in an encoding that does not depend on the locale."""
     assert isinstance(sys.stdin, TextIOWrapper)
+    sys.stdin.reconfigure(encoding=check_encoding(encoding), errors="strict")
     try:
-        sys.stdin.reconfigure(encoding=encoding, errors="strict")
         yield from (line.rstrip("\n") for line in sys.stdin)
-    except LookupError:
-        sentence = f"encoding '{encoding}' is not known; name one such as utf-8, latin-1 or cp1252"
-        raise InputError(sentence) from None
     except UnicodeDecodeError:
         sentence = f"standard input is not valid {encoding}; pass --encoding to name another encoding"
         raise InputError(sentence) from None

@@ -39,7 +39,7 @@ def find_files(name: str, cache: Path) -> list[SourceFile]:
     if path.is_file() or is_aapd(path):
         return [SourceFile(path)]
     if path.is_dir():
-        return _list_folder(path)
+        return list_folder(path)
     if glob.has_magic(name):
         found = sorted(map(Path, glob.glob(name, recursive=True)))  # noqa: PTH207 (may be absolute)
         return [SourceFile(one) for one in found if one.is_file()]
@@ -47,7 +47,8 @@ def find_files(name: str, cache: Path) -> list[SourceFile]:
     return [SourceFile(part) for part in parts] if len(parts) > 1 and all(map(Path.is_file, parts)) else []
 
 
-def _list_folder(folder: Path) -> list[SourceFile]:
+def list_folder(folder: Path) -> list[SourceFile]:
+    """Return the tables of a folder, or the folder itself where it holds texts; none where it has neither."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
     tables = [path for path in files if has_known_format(path) and path.suffix != ".txt"]
     if not tables:

@@ -12,6 +12,7 @@ from pathlib import Path
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.markup import strip_markup
 from seq2set.corpora.readers.records import ReadOptions
 from seq2set.corpora.readers.streams import NumberedLine, read_lines, read_text
 
@@ -32,14 +33,20 @@ def read_txt(path: Path, options: ReadOptions) -> Iterator[Document]:
             "write a CSV file with the columns text and labels",
             path,
         )
-    return (_build(line, labelled) for line in chain(first, lines))
+    return (_build(line, labelled, options) for line in chain(first, lines))
 
 
-def _build(line: NumberedLine, labelled: bool) -> Document:
+def _build(line: NumberedLine, labelled: bool, options: ReadOptions) -> Document:
     words = replace_nul(line.text).split(" ") if labelled else []
     labels = [word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)]
-    text = " ".join(word for word in words if not word.startswith(PREFIX))
-    return Document(str(line.number), text if labelled else replace_nul(line.text), clean_labels(labels))
+    kept = " ".join(word for word in words if not word.startswith(PREFIX))
+    text = kept if labelled else replace_nul(line.text)
+    return _make(str(line.number), text, () if options.labels is None else clean_labels(labels), options)
+
+
+def _make(name: str, text: str, labels: tuple[str, ...], options: ReadOptions) -> Document:
+    columns = {"id": name, "text": text} if options.keep_columns else None
+    return Document(name, strip_markup(text) if options.strip_html else text, labels, columns=columns)
 
 
 def list_texts(folder: Path) -> list[Path]:
@@ -59,7 +66,8 @@ def read_text_folder(folder: Path, options: ReadOptions) -> Iterator[Document]:
     for file in files:
         text = "".join(read_text(file, options.encoding))
         name = file.relative_to(folder).as_posix()
-        yield Document(name, replace_nul(text).strip(), _name_labels(file, folder))
+        labels = () if options.labels is None else _name_labels(file, folder)
+        yield _make(name, replace_nul(text).strip(), labels, options)
 
 
 def _name_labels(file: Path, folder: Path) -> tuple[str, ...]:

@@ -133,3 +133,22 @@ def test_a_tally_keeps_the_first_examples():
 def test_a_share_of_nothing():
     assert format_share(0, 0) == "0 of 0 (0.0 %)"
     assert format_share(12, 1000) == "12 of 1,000 (1.2 %)"
+
+
+def test_texts_that_are_hardly_split_are_found(tmp_path):
+    splits = healthy_corpus()
+    chinese, joined = (
+        "银行今天宣布下调利率市场反应积极农业丰收大家都很高兴",
+        "thebanktodayloweredtheratesandmarketswerehappy",
+    )
+    splits["train"] += [
+        Document("chinese", chinese, ("x",)),
+        Document("joined", f"{joined} {joined}", ("y",)),
+    ]
+    (found,) = [
+        one for one in check_corpus(write_corpus(tmp_path, splits)) if one.code == "texts-hardly-split"
+    ]
+    # One of 30: Chinese letters are words by themselves.
+    assert (found.level, found.count, found.examples) == ("warning", 1, ("joined",))
+    assert "1 of 30 (3.3 %) texts are hardly split into words" in found.what
+    assert "--set text.unit=character" in found.todo

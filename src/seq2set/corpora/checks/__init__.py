@@ -127,11 +127,19 @@ def _checks(
     corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float, words_read: int | None
 ) -> list[Check]:
     # Here, because each of these files needs what stands above.
-    from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits
+    from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits, UnsplitTexts
     from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
     from seq2set.corpora.checks.labels import ProblemLabels
     from seq2set.corpora.checks.near_duplicates import NearDuplicates
 
     exact = ExactDuplicates()
     near = NearDuplicates(corpus, exact, near_duplicate)
-    return [EmptySplits(), exact, near, Contents(words_read), ProblemLabels(min_label_documents), Damage()]
+    return [
+        EmptySplits(),
+        exact,
+        near,
+        Contents(words_read),
+        ProblemLabels(min_label_documents),
+        Damage(),
+        UnsplitTexts(),
+    ]

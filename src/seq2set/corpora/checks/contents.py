@@ -11,9 +11,13 @@ from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, Lev
 from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.own_files import MARKUP_SHARE
 from seq2set.corpora.readers.markup import has_markup
+from seq2set.text.tokenizer import build_tokenizer, replace_surrogates
 
 TEXTLESS_SHARE = 0.05
 """Above this share of train without text, the wrong column was probably read."""
+
+UNSPLIT_SHARE = 0.01
+"""Above this share of texts that are hardly split into words, models miss something."""
 
 UNLABELLED_SHARE = 0.1
 """Above this share of train without labels, models learn to give none."""
@@ -88,6 +92,43 @@ class Contents:
             why="where a label is missing rather than meant to be absent, a model learns to leave it out",
             todo="keep them if they truly have no labels; otherwise label them or remove them",
         )
+
+
+LONG_WORD = 25
+"""Texts whose words have more characters than this on average are hardly split into words."""
+
+
+class UnsplitTexts:
+    """Finds texts that are hardly split into words: joined words, codes, or a script without spaces."""
+
+    def __init__(self) -> None:
+        self._tally, self._documents = ExampleCounter(), 0
+        self._cut = build_tokenizer(
+            {}, lowercase=False, unicode_form="none", strip_accents=False
+        ).pre_tokenizer
+
+    def see(self, row: CheckedDocument) -> None:
+        """Take in one document."""
+        self._documents += 1
+        # Most texts have enough spaces, and need not be cut as a model cuts them.
+        if sum(map(len, row.words)) > LONG_WORD * len(row.words):
+            words = [word for word, _ in self._cut.pre_tokenize_str(replace_surrogates(row.document.text))]
+            if sum(map(len, words)) > LONG_WORD * len(words):
+                self._tally.add(row.document.id)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield how many texts are hardly split."""
+        if self._tally.count:
+            yield Finding(
+                code="texts-hardly-split",
+                level="warning" if self._tally.count > UNSPLIT_SHARE * self._documents else "note",
+                what=f"{format_share(self._tally.count, self._documents)} texts are hardly split into words: "
+                f"more than {LONG_WORD} characters each on average",
+                count=self._tally.count,
+                examples=self._tally.examples,
+                why="words that occur once teach a model nothing",
+                todo="cut them into characters: --set text.unit=character --set features.ngrams=4",
+            )
 
 
 _WHY = {

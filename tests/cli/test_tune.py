@@ -12,7 +12,7 @@ from seq2set.config import load_config
 from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import renew_model
-from seq2set.labels.rules import make_global_rule
+from seq2set.labels.rules import make_global_rule, make_top_rule
 
 
 def test_tune_prints_the_best_settings_and_the_command_that_trains_with_them(
@@ -90,7 +90,7 @@ def test_tune_thresholds_prints_what_it_gains(seq2set, br_run: RunFolder, tmp_pa
     renew_model(run, facts=saved["facts"] | {"rule": nothing}, metadata=saved["about"], card="")
     outcome = seq2set("tune", "--thresholds", run, "--kind", "top-k", "--metric", "micro_f1")
     assert outcome.code == 0, outcome.err
-    rule, figures = outcome.out.splitlines()
+    rule, figures, _ = outcome.out.splitlines()
     assert rule == "rule: the best label of each text (top-k)"
     assert figures.startswith("micro_f1 on 32 documents: 0.0000 -> 0.8")
 
@@ -107,3 +107,28 @@ def test_tune_thresholds_keeps_a_rule_that_is_better(seq2set, br_run: RunFolder,
     assert figures == "micro_f1 on 32 documents: 1.0000"
     assert "a rule that gives the best label of each text is not better: micro_f1 0.8" in outcome.err
     assert (run / "model" / "config.json").read_bytes() == before
+
+
+def test_tune_thresholds_tries_stores_and_goes_back(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(br_run.path, tmp_path / "my run"))
+    saved = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))
+    four = make_top_rule(4).to_dict()
+    renew_model(run, facts=saved["facts"] | {"rule": four}, metadata=saved["about"], card="")
+    command = ("tune", "--thresholds", run, "--kind", "global")
+    tried = seq2set(*command, "--dry-run")
+    assert tried.out.endswith("nothing was stored\n")
+    assert json.loads(seq2set("evaluate", run, "--json").out)["rule"] == four
+    stored = seq2set(*command)
+    assert stored.out.endswith(f"back to the rule before: seq2set tune --thresholds '{run}' --undo\n")
+    assert json.loads(seq2set("evaluate", run, "--json").out)["rule"] != four
+    assert seq2set(*command, "--undo").out == "the rule is again: the 4 best labels of each text\n"
+    assert json.loads(seq2set("evaluate", run, "--json").out)["rule"] == four
+    again = seq2set(*command, "--undo")
+    assert (again.code, "there is no rule to go back to" in again.err) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--undo", "--dry-run"])
+def test_options_for_thresholds_need_them(seq2set, tmp_path: Path, option: str) -> None:
+    outcome = seq2set("tune", "--out", tmp_path / "study", option)
+    said = f"seq2set: {option} is for thresholds; pass --thresholds with a model\n"
+    assert (outcome.code, outcome.err) == (2, said)

@@ -25,7 +25,7 @@ from seq2set.labels.best_rule import find_best_rule, score_rule
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
 from seq2set.models.predictions import Request
-from seq2set.tuning.decision_rules import tune_rule
+from seq2set.tuning.decision_rules import tune_rule, undo_rule
 from seq2set.workflows.evaluate import evaluate
 from seq2set.workflows.train import train
 from tiny_networks import tiny_config
@@ -276,3 +276,31 @@ def test_the_labels_figures_are_renewed_with_the_others(model: Path) -> None:
     mean = np.mean([row["f1"] for row in metadata["per_label"]])
     assert mean == pytest.approx(tuned.after["macro_f1"])
     assert metadata["validation"]["macro_f1"] == tuned.after["macro_f1"]
+
+
+def test_a_dry_run_stores_nothing(model: Path) -> None:
+    before = {path.name: path.read_bytes() for path in model.iterdir()}
+    tuned = tune_rule(model, kind="global", dry_run=True)
+    assert not tuned.kept
+    assert tuned.after["micro_f1"] > tuned.before["micro_f1"] == 0
+    assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+
+
+def test_the_rule_before_is_given_back(model: Path) -> None:
+    first = Predictor.open(model).metadata
+    tune_rule(model, kind="global")
+    assert load_model(model).rule != NOTHING
+    assert undo_rule(model) == NOTHING == load_model(model).rule
+    assert Predictor.open(model).metadata == first
+    with pytest.raises(InputError, match="was not tuned since .*; there is no rule to go back to"):
+        undo_rule(model)
+
+
+def test_one_rule_is_kept_however_often_a_model_is_tuned(model: Path) -> None:
+    tune_rule(model, kind="global")
+    tuned = Predictor.open(model).metadata["tuned"]
+    give(model, make_top_rule(4))
+    tune_rule(model, kind="global", metric="macro_f1")
+    assert "before_tuning" not in Predictor.open(model).metadata["before_tuning"]
+    assert undo_rule(model) == make_top_rule(4)
+    assert Predictor.open(model).metadata["tuned"] == tuned

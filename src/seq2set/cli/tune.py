@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,16 +62,27 @@ def tune(
     kind: Annotated[
         str, typer.Option(metavar="KIND", help="The kind of rule for --thresholds, see below.")
     ] = "best",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Find thresholds and store none.")] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Give the model of --thresholds the rule that it had before.")
+    ] = False,
     **columns: Any,
 ) -> None:
     """Find the best settings, or the best thresholds. Both are chosen on validation."""
     if thresholds is not None:
-        _tune_rule(thresholds, kind, metric or "micro_f1", data, options.name_columns(columns))
+        if undo:
+            _undo_rule(thresholds)
+        else:
+            _tune_rule(thresholds, kind, metric or "micro_f1", data, options.name_columns(columns), dry_run)
         return
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
     from seq2set.core.errors import InputError, import_extra
 
+    if dry_run or undo:
+        raise InputError(
+            f"--{'undo' if undo else 'dry-run'} is for thresholds; pass --thresholds with a model"
+        )
     if out is None:
         raise InputError("no folder is named; pass --out with the folder of the study")
     settings: options.Settings = {"data.corpus": data, "seed": seed, "decision.metric": metric}
@@ -104,13 +116,27 @@ def _print_study(found: StudyResult) -> None:
     typer.echo(f"to train with these settings: seq2set train --config {found.folder.best} --out RUN")
 
 
-def _tune_rule(model: Path, kind: str, metric: str, data: str | None, columns: dict[str, Any]) -> None:
+def _undo_rule(model: Path) -> None:
+    from seq2set.tuning.decision_rules import undo_rule
+
+    typer.echo(f"the rule is again: {undo_rule(model).describe()}")
+
+
+def _tune_rule(
+    model: Path, kind: str, metric: str, data: str | None, columns: dict[str, Any], dry_run: bool
+) -> None:
     from seq2set.cli.console import RichProgress
     from seq2set.tuning.decision_rules import tune_rule
 
     progress = RichProgress()
-    tuned = tune_rule(model, kind=kind, metric=metric, data=data, columns=columns, progress=progress)
+    tuned = tune_rule(
+        model, kind=kind, metric=metric, data=data, columns=columns, dry_run=dry_run, progress=progress
+    )
     _print_rule(tuned, metric)
+    if dry_run:
+        typer.echo("nothing was stored")
+    elif not tuned.kept:
+        typer.echo(f"back to the rule before: seq2set tune --thresholds {shlex.quote(str(model))} --undo")
 
 
 def _print_rule(tuned: TunedModel, metric: str) -> None:

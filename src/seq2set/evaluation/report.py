@@ -10,6 +10,8 @@ from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_plots
 
+_LEFT_OUT = ("per_label", "before_tuning", "cross_validation")
+
 
 def write_report(report: Report, folder: Path, *, force: bool = False) -> Path:
     """Write `index.html` and `report.json` into `folder`, and return the page's path."""
@@ -31,7 +33,7 @@ def render_report(report: Report) -> str:
         metrics=shown_metrics(),
         plots=draw_plots(report.result, report.history),
         # The figures of single labels on validation are left out: the page has its own, on what was measured.
-        metadata={name: facts for name, facts in report.metadata.items() if name != "per_label"},
+        metadata={name: facts for name, facts in report.metadata.items() if name not in _LEFT_OUT},
     )
 
 

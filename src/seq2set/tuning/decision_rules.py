@@ -37,6 +37,11 @@ from seq2set.workflows.training_corpus import (
 )
 from seq2set.workflows.training_data import load_training_data
 
+PREVIOUS = "before_tuning"
+"""Where a model keeps the rule that it had before it was tuned last, and what was recorded of it."""
+
+_OF_RULE = ("validation", "per_label", "tuned")
+
 
 class TuningDocuments(NamedTuple):
     """The documents to tune on, and their names for the model card."""
@@ -169,6 +174,7 @@ def tune_rule(
     columns: Mapping[str, str] | None = None,
     split: str | None = None,
     search: str | None = None,
+    dry_run: bool = False,
     progress: Progress | None = None,
 ) -> TunedModel:
     """Find the rule of a kind that is best for a metric; put it into the model's folder where it is better.
@@ -179,7 +185,7 @@ def tune_rule(
     labels together. Of a decoder's searches a rule decides `marginal` only.
 
     The present rule is kept unless the new one is better on documents held out in turn from its tuning, and
-    not worse on all of them.
+    not worse on all of them. A `dry_run` stores nothing; `undo_rule` gives the model its rule of before.
     """
     refuse_unknown(kind, metric)
     progress = progress or Silent()
@@ -202,8 +208,24 @@ def tune_rule(
         progress.note(reason)
         return TunedModel(tagger.rule.kind, tagger.rule, before, before, len(documents.part), kept=True)
     tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
-    _store(model, predictor, tuned, documents, metric, seen, scored)
+    if not dry_run:
+        _store(model, predictor, tuned, documents, metric, seen, scored)
     return tuned
+
+
+def undo_rule(model: Path) -> Rule:
+    """Give a model the rule that it had before it was tuned last, with the figures of then, and return it."""
+    predictor = Predictor.open(model)
+    metadata = dict(predictor.metadata)
+    if PREVIOUS not in metadata:
+        raise InputError(
+            f"{model} was not tuned since its training or the last --undo; there is no rule to go back to"
+        )
+    previous = metadata.pop(PREVIOUS)
+    metadata.pop("tuned")
+    rule = Rule.from_dict(previous.pop("rule"))
+    _renew(model, predictor, rule, metadata | previous)
+    return rule
 
 
 def _find_reason_to_keep(found: TunedRule, present: Rule, scored: ScoredDocuments, metric: str) -> str | None:
@@ -245,15 +267,23 @@ def _store(
         "after": tuned.after[metric],
         "validation_renewed": renewed,
     }
-    metadata: dict[str, Any] = predictor.metadata | {"tuned": record}
+    previous = {name: predictor.metadata[name] for name in _OF_RULE if name in predictor.metadata}
+    previous["rule"] = predictor.tagger.rule.to_dict()
+    metadata: dict[str, Any] = predictor.metadata | {"tuned": record, PREVIOUS: previous}
     if renewed:
         metadata["validation"] = tuned.after
         per_label = scored.counts(tuned.rule).per_label(scored.names)
         metadata["per_label"] = [label._asdict() for label in per_label]
+    _renew(model, predictor, tuned.rule, metadata, seen.add_tuned(documents.digests))
+
+
+def _renew(
+    model: Path, predictor: Predictor, rule: Rule, metadata: dict[str, Any], seen: SeenTexts | None = None
+) -> None:
     state = predictor.tagger.state()
-    facts = dict(state.fitted) | {"rule": tuned.rule.to_dict()}
+    facts = dict(state.fitted) | {"rule": rule.to_dict()}
     card = render_model_card(state.config, metadata, facts)
-    renew_model(model, facts=facts, metadata=metadata, card=card, seen=seen.add_tuned(documents.digests))
+    renew_model(model, facts=facts, metadata=metadata, card=card, seen=seen)
 
 
 def _report(found: TunedRule, tagger: Tagger, progress: Progress) -> None:

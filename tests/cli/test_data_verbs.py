@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from seq2set.cli.data_list import _format_size
 from seq2set.corpora.prepared import PreparedCorpus
 
 CSV = "id,text,labels\n" + "".join(f"{n},some text {n},{'a;b' if n % 2 else 'b'}\n" for n in range(40))
@@ -195,3 +196,31 @@ def test_the_columns_of_a_plain_file_can_be_named(seq2set, verb: str, tmp_path: 
     outcome = seq2set("data", verb, path, *named)
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)["documents"] == 40
+
+
+def test_the_cache_is_listed_and_emptied(seq2set, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path / "cache"))
+    assert seq2set("data", "clean").out == f"0 bytes freed in {tmp_path / 'cache'}\n"
+    (tmp_path / "mine.csv").write_text("text,labels\n" + "wheat,grain\ncrude,oil\n" * 10, encoding="utf-8")
+    assert seq2set("data", "stats", tmp_path / "mine.csv").code == 0
+    prepared = ("data", "prepare", "tickets", "--from", tmp_path / "mine.csv")
+    assert seq2set(*prepared).code == 0
+    listed = seq2set("data", "list").out
+    assert [line.split()[0] for line in listed.splitlines() if "prepared here" in line] == ["tickets"]
+    assert "copies of plain files: 1, " in listed
+    assert {json.loads(line)["bytes"] for line in seq2set("data", "list", "--json").out.splitlines()} == {0}
+    wrong = seq2set("data", "clean", "ticket")
+    assert (wrong.code, wrong.err.endswith(" tickets\n")) == (2, True)
+    first, second = seq2set("data", "clean").out.splitlines()
+    assert first.startswith("deleted mine-")
+    assert second.endswith(f" kB freed in {tmp_path / 'cache'}")
+    assert seq2set("data", "clean", "tickets").out.startswith("deleted tickets (")
+    assert seq2set(*prepared).code == 0
+    assert seq2set("data", "clean", "--all").out.startswith("deleted tickets (")
+    assert "copies" not in seq2set("data", "list").out
+
+
+def test_sizes_are_short() -> None:
+    assert [_format_size(size) for size in (0, 999, 1000, 2_500_000, 3_210_000_000)] == [
+        "0 bytes", "999 bytes", "1 kB", "2 MB", "3.2 GB",
+    ]  # fmt: skip

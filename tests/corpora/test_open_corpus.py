@@ -8,8 +8,9 @@ import pytest
 
 from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.corpora import own_files, sources
+from seq2set.corpora.cache import get_cache_folder, locate_cached
 from seq2set.corpora.documents import Document
-from seq2set.corpora.open_corpus import get_cache_folder, locate_cached, open_corpus, prepare_source
+from seq2set.corpora.open_corpus import open_corpus, prepare_source
 from seq2set.corpora.prepare import PrepareOptions, prepare
 from seq2set.corpora.readers import ReadOptions
 from seq2set.corpora.sources import SOURCES, CorpusSource

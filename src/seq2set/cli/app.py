@@ -73,6 +73,7 @@ _PARTS = {
 _SEARCHES = {"Searches": read_catalog("SEARCHES")}
 
 data.command("list")(data_list.list_corpora)
+data.command("clean")(data_list.clean)
 data.command("prepare", cls=list_names(data_corpus.TABLES))(data_prepare.prepare)
 data.command("stats", cls=list_names(data_corpus.TABLES))(data_stats.stats)
 data.command("check", cls=list_names(data_corpus.TABLES))(data_check.check)

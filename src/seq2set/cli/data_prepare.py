@@ -41,7 +41,8 @@ def prepare(
     """Turn raw files into a prepared corpus."""
     from seq2set.cli.console import RichProgress
     from seq2set.core.errors import InputError, UnknownNameError
-    from seq2set.corpora.open_corpus import find_own, locate_cached, locate_files, prepare_source
+    from seq2set.corpora.cache import locate_cached
+    from seq2set.corpora.open_corpus import find_own, locate_files, prepare_source
     from seq2set.corpora.own_files import parse_size, prepare_own
     from seq2set.corpora.prepare import PrepareOptions
     from seq2set.corpora.readers import build_read_options

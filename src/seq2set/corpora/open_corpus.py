@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from seq2set.config import DataSettings
 from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.core.names import find_named
+from seq2set.corpora.cache import get_cache_folder, locate_cached, mark_used
 from seq2set.corpora.own_files import OwnFiles, add_split_files, parse_size, prepare_own
 from seq2set.corpora.prepare import DEFAULT_PREPARE_OPTIONS, PrepareOptions, prepare
 from seq2set.corpora.prepared import FORMAT, Location, PreparedCorpus, is_prepared
@@ -25,9 +25,6 @@ from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.corpora.readers.files import SourceFile, find_files, hash_files, make_absolute
 from seq2set.corpora.readers.streams import check_file
 from seq2set.corpora.sources import SOURCES, read_source
-
-VARIABLE = "SEQ2SET_CACHE"
-"""The environment variable that names another cache folder."""
 
 READING_VERSION = 4
 """Counts up whenever the same file is read in another way, so that no old cache is taken for it."""
@@ -82,6 +79,7 @@ def _open_plain(
     out = locate_cached(_name_cached(own, digest, name))
     again = own._replace(options=replace(own.options, force=True))
     corpus = _open_cached(out) or prepare_own(name, again, out)
+    mark_used(out)
     return _set_location(corpus, make_absolute(spec), hash_files(files))
 
 
@@ -144,19 +142,6 @@ def prepare_source(
         options=limits,
         notes=raw.notes,
     )
-
-
-def get_cache_folder() -> Path:
-    """Return the cache folder: `$SEQ2SET_CACHE`, or `seq2set` in the user's own cache folder."""
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "seq2set"
-
-
-def locate_cached(name: str) -> Path:
-    """Return the folder that a prepared corpus has in the cache, whether it is there or not."""
-    return get_cache_folder() / "corpora" / name
 
 
 def _name_cached(own: OwnFiles, digest: str, name: str) -> str:

@@ -1,0 +1,96 @@
+"""The cache of prepared corpora: where it is, what is in it, and what leaves it again.
+
+A known corpus lies there under its name, a copy of plain files under a name that ends in a digest of their
+content and of how they are read. Every change of a file makes another copy, so the oldest leave when one more
+is made. All of them can be made again from the files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+VARIABLE = "SEQ2SET_CACHE"
+"""The environment variable that names another cache folder."""
+
+KEPT = 5
+"""So many copies of a file are kept."""
+
+IN_USE = 3600
+"""A copy that was opened within so many seconds stays: another process may read it."""
+
+_DIGEST = re.compile(r"-[0-9a-f]{16}$")
+
+
+def get_cache_folder() -> Path:
+    """Return the cache folder: `$SEQ2SET_CACHE`, or `seq2set` in the user's own cache folder."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "seq2set"
+
+
+def locate_cached(name: str) -> Path:
+    """Return the folder that a prepared corpus has in the cache, whether it is there or not."""
+    return get_cache_folder() / "corpora" / name
+
+
+class CachedFolder(NamedTuple):
+    """Something in the cache."""
+
+    path: Path
+    is_copy: bool
+    """Whether it can be made again from the user's own files, or was left behind half made"""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.path.name
+
+    @property
+    def bytes(self) -> int:
+        """How much room it takes."""
+        files = self.path.rglob("*") if self.path.is_dir() else [self.path]
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def list_cached() -> list[CachedFolder]:
+    """Return all that is in the cache, by name."""
+    found: list[CachedFolder] = []
+    for part in sorted(get_cache_folder().glob("*")):
+        prepared = part.name == "corpora"
+        for path in sorted(part.iterdir()) if part.is_dir() else [part]:
+            made_again = not prepared or path.name.startswith(".") or bool(_DIGEST.search(path.name))
+            found.append(CachedFolder(path, made_again))
+    return found
+
+
+def clean_cache(names: Collection[str] = (), *, everything: bool = False) -> list[CachedFolder]:
+    """Delete copies of plain files, or what is named, or everything; return what is gone."""
+    chosen = [one for one in list_cached() if everything or (one.name in names if names else one.is_copy)]
+    for one in chosen:
+        _delete(one.path)
+    return chosen
+
+
+def mark_used(folder: Path) -> None:
+    """Note that a copy was opened just now, and delete older ones of the same file."""
+    os.utime(folder)
+    pattern = re.compile(re.escape(_DIGEST.sub("", folder.name)) + _DIGEST.pattern)
+    copies = [path for path in folder.parent.iterdir() if pattern.fullmatch(path.name)]
+    by_age = sorted(copies, key=lambda path: -path.stat().st_mtime)
+    for path in by_age[KEPT:]:
+        if path.stat().st_mtime < time.time() - IN_USE:
+            _delete(path)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)  # another process may delete it too
+    else:
+        path.unlink(missing_ok=True)

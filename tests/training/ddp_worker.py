@@ -10,7 +10,7 @@ import torch
 from loops import CRITICAL, WARM, drawn_alike, gradients_of, new_loop
 from safetensors.torch import save_file
 
-from seq2set.training.train_network import start_fabric
+from seq2set.training.data_parallel import start_fabric
 from tiny_networks import tiny_config, trained
 
 BOTH_PHASES = (

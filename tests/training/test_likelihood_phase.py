@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from lightning_fabric import Fabric
 from loops import all_known, encoded, new_loop, weights
 
 from seq2set.config import build_config
@@ -20,7 +21,7 @@ from seq2set.training import trainer
 from seq2set.training.step import TrainingStep
 from seq2set.training.train_network import plan_phases
 from seq2set.training.trainer import PhasePlan
-from seq2set.training.validation import measure_micro_f1
+from seq2set.training.validation import compute_micro_f1, search_validation
 from tiny_networks import tiny_config, tiny_examples, tiny_network, trained
 
 MODELS = ("cnn", "cnn-rnn", "seq2seq")
@@ -87,7 +88,8 @@ def test_validation_decodes_greedily() -> None:
         given = greedy(step.network(batch.ids, batch.lengths).final).masks(4).numpy()
     wanted = Counts.of(given, batch.gold.numpy()).metrics()["micro_f1"]
     assert 0.05 < wanted < 0.95
-    score = measure_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
+    found = search_validation(step, examples, SearchSettings(), Fabric(accelerator="cpu", devices=1))
+    score = compute_micro_f1(found, all_known(examples))
     assert score == pytest.approx(wanted, abs=1e-9)
     assert step.training
 
@@ -103,7 +105,8 @@ def test_validation_of_sigmoids_is_at_the_best_threshold(monkeypatch: pytest.Mon
         scores = torch.sigmoid(step.network(batch.ids, batch.lengths).logits).numpy()
     assert scores.max() < 0.5
     monkeypatch.setattr("seq2set.training.validation.VALIDATION_BATCH", 4)  # whatever the batches
-    score = measure_micro_f1(step, all_known(examples), SearchSettings(), torch.device("cpu"))
+    found = search_validation(step, examples, SearchSettings(), Fabric(accelerator="cpu", devices=1))
+    score = compute_micro_f1(found, all_known(examples))
     assert score == pytest.approx(find_threshold(scores, batch.gold.numpy(), "micro_f1").score, abs=1e-9)
     assert score > 0.4
 

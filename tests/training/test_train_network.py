@@ -27,8 +27,9 @@ from seq2set.objectives.rewards import f1
 from seq2set.text.batches import bucket_by_length
 from seq2set.text.vocabulary import UNK, Words
 from seq2set.training import train_network as networks
+from seq2set.training.data_parallel import start_fabric
 from seq2set.training.examples import encode_examples
-from seq2set.training.train_network import start_fabric, train_network
+from seq2set.training.train_network import train_network
 from seq2set.training.trainer import reseed
 from seq2set.workflows.training_data import load_training_data
 from tiny_networks import tiny_config, tiny_examples, trained

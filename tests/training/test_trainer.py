@@ -133,6 +133,7 @@ def test_the_history_says_what_happened(tmp_path: Path) -> None:
     assert first.keys() == {
         *("phase", "epoch", "update", "learning_rate", "loss", "seconds", "documents_per_second"),
         *("micro_f1", "search", "best_phase", "best_update", "validation_seconds"),
+        *("workers", "threads"),
     }
     assert second.keys() == first.keys() | {"reward", "signal"}
     assert first["micro_f1"] == 0.25

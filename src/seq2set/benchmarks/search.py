@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
+from lightning_fabric import Fabric
 from scipy.sparse import csr_matrix
 
 from seq2set.benchmarks.inputs import AAPD, DocumentShape, build_learner, compute_mean_labels, make_documents
@@ -20,7 +20,7 @@ from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.training.examples import EncodedExamples
 from seq2set.training.step import TrainingStep
-from seq2set.training.validation import Validation, measure_micro_f1
+from seq2set.training.validation import Validation, compute_micro_f1, search_validation
 
 MODEL = "seq2set-simp"
 
@@ -56,10 +56,15 @@ def _time_searches(
     best = dict.fromkeys(SEARCHES, float("inf"))
     for _ in range(rounds):
         for name in SEARCHES:
-            named, device = search.model_copy(update={"name": name}), torch.device("cpu")
-            took = time_call(lambda: measure_micro_f1(step, valid, named, device))  # noqa: B023
+            named = search.model_copy(update={"name": name})
+            took = time_call(lambda: _validate(step, valid, named))  # noqa: B023
             best[name] = min(best[name], took)
     return best
+
+
+def _validate(step: TrainingStep, valid: Validation, search: SearchSettings) -> float:
+    found = search_validation(step, valid.examples, search, Fabric(accelerator="cpu", devices=1))
+    return compute_micro_f1(found, valid)
 
 
 def _to_validation(examples: EncodedExamples) -> Validation:

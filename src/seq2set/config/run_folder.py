@@ -151,7 +151,8 @@ def find_kept_weights(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
     """Refuse to go on in a folder with settings other than those in the file that it was begun with."""
-    changed = list_changes(load_config(begun_with), config)
+    changes = list_changes(load_config(begun_with), config)
+    changed = [one for one in changes if not one.startswith(("threads:", "workers:"))]  # how, and not what
     if changed:
         faults = [f"{folder} was begun with other settings: {change}" for change in changed]
         raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])

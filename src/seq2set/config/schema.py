@@ -323,7 +323,12 @@ class Config(Settings):
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     """The seed of everything random in a run."""
     threads: Positive | Literal["auto"] = "auto"
-    """How many CPU threads to use; `auto` takes all cores."""
+    """How many CPU threads a process uses; `auto` takes one, or all cores where a network trains in one
+    process and is seen to be faster with them."""
+    workers: Positive | Literal["auto"] = "auto"
+    """How many processes train a network, or fit linear classifiers, together; `auto` takes one per core
+    where there is enough to do, and as many as `threads` for classifiers, or one for a network, where that is
+    a number."""
     # What a section holds stands at its class.
     data: DataSettings = DataSettings()
     text: TextSettings = TextSettings()

@@ -27,6 +27,11 @@ def count_threads(wanted: int | str) -> int:
     return max(1, count_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
+def count_processes(workers: int | str, threads: int | str) -> int:
+    """Return how many processes fit linear classifiers side by side, for the settings of these names."""
+    return count_threads(threads) if isinstance(workers, str) else workers
+
+
 class ThreadLimit:
     """Threads of torch and OpenMP in this process: set when it is made, as before when its block ends."""
 

@@ -173,7 +173,7 @@ def defer_interrupts() -> Iterator[None]:
     A terminal sends it to all processes of a command at once, and each would print a traceback. Two of them
     only remove what a killed command leaves, which is what they are for, and do so without a warning.
     """
-    with _set_environment(PYTHONWARNINGS=_ignore_leaks(os.environ.get("PYTHONWARNINGS"))):
+    with set_environment(PYTHONWARNINGS=_ignore_leaks(os.environ.get("PYTHONWARNINGS"))):
         if not hasattr(signal, "pthread_sigmask"):
             yield
             return
@@ -192,7 +192,8 @@ def _ignore_leaks(filters: str | None) -> str:
 
 
 @contextmanager
-def _set_environment(**changes: str) -> Iterator[None]:
+def set_environment(**changes: str) -> Iterator[None]:
+    """Change variables of the environment for a block."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:

@@ -23,7 +23,7 @@ from seq2set.config import Config
 from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.files import write_aside
-from seq2set.core.hardware import count_threads
+from seq2set.core.hardware import count_processes
 from seq2set.core.processes import defer_interrupts, silence_pool
 from seq2set.core.progress import Advance, Progress
 from seq2set.labels.calibration import Sigmoid
@@ -225,7 +225,11 @@ def fit_linear(
     widths = [features.shape[1]] * targets.shape[1] if seen is None else seen
     # Processes, not threads: liblinear draws from one random state per process, so that threads would
     # disturb each other's numbers and no run could be repeated.
-    workers = count_threads(config.threads) if features.nnz * targets.shape[1] > WORTH_PROCESSES else 1
+    workers = (
+        count_processes(config.workers, config.threads)
+        if features.nnz * targets.shape[1] > WORTH_PROCESSES
+        else 1
+    )
     jobs = (
         delayed(_fit_one)(wide, _take_column(by_label, label), width, c=c, tolerance=config.linear.tolerance)
         for label, width in enumerate(widths)

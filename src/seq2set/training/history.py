@@ -18,43 +18,50 @@ if TYPE_CHECKING:  # it needs torch, which linear models do without
 
 
 class RunningMeans:
-    """The mean losses and the speed since the last validation."""
+    """The mean losses and the speed since the last validation.
 
-    def __init__(self) -> None:
+    `totals` are sums of this process until the trainer adds up those of all.
+    """
+
+    def __init__(self, processes: int = 1):
+        self.processes = processes
         self.clear()
 
     def clear(self) -> None:
         """Start again."""
-        self.loss = self.reward = self.signal = 0.0
-        self.documents = self.rewarded = 0
+        import torch
+
+        # documents, loss, documents that were rewarded, reward, signal
+        self.totals = torch.zeros(5, dtype=torch.float64)
         self.began = time.perf_counter()
 
     def add(self, losses: Losses, documents: int) -> None:
         """Count a batch."""
-        self.loss += losses.total.item() * documents
-        self.documents += documents
+        values = [documents, losses.total.item() * documents, 0.0, 0.0, 0.0]
         if losses.reward is not None and losses.signal is not None:
-            self.reward += losses.reward.item() * documents
-            self.signal += losses.signal.item() * documents
-            self.rewarded += documents
+            values[2:] = [documents, losses.reward.item() * documents, losses.signal.item() * documents]
+        self.totals += self.totals.new_tensor(values)
 
     def record(self) -> dict[str, float]:
         """Return the means and the speed for the history."""
         seconds = time.perf_counter() - self.began
-        values = {"loss": self.loss / max(1, self.documents)}
-        if self.rewarded:
-            values |= {"reward": self.reward / self.rewarded, "signal": self.signal / self.rewarded}
-        speed = round(self.documents / max(seconds, 1e-9), 2)
+        documents, loss, rewarded, reward, signal = self.totals.tolist()
+        values = {"loss": loss / max(1, documents)}
+        if rewarded:
+            values |= {"reward": reward / rewarded, "signal": signal / rewarded}
+        speed = round(documents / max(seconds, 1e-9), 2)
         return values | {"seconds": round(seconds, 3), "documents_per_second": speed}
 
-    def status(self, best: float) -> str:
-        """Describe it in a few words for a progress bar."""
-        now = self.record()
-        parts = [f"loss {now['loss']:.3f}"] if self.documents else []
+    def status(self, best: float, threads: str = "") -> str:
+        """Describe it in a few words for a progress bar; the other processes are as fast as this one."""
+        now, some = self.record(), bool(self.totals[0])
+        parts = [f"loss {now['loss']:.3f}"] if some else []
         parts += [f"reward {now['reward']:.3f}"] if "reward" in now else []
         parts += [f"validation F1 {best:.4f}"] if best >= 0 else []
-        parts += [f"{now['documents_per_second']:.0f} documents/s"] if self.documents else []
-        return ", ".join(parts)
+        speed = f"{now['documents_per_second'] * self.processes:.0f} documents/s"
+        among = f" in {self.processes} processes" if self.processes > 1 else ""
+        parts += [speed + among] if some else []
+        return ", ".join([*parts, threads] if threads else parts)
 
 
 class TensorBoardWriter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import torch
@@ -11,23 +10,30 @@ from lightning_fabric import Fabric
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.hardware import count_threads
-from seq2set.core.progress import Progress
+from seq2set.core.errors import ConfigError
+from seq2set.core.hardware import limit_threads
+from seq2set.core.progress import Progress, Silent
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
-from seq2set.models.network import build_network
+from seq2set.models.network import Network, build_network
 from seq2set.models.neural import NeuralTagger, describe_cut
 from seq2set.models.predictions import Request, withhold_scores
 from seq2set.models.prior import FittedPrior, PriorCache, fit_prior, has_prior
 from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words
+from seq2set.training.data_parallel import Share, choose_device, count_workers, start_group
 from seq2set.training.examples import encode_examples
 from seq2set.training.step import TrainingStep
 from seq2set.training.trainer import PhasePlan, Trainer
-from seq2set.training.validation import choose_search, encode_validation, measure_micro_f1
+from seq2set.training.validation import (
+    Validation,
+    choose_search,
+    compute_micro_f1,
+    encode_validation,
+    search_validation,
+)
 
 MAX_LABELS_FACTOR = 2
 """How many times the labels of the largest training set a decoder may emit."""
@@ -45,39 +51,61 @@ def train_network(
 
     Trainings that share `priors` fit an equal linear prior once.
     """
-    fabric, plan = start_fabric(config), plan_phases(config)
-    torch.set_num_threads(count_threads(config.threads))
+    device, plan = choose_device(config), plan_phases(config)
     labels = Labels.build(train.label_sets)
     words = Words.build(train.texts, **config.text.model_dump())
     prior = _fit_prior(config, words, labels, train, progress, priors)
-    torch.manual_seed(config.seed)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
-    step = TrainingStep(build_network(config, len(words), len(labels), most), config)
+    learn = encode_examples(train, config, words, labels, prior and prior.margins)
+    tune = encode_validation(valid, config, words, labels, prior and prior.model)
+    if cut := learn.cut + tune.examples.cut:
+        progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
+    workers = count_workers(config, len(train) * sum(phase.epochs for phase in plan), device)
+    share = Share(config, (len(words), len(labels), most), learn, tune.examples)
+    with limit_threads(1 if config.threads == "auto" else config.threads):
+        with start_group(share, workers, run) as fabric:
+            network = train_share(share, fabric, run, progress, tune, prior)
+        rule = make_global_rule(0.5)
+        return _tune_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
+
+
+def train_share(
+    share: Share,
+    fabric: Fabric,
+    run: RunFolder,
+    progress: Progress | None = None,
+    tune: Validation | None = None,
+    prior: FittedPrior | None = None,
+) -> Network:
+    """Train a network in one of the processes of a group; the first of them has all that is optional."""
+    config, progress = share.config, progress or Silent()
+    torch.manual_seed(config.seed)
+    step = TrainingStep(build_network(config, *share.sizes), config)
     if prior is not None and isinstance(step.network, SetNetwork) and step.network.prior is not None:
         step.network.prior.calibrate(*prior.sigmoid)
     if fabric.device.type == "cpu" and (
         note := step.network.encoder.note_precision(config.training.precision)
     ):
         progress.note(note)
-    learn = encode_examples(train, config, words, labels, prior and prior.margins)
-    tune = encode_validation(valid, config, words, labels, prior and prior.model)
-    if cut := learn.cut + tune.examples.cut:
-        progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
-    trainer = Trainer(
+
+    def measure() -> float:
+        found = search_validation(step, share.tune, config.search, fabric)
+        return 0.0 if tune is None else compute_micro_f1(found, tune)
+
+    Trainer(
         step,
-        learn,
-        lambda: measure_micro_f1(step, tune, config.search, fabric.device),
-        plan,
+        share.learn,
+        measure,
+        plan_phases(config),
         config.training,
         run,
         progress,
         fabric,
         seed=config.seed,
         search=choose_search(step.network, config.search),
-    )
-    trainer.run()
-    network, rule = step.network.cpu(), make_global_rule(0.5)
-    return _tune_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
+        threads=1 if fabric.world_size > 1 and config.threads == "auto" else config.threads,
+    ).run()
+    return step.network.cpu()
 
 
 def plan_phases(config: Config) -> list[PhasePlan]:
@@ -94,27 +122,6 @@ def plan_phases(config: Config) -> list[PhasePlan]:
         PhasePlan("warm-start", warm.epochs, warm.learning_rate, config.training.decay),
         PhasePlan("self-critical", critical.epochs, critical.learning_rate, config.training.decay),
     ]
-
-
-def start_fabric(config: Config) -> Fabric:
-    """Start what the loop runs on: a device, a precision, and as many processes as torchrun started."""
-    device = config.training.device
-    if device not in ("auto", "cpu", "cuda"):
-        raise InputError(f"training.device is '{device}'; it must be 'auto', 'cpu' or 'cuda'")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise InputError("training.device is 'cuda', but there is no CUDA device here; use 'cpu' or 'auto'")
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
-    fabric = Fabric(
-        accelerator=device,
-        devices=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
-        num_nodes=max(1, processes // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))),
-        strategy="ddp" if processes > 1 else "auto",
-        precision=config.training.precision,
-    )
-    fabric.launch()
-    return fabric
 
 
 def _fit_prior(

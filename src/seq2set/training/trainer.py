@@ -41,6 +41,7 @@ from seq2set.training.checkpoint import (
 from seq2set.training.examples import EncodedExamples, Ints
 from seq2set.training.history import RunningMeans
 from seq2set.training.step import Phase, TrainingStep
+from seq2set.training.thread_choice import ThreadChoice
 
 
 def reseed(sampling: torch.Generator, seed: int, update: int, process: int = 0) -> None:
@@ -76,6 +77,7 @@ class Trainer:
         *,
         seed: int,
         search: str = "greedy",
+        threads: int | str = 1,
     ):
         self.network, self.examples, self.measure = step.network, examples, measure
         self.phases = [phase for phase in phases if phase.epochs]
@@ -87,7 +89,8 @@ class Trainer:
         self.adam = adam
         self.averaged = AveragedWeights(self.network, settings.averaging)
         self.sampling = torch.Generator(device=fabric.device)
-        self.means = RunningMeans()
+        self.means = RunningMeans(fabric.world_size)
+        self.threads, self.lengths = ThreadChoice(threads), examples.lengths
 
     def run(self) -> Position:
         """Train to the end, from the beginning or from the last checkpoint, and load the best weights."""
@@ -108,14 +111,15 @@ class Trainer:
                 self._set_learning_rate(phase.learning_rate * phase.decay**position.epoch)
                 plan = self._plan_batches(position)
                 while position.batch < len(plan) and not self._out_of_patience(position):
-                    so_far = self._update(plan[position.batch], phase.name, position)
+                    with self.threads.apply(int(self.lengths[plan[position.batch]].sum())):
+                        so_far = self._update(plan[position.batch], phase.name, position)
                     position = position.move(
                         batch=position.batch + 1, update=position.update + 1, so_far=so_far
                     )
                     self.averaged.add(position.epoch * batches + position.batch)
                     if position.update % self.settings.validate_every == 0 or position.batch == len(plan):
                         position = self._validate(position, phase)
-                    advance(1, self.means.status(position.best))
+                    advance(1, self.means.status(position.best, self.threads.describe()))
                     if self._any_process(interruption.asked):
                         self._stop(position)
                 position = position.move(epoch=position.epoch + 1, batch=0)
@@ -124,7 +128,7 @@ class Trainer:
     def _plan_batches(self, position: Position) -> list[Ints]:
         # Each epoch of each phase has a shuffle of its own, which a resumed run finds again.
         epoch = sum(phase.epochs for phase in self.phases[: position.phase]) + position.epoch
-        return bucket_by_length(self.examples.lengths, self.settings.batch_size, seed=self.seed, epoch=epoch)
+        return bucket_by_length(self.lengths, self.settings.batch_size, seed=self.seed, epoch=epoch)
 
     def _update(self, index: Ints, phase: Phase, position: Position) -> RunningF1:
         """Update the weights on a batch, computed in parts; every document counts the same.
@@ -143,7 +147,8 @@ class Trainer:
                 losses = self.step(batch, phase, self.sampling, position.so_far)
                 self._check_finite("the loss", losses.total, index)
                 self.fabric.backward(losses.total * len(part) * weight)
-            self.means.add(losses, len(part))
+            if weight:
+                self.means.add(losses, len(part))
             sums += [] if losses.sums is None else [losses.sums * (weight > 0)]
         norm = self.fabric.clip_gradients(
             self.step, self.optimizer, max_norm=self.settings.clip_norm, error_if_nonfinite=False
@@ -173,6 +178,7 @@ class Trainer:
             waited=0 if better else position.waited + 1,
             records=position.records + 1,
         )
+        self._share_means()
         if self.fabric.is_global_zero:
             self.run_folder.log(
                 {
@@ -186,6 +192,9 @@ class Trainer:
                     "best_phase": position.best_phase,
                     "best_update": position.best_update,
                     "validation_seconds": round(time.perf_counter() - began, 3),
+                    "workers": self.fabric.world_size,
+                    "threads": self.threads.threads,
+                    **({"threads_reason": self.threads.reason} if self.threads.reason else {}),
                 }
             )
             self._save(position)
@@ -194,8 +203,8 @@ class Trainer:
         return position
 
     def _measure(self) -> float:
-        """Let one process measure for all, so that all continue alike."""
-        return float(self.fabric.broadcast(self.measure() if self.fabric.is_global_zero else 0.0))
+        """Let all processes measure and believe the first one, so that all continue alike."""
+        return float(self.fabric.broadcast(self.measure()))
 
     def _end_phase(self, position: Position) -> Position:
         """Load the best weights so far for the next phase, with a fresh optimiser."""
@@ -239,6 +248,10 @@ class Trainer:
 
     def _sum_over_processes(self, own: Tensor) -> Tensor:
         return cast("Tensor", self.fabric.all_reduce(own, reduce_op="sum"))
+
+    def _share_means(self) -> None:
+        if self.fabric.world_size > 1:
+            self.means.totals = self._sum_over_processes(self.means.totals)
 
     def _save(self, position: Position) -> None:
         save_checkpoint(self.run_folder.checkpoints, position, self.network, self.adam, self.averaged)

@@ -5,22 +5,23 @@ Letters: N documents, B of them at a time, L labels, U labels that training neve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from lightning_fabric import Fabric
 from scipy.sparse import csr_matrix
 
 from seq2set.config import Config
+from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.network import Network, NetworkOutput
 from seq2set.models.neural import CELLS_AT_A_TIME, has_words
-from seq2set.models.predictions import Request, withhold, withhold_scores
+from seq2set.models.predictions import withhold_scores
 from seq2set.models.prior import PriorModel
 from seq2set.models.tagger import Examples
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
@@ -58,41 +59,53 @@ def choose_search(network: Network, search: SearchSettings) -> str:
     return search.name if network.decodes else "marginal"
 
 
+class Searched(NamedTuple):
+    """What a search gave for the validation split, in its order."""
+
+    values: npt.NDArray[np.float32]
+    """(N, L) 1 where a label was given, or scores where a threshold has to decide"""
+    decided: bool
+
+
 @torch.no_grad()
-def measure_micro_f1(
-    step: TrainingStep, valid: Validation, search: SearchSettings, device: torch.device
-) -> float:
-    """Measure the micro-F1 of the search that prediction uses, so that the weights kept are the best for it.
+def search_validation(
+    step: TrainingStep, examples: EncodedExamples, search: SearchSettings, fabric: Fabric
+) -> Searched:
+    """Search as prediction does, so that the weights kept are the best for it; processes share the work."""
+    name = choose_search(step.network, search)
+    decided = SEARCHES[name].decides
+    cells = count_hypotheses(name, search) * (examples.labels + 1)  # of one document
+    size = max(1, min(VALIDATION_BATCH, CELLS_AT_A_TIME // cells))
+    order = np.argsort(examples.lengths, kind="stable")
+    values = np.zeros((len(order), examples.labels), np.float32)
+    step.eval()
+    for start in range(fabric.global_rank * size, len(order), fabric.world_size * size):
+        index = order[start : start + size]
+        batch = examples.batch(index).to(fabric.device)
+        output: NetworkOutput = step.network(batch.ids, batch.lengths, batch.margins)
+        found = output.search(name, search)
+        values[index] = _tabulate(found) if decided else found.scores
+    step.train()
+    if fabric.world_size > 1:
+        values = cast("torch.Tensor", fabric.all_reduce(torch.from_numpy(values), reduce_op="sum")).numpy()
+    return Searched(values, decided)
+
+
+def _tabulate(found: SearchResult) -> npt.NDArray[np.float32]:
+    given = np.zeros(found.scores.shape, np.float32)
+    for row, labels in zip(given, found.sequences or (), strict=True):
+        row[labels] = 1
+    return given
+
+
+def compute_micro_f1(found: Searched, valid: Validation) -> float:
+    """Compute the micro-F1 of what a search gave.
 
     Where a threshold decides, it is the best one: the trained model's is chosen on the same documents. At a
     fixed threshold a network of sigmoids would for long look as if it had learnt nothing, as it begins far
     below 0.5. Labels that training never saw count as misses, and a document without a known word gets none.
     """
-    step.eval()
-    order = np.argsort(valid.examples.lengths, kind="stable")
-    found = list(_search_batches(step, valid.examples, order, search, device))
-    step.train()
-    scores, actual = np.concatenate([one.scores for one in found]), valid.actual[order]
-    sequences = [row for one in found for row in one.sequences or ()]
-    if not sequences:
-        return find_threshold(withhold_scores(scores, valid.known[order]), actual, "micro_f1").score
-    given = np.zeros(scores.shape, bool)
-    for row, labels in zip(given, withhold(sequences, valid.known[order], Request()), strict=True):
-        row[labels] = True
-    return Counts.of_known(given, actual).metrics()["micro_f1"]
-
-
-def _search_batches(
-    step: TrainingStep,
-    examples: EncodedExamples,
-    order: npt.NDArray[np.intp],
-    search: SearchSettings,
-    device: torch.device,
-) -> Iterator[SearchResult]:
-    name = choose_search(step.network, search)
-    cells = count_hypotheses(name, search) * (examples.labels + 1)  # of one document
-    size = max(1, min(VALIDATION_BATCH, CELLS_AT_A_TIME // cells))
-    for start in range(0, len(order), size):
-        batch = examples.batch(order[start : start + size]).to(device)
-        output: NetworkOutput = step.network(batch.ids, batch.lengths, batch.margins)
-        yield output.search(name, search)
+    scores = withhold_scores(found.values, valid.known)
+    if not found.decided:
+        return find_threshold(scores, valid.actual, "micro_f1").score
+    return Counts.of_known(scores > 0, valid.actual).metrics()["micro_f1"]

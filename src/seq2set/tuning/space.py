@@ -30,7 +30,7 @@ from seq2set.config.loader import merge_settings, nest_setting, read_toml, walk_
 from seq2set.core.errors import ConfigError, InputError, suggest
 
 KINDS = ("choice", "integer", "real")
-FIXED = ("data", "decision.metric", "model", "preset", "seed", "threads")
+FIXED = ("data", "decision.metric", "model", "preset", "seed", "threads", "workers")
 """What all trials of a study have in common, so that their values can be compared."""
 INSIDE = 0.38196601125
 """Where in a range a value is tried besides the ends: a place that is hardly ever a whole number."""

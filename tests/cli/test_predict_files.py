@@ -132,7 +132,7 @@ def test_work_that_fails_leaves_nothing(
         (["--output", "-", "--format", "xlsx"], "Excel cannot be written to standard output; name a file"),
         (["--output", "-", "--format", "doc"], "format 'doc' is not known"),
         (["--output", "x/", "--shard-size", "700"], "shard_size is 700; it must be a multiple of 512"),
-        (["--engine", "spark"], "engine 'spark' is not known; known are: local"),
+        (["--engine", "spark"], "engine 'spark' is not known; known are: local, ray"),
         (["--workers", "0"], "workers is 0; it must be >= 1"),
     ],
 )

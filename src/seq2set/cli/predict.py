@@ -72,6 +72,9 @@ def predict(
     workers: Annotated[
         int | None, typer.Option(help="Processes of one thread each; by default as many as pay.")
     ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="The Ray cluster: HOST:PORT or auto; by default one of this machine.")
+    ] = None,
     shard_size: Annotated[int, typer.Option(help="Documents per shard, for an output folder.")] = 8_192,
     as_json: options.JsonLines = False,
     **columns: Any,
@@ -84,7 +87,7 @@ def predict(
     from seq2set.workflows.prediction_input import take_files, take_texts
 
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
-    settings = EngineSettings(model, request, workers)
+    settings = EngineSettings(model, request, workers, address=address)
     read = ReadOptions(labels=None, keep_columns=True, **options.name_columns(columns))
     job = PredictionJob(settings, read, engine)
     with _find_files(texts, source, form) as files:

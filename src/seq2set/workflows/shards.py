@@ -17,7 +17,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +74,7 @@ class ShardJob(NamedTuple):
             "seq2set": seq2set.__version__,
             "model": compute_sha256(folder / MODEL_MANIFEST),
             "request": request_to_plain(settings.request),
-            "columns": {"text": options.text, "id": options.id, "encoding": options.encoding},
+            "columns": {one.name: getattr(options, one.name) for one in fields(options) if one.compare},
             "input": [file.to_dict() for file in files],
             "format": form,
             "shard_size": size,

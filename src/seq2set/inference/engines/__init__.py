@@ -20,5 +20,6 @@ class EngineKind(NamedTuple):
 
 ENGINES = {
     "local": EngineKind("processes on this machine", "seq2set.inference.engines.local:open_local"),
+    "ray": EngineKind("actors on a Ray cluster", "seq2set.inference.engines.ray_actors:RayEngine"),
 }
 """The engines, by name."""

@@ -36,10 +36,15 @@ def serve_blocks(source: IO[bytes], target: IO[bytes]) -> None:
         predictor, request = Predictor.open(Path(hello["model"])), Request(**hello["request"])
         for line in source:
             _write(target, to_plain(predict_block(predictor, json.loads(line), request)))
-    except Seq2SetError as error:
-        _write(target, {"error": str(error), "code": error.exit_code})
-    except Exception as error:  # a fault of the program: it would come again with the same texts
-        _write(target, {"error": f"{type(error).__name__}: {error}", "code": WorkError.exit_code})
+    except Exception as error:
+        _write(target, describe_error(error))
+
+
+def describe_error(error: Exception) -> dict[str, Any]:
+    """Return what a worker could not do; a fault of the program would come again with the same texts."""
+    if isinstance(error, Seq2SetError):
+        return {"error": str(error), "code": error.exit_code}
+    return {"error": f"{type(error).__name__}: {error}", "code": WorkError.exit_code}
 
 
 def raise_error(answer: dict[str, Any]) -> None:

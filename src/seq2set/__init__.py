@@ -2,7 +2,10 @@
 
 import os
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seq2set.estimator import Seq2SetClassifier
 
 __version__ = "0.1.0"
 

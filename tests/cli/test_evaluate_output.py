@@ -31,8 +31,8 @@ def test_a_figure_stands_over_its_interval(seq2set, br_run: RunFolder, tmp_path:
     # Two documents, one right and one wrong: the share of exact ones is 0, 1/2 or 1 in a resample.
     data = write_rows(tmp_path, "wheat harvest bushels,grain\ncrude barrels,grain\n")
     outcome = seq2set("evaluate", br_run.path, "--data", data)
-    figures, halves = (line.split() for line in outcome.out.splitlines() if "0.500" in line)
-    assert (figures[-1], halves[-1]) == ("0.500", "±0.500")
+    figures, halves = (line.split() for line in outcome.out.splitlines() if ".500" in line)
+    assert (figures[-1], halves[-1]) == ("0.500", "±.500")
     assert "± reaches the farther end of the 95 % interval (bootstrap over documents)" in outcome.out
     few = "2 documents to measure on are few: a difference that is smaller than the intervals says nothing"
     assert few in outcome.out

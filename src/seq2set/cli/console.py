@@ -152,7 +152,8 @@ def print_evaluation(*reports: Report) -> None:
 
 def _format_figure(report: Report, name: str, digits: int) -> str:
     value = report.result.metrics[name]
-    return f"{value:.{digits}f}\n±{report.intervals[name].half_width(value):.{digits}f}"
+    half = f"{report.intervals[name].half_width(value):.{digits}f}"
+    return f"{value:.{digits}f}\n±{half.removeprefix('0')}"  # so that the table fits into 80 columns
 
 
 def print_per_label(report: Report) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from jinja2 import UndefinedError
 
@@ -11,9 +12,10 @@ from seq2set.config.catalog import METRICS
 from seq2set.config.run_folder import RunFolder
 from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
-from seq2set.evaluation.plots import draw_thresholds
+from seq2set.evaluation.plots import draw_reliability, draw_thresholds
 from seq2set.evaluation.report import render_report
 from seq2set.labels.metrics import LabelMetrics
+from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import make_global_rule
 from seq2set.workflows.evaluate import evaluate
 
@@ -55,7 +57,7 @@ def test_the_page_is_whole_and_holds_the_numbers(report: Report) -> None:
     text = " ".join(page.texts)
     assert f"{report.result.metrics['micro_f1']:.4f}" in text
     assert "br on small" in text
-    assert render_report(report).count("<svg") == 3
+    assert render_report(report).count("<svg") == 4
 
 
 def test_the_page_fetches_nothing(report: Report) -> None:
@@ -80,7 +82,7 @@ def test_a_run_shows_its_training_curve(report: Report) -> None:
         for update, phase in enumerate(("warm-start", "warm-start", "self-critical"), start=1)
     ]
     page = render_report(replace(report, history=looks))
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 5
     assert "best 0.3000, after update 3" in page
     assert "self-critical" in page
 
@@ -111,7 +113,7 @@ def test_no_formula_is_left_unread_in_a_plot(report: Report) -> None:
 def test_the_pages_own_background_shows_behind_the_plots(report: Report) -> None:
     page = render_report(report)
     backgrounds = [page[place : page.index("</g>", place)] for place in _places(page, '<g id="patch_1">')]
-    assert len(backgrounds) == 3
+    assert len(backgrounds) == 4
     assert all("fill: none" in one or "opacity: 0" in one for one in backgrounds)
 
 
@@ -155,3 +157,9 @@ def test_tiles_are_the_metrics_that_the_catalog_shows(report: Report) -> None:
     assert page.count('<div class="tile">') == len(shown)
     places = [page.index(f"<span>{row.title}</span><small>{row.summary}</small>") for row in shown]
     assert places == sorted(places)
+
+
+def test_a_report_without_a_score_worth_showing_has_no_reliability_diagram(report: Report) -> None:
+    nothing = ReliabilityCounts.of(np.zeros((2, 2), np.float32), np.zeros((2, 2), bool))
+    assert draw_reliability(replace(report.result, reliability=nothing)) is None
+    assert "share of right labels" in (draw_reliability(report.result) or "")

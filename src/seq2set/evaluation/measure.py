@@ -23,6 +23,7 @@ from seq2set.corpora.seen_texts import Documents, Overlap
 from seq2set.labels.intervals import Interval, compute_intervals
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
+from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
@@ -56,6 +57,7 @@ class Evaluation:
     """The rule that gave the labels; none where a search found the sets by itself."""
     metrics: dict[str, float]
     ranking: dict[str, float]
+    reliability: ReliabilityCounts
     per_label: list[LabelMetrics]
     curve: list[CurvePoint]
     predicted_cardinality: dict[int, int]
@@ -137,6 +139,7 @@ class Report:
             "labels": result.labels,
             **result.metrics,
             **result.ranking,
+            **result.reliability.metrics(),
             "intervals": {name: list(interval) for name, interval in self.intervals.items()},
             "threshold": result.threshold,
             "rule": result.rule and result.rule.to_dict(),
@@ -215,6 +218,7 @@ class _SplitCounts:
         self.counts: list[Counts] = []
         self.actual: list[SparseRows] = []
         self.ranking: list[RankingCounts] = []
+        self.reliability: list[ReliabilityCounts] = []
         self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
         self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
         self.chosen: list[IntArray] = []
@@ -233,6 +237,7 @@ class _SplitCounts:
         self.counts.append(Counts.of(SparseRows.from_sets(answer.chosen, len(self.labels)), actual))
         self.actual.append(actual)
         self.ranking.append(RankingCounts.of(scores, actual))
+        self.reliability.append(ReliabilityCounts.of(scores, actual.toarray()))
         known = np.array([note is None for note in answer.notes()], bool)
         self.no_known_words += int((~known).sum())
         self._add_curve(np.where(known[:, None], scores, 0), actual)  # what a threshold would give
@@ -258,6 +263,7 @@ class _SplitCounts:
             rule=self.rule,
             metrics=counts.metrics(),
             ranking=ranking.metrics(),
+            reliability=reduce(add, self.reliability),
             per_label=counts.per_label(names),
             curve=_compute_points(self.curve, counts.actual_total),
             predicted_cardinality=dict(sorted(self.sizes[0].items())),

@@ -45,6 +45,14 @@ def draw_plots(result: Evaluation, history: list[dict[str, Any]]) -> list[Report
         ),
         ReportPlot(draw_frequencies(result), "Each point is a label: rare ones are harder."),
     ]
+    if curve := draw_reliability(result):
+        plots.append(
+            ReportPlot(
+                curve,
+                "On the line scores are right probabilities; below it they promise too much. "
+                "Each point stands for about as many labels that score 0.05 or more, with its 95 % interval.",
+            )
+        )
     if curve := draw_training(history):
         plots.append(ReportPlot(curve, "Validation during training; the best weights were kept."))
     return plots
@@ -65,6 +73,23 @@ def draw_thresholds(result: Evaluation) -> str:
             axes.text(result.threshold, 1.02, words, color=GREY, fontsize=9, ha=side)
         axes.set(xlabel="threshold", ylim=(0, 1), xlim=(0, 1))
         axes.legend(frameon=False, loc="best")
+
+    return _svg(draw)
+
+
+def draw_reliability(result: Evaluation) -> str | None:
+    """Draw the share of right labels against their score, or nothing where no label has a score."""
+    bins = result.reliability.bins()
+    if not bins:
+        return None
+
+    def draw(axes: Axes) -> None:
+        x, y = [one.score for one in bins], [one.right for one in bins]
+        below, above = [one.right - one.low for one in bins], [one.high - one.right for one in bins]
+        axes.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
+        axes.errorbar(x, y, yerr=[below, above], color=BLUE, marker="o", ms=4, lw=1, capsize=2)
+        axes.text(0.02, 0.93, f"{sum(one.scores for one in bins):,} labels in {len(bins)} points", fontsize=9)
+        axes.set(xlabel="score", ylabel="share of right labels", xlim=(0, 1), ylim=(0, 1.02))
 
     return _svg(draw)
 

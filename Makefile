@@ -68,8 +68,8 @@ results: setup ## put finished experiments (RUNS="runs/a runs/b") into results/ 
 simulate: setup ## how often equal methods are called different, by simulation
 	$(BIN)/python tools/simulate_statistics.py --replicates 800
 
-bench: setup ## measure speed as ratios
-	@for name in $$($(BIN)/python -c "from seq2set.benchmarks import RATIOS; print(*RATIOS)"); do $(BIN)/seq2set bench $$name; done
+bench: setup ## measure speed as ratios, and write them with plots into build/benchmarks
+	$(BIN)/seq2set bench all --out build/benchmarks
 
 clean: ## remove the virtual environment, caches and the demo
 	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

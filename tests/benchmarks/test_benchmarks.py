@@ -4,24 +4,39 @@ import functools
 import json
 import os
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from seq2set.benchmarks import BENCHMARKS, RATIOS, arrays, encoder
+from seq2set.benchmarks import BENCHMARKS, RATIOS, arrays, encoder, network_speed, page, run_benchmark
+from seq2set.benchmarks.growth import fit_exponent
 from seq2set.benchmarks.inputs import (
     DocumentShape,
     build_learner,
     compute_mean_labels,
+    configure,
     make_documents,
     make_texts,
 )
-from seq2set.benchmarks.ratio import Ratio, TimedResult, call_apart, measure_ratio
-from seq2set.core.errors import WorkError
-from seq2set.core.names import load_named
+from seq2set.benchmarks.plain import PlainEncoded, bind, pick_likeliest, roll_out, score_sequences
+from seq2set.benchmarks.ratio import (
+    Ratio,
+    TimedResult,
+    call_apart,
+    format_values,
+    list_checks,
+    measure_ratio,
+    run_apart,
+    run_in_turns,
+)
+from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import InputError, WorkError
+from seq2set.models.network import ordered_likelihood
 from seq2set.models.predictions import SEARCHES
+from seq2set.models.seq2set import SetNetwork
+from seq2set.nn.decoding.rollout import greedy
 from seq2set.nn.encoders.bilstm import BiLSTMEncoder
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Phase
@@ -30,7 +45,12 @@ from seq2set.training.step import Phase
 def test_a_ratio_is_the_opponents_time_by_ours() -> None:
     import time
 
-    result = measure_ratio("x", "sleep", lambda: None, lambda: time.sleep(0.05), {"n": 1}, rounds=1)
+    def burn() -> None:
+        end = time.process_time() + 0.05
+        while time.process_time() < end:
+            pass
+
+    result = measure_ratio("x", "a loop", lambda: None, burn, {"n": 1}, rounds=1)
     assert result.ratio == pytest.approx(result.theirs / result.ours)
     assert result.ratio > 1
     assert result.to_dict().keys() == {"name", "ratio", "opponent", "seconds", "shapes"}
@@ -46,27 +66,12 @@ def test_texts_are_repeatable_and_natural() -> None:
 
 
 TINY = DocumentShape(shortest=3, longest=12, vocabulary=40, labels=6)
-TINY_NETWORK = [
-    "encoder.embedding=8",
-    "encoder.hidden=8",
-    "decoder.embedding=8",
-    "decoder.hidden=8",
-    "training.batch_size=32",
-]
-SMALL: dict[str, dict[str, Any]] = {
-    "decode": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
-    "encoder": {"shape": TINY, "embedding": 8, "hidden": 8, "batches": 2, "rounds": 1},
-    "reward": {"samples": 2, "batches": 1, "rounds": 1},
-    "serve": {"clients": 4, "seconds": 0.5, "rounds": 1, "settings": TINY_NETWORK},
-    "rl-step": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
-    "search": {"shape": TINY, "settings": TINY_NETWORK, "settling": 2, "rounds": 1},
-}
-"""What makes a benchmark quick, beside few documents."""
+TINY_NETWORK: list[str] = list(BENCHMARKS["decode"].quick["settings"])
 
 
 @functools.cache
 def small(name: str) -> Ratio:
-    result: Ratio = load_named(BENCHMARKS[name].path)(documents=50, **SMALL.get(name, {}))
+    result: Ratio = run_benchmark(name, quick=True)
     return result
 
 
@@ -76,8 +81,11 @@ def test_every_benchmark_runs_small(name: str) -> None:
     assert result.name == name
     assert result.ours > 0
     assert result.theirs > 0
-    assert result.shapes["documents"] == 50
-    json.dumps(result.to_dict())
+    assert result.shapes["documents"] >= 1
+    shown = json.loads(json.dumps(result.to_dict()))
+    assert shown.keys() >= {"name", "ratio", "opponent", "seconds", "shapes"}
+    assert all(shown["seconds"][side] > 0 for side in ("ours", "opponent"))
+    assert not {"{", "}"} & set(result.summarize())  # no Python in it
 
 
 def test_checks_are_shown_where_there_are_any() -> None:
@@ -103,7 +111,7 @@ def test_settling_brings_samples_to_the_documents_set_sizes() -> None:
     shape = TINY._replace(labels=30)
     examples = make_documents(64, shape)
     batch = examples.batch(np.arange(64))
-    learner = build_learner("seq2set-simp", shape, TINY_NETWORK)
+    learner = build_learner(configure("seq2set-simp", TINY_NETWORK), shape)
     before = learner.measure_set_sizes(batch)
     # With random weights `eos` has about one chance in 31 at each step, so that sets are far too large.
     assert before["sampled_labels"] > 8
@@ -117,7 +125,7 @@ def test_settling_brings_samples_to_the_documents_set_sizes() -> None:
 
 @pytest.mark.parametrize("phase", ["warm-start", "self-critical"])
 def test_an_update_moves_every_part_of_the_network(phase: Phase) -> None:
-    learner = build_learner("seq2set", TINY, TINY_NETWORK)
+    learner = build_learner(configure("seq2set", TINY_NETWORK), TINY)
     network = learner.step.network
     parts = [network.encoder, network.sequence_decoder, network.set_decoder]
     weights = [weight for part in parts if part for weight in [next(part.parameters())]]
@@ -161,12 +169,12 @@ def test_the_encoders_two_sides_agree() -> None:
 
 
 def test_an_encoder_that_differs_is_refused() -> None:
-    def shifted(model: BiLSTMEncoder, batch: TrainingBatch) -> encoder.Outputs:
-        outputs = encoder.encode_packed(model, batch)
+    def shifted(model: BiLSTMEncoder, batch: TrainingBatch) -> PlainEncoded:
+        outputs = encoder.encode_as_documented(model, batch)
         return outputs._replace(states=outputs.states + 0.001)
 
     work = encoder.EncoderCase(20, TINY, embedding=8, hidden=8, layers=1)
-    ours, theirs = (encoder.time_step(work, read).result for read in (shifted, encoder.encode_packed))
+    ours, theirs = (encoder.time_step(work, read).result for read in (shifted, encoder.encode_as_documented))
     with pytest.raises(WorkError, match="outputs differ from the packed LSTM's by 1.0e-03 and its gradients"):
         encoder.compare_sides(ours, theirs)
 
@@ -187,7 +195,7 @@ def test_sides_run_apart_and_the_quickest_call_counts() -> None:
 
 
 def test_gradients_that_differ_are_refused() -> None:
-    outputs = encoder.Outputs(torch.zeros(1, 1, 2), torch.zeros(1, 1, 2))
+    outputs = PlainEncoded(torch.zeros(1, 1, 2), torch.zeros(1, 1, 2))
     ours = encoder.StepResult(outputs, (torch.tensor([4.0, 1.0]),))
     theirs = encoder.StepResult(outputs, (torch.tensor([4.0, 2.0]),))
     # The second number differs by 1, a quarter of the largest gradient.
@@ -212,6 +220,135 @@ def test_the_three_ways_to_a_reward_agree_by_hand() -> None:
     assert arrays.score_by_sample(given, right).tolist() == by_hand
 
 
+@pytest.mark.parametrize("model", ["seq2set", "seq2set-simp"])
+def test_the_plain_network_computes_what_ours_does(model: str) -> None:
+    shape = TINY._replace(labels=12)
+    learner = build_learner(configure(model, [*network_speed.NO_DROPOUT, *TINY_NETWORK]), shape)
+    learner.settle(shape, 20, rate=0.01)
+    network, batch = learner.step.network, make_documents(40, shape).batch(np.arange(40))
+    assert isinstance(network, SetNetwork)
+    with torch.no_grad():
+        ours = greedy(network(batch.ids, batch.lengths).final)
+        plain = roll_out(bind(network, batch.ids, batch.lengths, None), pick_likeliest, 12)
+        assert torch.equal(plain.sets, ours.masks(12))
+        assert torch.allclose(plain.log_prob, ours.log_prob, atol=1e-5)
+        # One row of each document's three draws the likeliest: rows do not meet.
+        rows = roll_out(bind(network, batch.ids, batch.lengths, None, 3), pick_likeliest, 12)
+        assert torch.equal(rows.sets.view(40, 3, 12)[:, 2], plain.sets)
+        ends = score_sequences(bind(network, batch.ids, batch.lengths, None), batch.sequences)
+        right = ordered_likelihood(network(batch.ids, batch.lengths).final, batch.sequences)
+        assert -ends.mean() == pytest.approx(float(right), abs=1e-4)
+
+
+def test_plain_updates_learn() -> None:
+    learner = build_learner(configure("seq2set-simp", [*network_speed.NO_DROPOUT, *TINY_NETWORK]), TINY)
+    batch = make_documents(32, TINY).batch(np.arange(32))
+    before = [weight.detach().clone() for weight in learner.step.parameters()]
+    for phase in network_speed.PHASES:
+        network_speed.update_plainly(learner, batch, phase)
+    moved = [not torch.equal(a, b) for a, b in zip(before, learner.step.parameters(), strict=True)]
+    assert all(moved)
+
+
+def test_both_sides_of_predict_decode_alike() -> None:
+    checks = small("predict").checks or {}
+    assert checks["other_greedy_sets"] == 0
+    assert checks["documents_per_second"].keys() == {"ours", "opponent"}
+
+
+def test_predict_refuses_a_model_without_a_decoder(br_run: RunFolder) -> None:
+    with pytest.raises(InputError, match="it must be a model of the kind seq2set or seq2set-simp"):
+        run_benchmark("predict", model=br_run.path, quick=True)
+
+
+def test_likelihoods_that_differ_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network_speed, "TOLERANCE", -1.0)
+    with pytest.raises(WorkError, match="likelihood differs from ours by .*; at most -1e"):
+        run_benchmark("train-step", quick=True)
+
+
+def test_an_exponent_is_the_slope_in_logarithms() -> None:
+    # 3 n^1.5: 3, 94.87 and 3000 at 1, 10 and 100
+    assert fit_exponent({1: 3.0, 10: 94.8683, 100: 3000.0}) == pytest.approx(1.5, abs=1e-6)
+    assert fit_exponent({50: 2.0, 500: 2.0}) == pytest.approx(0.0)
+
+
+def test_scaling_has_an_exponent_for_each_kind_of_size() -> None:
+    checks = small("scaling").checks or {}
+    kinds = {"documents", "words", "labels"}
+    assert {verb: set(one) for verb, one in checks["exponents"].items()} == {"predict": kinds, "train": kinds}
+    assert list(checks["points"]["predict"]["documents"]["seconds"]) == [5, 20]
+    assert list(checks["points"]["train"]["labels"]["seconds"]) == [5, 15]
+
+
+def test_memory_is_compared_in_bytes() -> None:
+    result = small("memory")
+    shown, checks = result.to_dict(), result.checks or {}
+    assert shown["bytes"] == checks["bytes"][checks["ratio_is_of"]]
+    assert shown["ratio"] == pytest.approx(shown["bytes"]["opponent"] / shown["bytes"]["ours"], abs=1e-3)
+    assert checks["growth"][checks["ratio_is_of"]] == max(checks["growth"].values())
+    assert "times as small as the same with 5 documents" in result.summarize()
+
+
+def test_a_process_that_fails_is_named_with_its_last_words() -> None:
+    with pytest.raises(WorkError, match="the benchmark's process -c .* ended with: NameError: name 'x'"):
+        run_apart("-c", "x")
+    with pytest.raises(WorkError, match="ended with: exit code 3"):
+        run_apart("-c", "raise SystemExit(3)")
+
+
+def test_a_process_counts_its_own_memory_and_time() -> None:
+    small_one, large_one = run_in_turns([("-S", "-c", ""), ("-S", "-c", "x = b'1' * 10**8")], rounds=2)
+    assert large_one.memory - small_one.memory > 0.9e8
+    assert small_one.seconds > 0
+
+
+def test_values_are_told_without_python() -> None:
+    told = {"words": 12_000, "share": 0.12345, "cost": {"a_b": 1.5, "c": [1, 2]}, "model": "made"}
+    assert format_values(told) == "words 12,000, share 0.1235, cost (a b 1.5, c 1 / 2), model made"
+    assert list_checks(told) == ["words: 12,000", "share: 0.1235", "cost: a b 1.5, c 1 / 2", "model: made"]
+
+
+def make_scaling() -> Ratio:
+    points = {"predict": {"words": {"seconds": {3: 1.0, 30: 9.0}, "exponent": 0.954}}}
+    return Ratio("scaling", "the same", 1.0, 1.1, {"documents": 2}, {"points": points})
+
+
+def test_all_is_one_page_that_names_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from seq2set.cli.bench import bench
+
+    def run(name: str, *, model: Path | None, quick: bool) -> Ratio:
+        assert (model, quick) == (None, True)
+        if name == "startup":
+            raise WorkError("it would not <start>")
+        return make_scaling() if name == "scaling" else Ratio(name, "a & b", 2.0, 8.0, {"documents": 5})
+
+    monkeypatch.setattr(page, "run_benchmark", run)
+    bench("all", out=tmp_path / "bench", quick=True)
+    told = capsys.readouterr()
+    assert "metrics: 4.00 times as fast as a & b" in told.out
+    assert told.out.endswith(f"all of it: {tmp_path / 'bench' / 'index.html'}\n")
+    assert "startup is not measured: it would not <start>" in told.err
+    text = (tmp_path / "bench" / "index.html").read_text(encoding="utf-8")
+    assert "<li>startup: it would not &lt;start&gt;</li>" in text
+    assert (text.count("<svg"), "predict, words: exponent 0.95" in text) == (2, True)
+    assert "<td>a &amp; b</td>" in text
+    stored = json.loads((tmp_path / "bench" / "results.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in stored["benchmarks"]] == [name for name in RATIOS if name != "startup"]
+    assert stored["not_measured"] == {"startup": "it would not <start>"}
+    bench("all", out=tmp_path / "bench", quick=True, as_json=True)
+    assert json.loads(capsys.readouterr().out) == stored
+
+
+def test_a_model_is_refused_where_it_says_nothing(tmp_path: Path) -> None:
+    from seq2set.cli.bench import bench
+
+    with pytest.raises(InputError, match="--model is named, but .metrics. takes none; memory, predict"):
+        bench("metrics", model=tmp_path)
+
+
 def test_bench_prints_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from seq2set.cli.bench import bench
     from seq2set.core.errors import UnknownNameError
@@ -224,6 +361,6 @@ def test_bench_prints_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     assert "times as fast as scikit-learn" in capsys.readouterr().out
     monkeypatch.setattr(arrays, "measure_metrics", lambda: few._replace(checks={"limit": 3}))
     bench("metrics", as_json=False)
-    assert "checks: {'limit': 3}" in capsys.readouterr().out
+    assert "\n  limit: 3\n" in capsys.readouterr().out
     with pytest.raises(UnknownNameError, match="benchmark 'metric' is not known, did you mean 'metrics'"):
         bench("metric", as_json=False)

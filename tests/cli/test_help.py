@@ -8,7 +8,7 @@ from typing import get_type_hints
 
 import pytest
 
-from seq2set.benchmarks import BENCHMARKS
+from seq2set.benchmarks import BENCHMARKS, Benchmark
 from seq2set.config import Config, catalog
 from seq2set.corpora.readers import FORMATS
 from seq2set.corpora.sources import SOURCES
@@ -39,7 +39,7 @@ def listed(text: str, title: str) -> dict[str, str]:
         ("tune", "Metrics", catalog.list_tunable()),
         ("predict", "Searches", catalog.SEARCHES),
         ("evaluate", "Searches", catalog.SEARCHES),
-        ("bench", "Benchmarks", BENCHMARKS),
+        ("bench", "Benchmarks", BENCHMARKS | {"all": Benchmark("all ratios, as one page with plots", "")}),
     ],
 )
 def test_names_are_listed_with_their_summaries(seq2set, verb: str, title: str, table) -> None:

@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seq2set.benchmarks.inputs import AAPD, DocumentShape, make_documents
+from seq2set.benchmarks.plain import PlainEncoded, encode_packed
 from seq2set.benchmarks.ratio import Ratio, TimedResult, call_apart, time_call
 from seq2set.core.errors import WorkError
+from seq2set.core.hardware import limit_threads
 from seq2set.nn.encoders.bilstm import BiLSTMEncoder
 from seq2set.text.batches import bucket_by_length
 from seq2set.training.examples import EncodedExamples, TrainingBatch
@@ -36,20 +37,13 @@ LIMIT = 8
 TOLERANCE = 1e-5
 """How far outputs and gradients of the two sides may lie apart."""
 
-EncodeFunction = Callable[[BiLSTMEncoder, TrainingBatch], "Outputs"]
-
-
-class Outputs(NamedTuple):
-    """What a side made of a batch."""
-
-    states: Tensor  # (B, T, 2H)
-    summary: Tensor  # (B, 2H)
+EncodeFunction = Callable[[BiLSTMEncoder, TrainingBatch], PlainEncoded]
 
 
 class StepResult(NamedTuple):
     """What a training step gave."""
 
-    outputs: Outputs
+    outputs: PlainEncoded
     gradients: tuple[Tensor, ...]
 
 
@@ -93,9 +87,10 @@ def measure_encoder(
     rounds: int = 2,
 ) -> Ratio:
     """Train on one batch of `documents` both ways, then our way on `batches` batches of other lengths."""
+    shape = DocumentShape(*shape)
     work = EncoderCase(documents, shape, embedding, hidden, layers)
     ours, theirs = call_apart(
-        partial(time_step, work, encode_by_us), partial(time_step, work, encode_packed), rounds
+        partial(time_step, work, encode_by_us), partial(time_step, work, encode_as_documented), rounds
     )
     difference = compare_sides(ours.result, theirs.result)
     new = _time_new_shapes(
@@ -107,26 +102,23 @@ def measure_encoder(
 
 def time_step(work: EncoderCase, read: EncodeFunction) -> TimedResult[StepResult]:
     """Time one training step of a side."""
+    limit_threads(1)  # in a process of its own
     encoder = work.build_encoder()
     batch = make_documents(work.documents, work.shape).batch(np.arange(work.documents))
-    began = time.perf_counter()
+    began = time.process_time()
     found = train_step(encoder, batch, read)
-    return TimedResult(time.perf_counter() - began, found)
+    return TimedResult(time.process_time() - began, found)
 
 
-def encode_by_us(encoder: BiLSTMEncoder, batch: TrainingBatch) -> Outputs:
+def encode_by_us(encoder: BiLSTMEncoder, batch: TrainingBatch) -> PlainEncoded:
     """Encode by the route that our encoder takes on a CPU."""
     encoded = encoder(batch.ids, batch.lengths)
-    return Outputs(encoded.states, encoded.summary)
+    return PlainEncoded(encoded.states, encoded.summary)
 
 
-def encode_packed(encoder: BiLSTMEncoder, batch: TrainingBatch) -> Outputs:
+def encode_as_documented(encoder: BiLSTMEncoder, batch: TrainingBatch) -> PlainEncoded:
     """Encode as the library's documentation recommends."""
-    vectors = encoder.embedding(batch.ids)
-    packed = pack_padded_sequence(vectors, batch.lengths, batch_first=True, enforce_sorted=False)
-    outputs, (hidden, _) = encoder.bilstm.lstm(packed)
-    states, _ = pad_packed_sequence(outputs, batch_first=True)
-    return Outputs(states, torch.cat([hidden[-2], hidden[-1]], -1))
+    return encode_packed(encoder, batch.ids, batch.lengths)
 
 
 def train_step(encoder: BiLSTMEncoder, batch: TrainingBatch, read: EncodeFunction) -> StepResult:
@@ -135,7 +127,7 @@ def train_step(encoder: BiLSTMEncoder, batch: TrainingBatch, read: EncodeFunctio
     outputs = read(encoder, batch)
     torch.autograd.backward(outputs, [torch.cos(part.detach() * 9) for part in outputs])
     gradients = tuple(part.grad for part in encoder.parameters() if part.grad is not None)
-    return StepResult(Outputs(*(part.detach() for part in outputs)), gradients)
+    return StepResult(PlainEncoded(*(part.detach() for part in outputs)), gradients)
 
 
 def compare_sides(ours: StepResult, theirs: StepResult) -> EncoderDifference:

@@ -9,7 +9,10 @@ reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seq2set.config import build_config
+from seq2set.config import Config, build_config
 from seq2set.inference.model_folder import save_model
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
@@ -100,6 +103,15 @@ def make_texts(documents: int, *, words: int = 130, vocabulary: int = 30_000, se
     return [" ".join(part) for part in parts]
 
 
+def write_texts(path: Path, count: int) -> Path:
+    """Write texts with labels of no meaning as a file of JSON lines."""
+    with path.open("w", encoding="utf-8") as stream:
+        for number, text in enumerate(make_texts(count)):
+            labels = [f"label {number % 54}", f"label {number % 7}"]
+            stream.write(json.dumps({"id": str(number), "text": text, "labels": labels}) + "\n")
+    return path
+
+
 PRESET = "paper-aapd"
 MODELS = ("seq2set-simp", "seq2set")
 """The models that are measured."""
@@ -123,7 +135,11 @@ class Learner:
 
     def update(self, batch: TrainingBatch, phase: Phase) -> None:
         """One update as the trainer makes it: forward, backward, clipping, Adam."""
-        self.step(batch, phase, self.generator).total.backward()
+        self.descend(self.step(batch, phase, self.generator).total)
+
+    def descend(self, loss: torch.Tensor) -> None:
+        """Go backward from a loss, clip, and apply Adam."""
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.step.parameters(), self.clip_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
@@ -154,13 +170,17 @@ class Learner:
             group["lr"] = rate
 
 
-def build_learner(model: str, shape: DocumentShape, settings: Sequence[str] = ()) -> Learner:
-    """Build a network with random weights at the preset's sizes; `settings` (`a.b=v`) change them."""
-    config = build_config(preset=PRESET, model=model, assignments=settings)
+def configure(model: str, settings: Sequence[str] = (), *, preset: str = PRESET) -> Config:
+    """Return the settings of a network at the preset's sizes; `settings` (`a.b=v`) change them."""
+    return build_config(preset=preset, model=model, assignments=settings)
+
+
+def build_learner(config: Config, shape: DocumentShape, *, max_labels: int | None = None) -> Learner:
+    """Build a network with random weights."""
     torch.manual_seed(config.seed)
-    step = TrainingStep(build_network(config, shape.vocabulary + 2, shape.labels), config)
+    network = build_network(config, shape.vocabulary + 2, shape.labels, max_labels)
+    step, training = TrainingStep(network, config), config.training
     adam = torch.optim.Adam(step.parameters(), lr=config.self_critical.learning_rate, fused=True)
-    training = config.training
     return Learner(step, adam, training.clip_norm, training.batch_size, torch.Generator().manual_seed(1))
 
 
@@ -169,12 +189,37 @@ SET_SIZE = 4
 """Untrained decoders hardly ever end by themselves."""
 
 
-def save_random_model(folder: Path, settings: Sequence[str] = ()) -> None:
-    """Write a model folder with random weights at the default sizes; `settings` (`a.b=v`) change them."""
+def save_made_model(
+    folder: Path, settings: Sequence[str] = (), *, labels: int = LABELS, settling: int = 0
+) -> None:
+    """Write a model folder with random weights at the default sizes; `settings` (`a.b=v`) change them.
+
+    After some `settling` updates its sets are of realistic sizes.
+    """
     config = build_config(model="seq2set", assignments=["prior.enabled=false", *settings])
-    torch.manual_seed(config.seed)
     words = Words.build(make_texts(2_000), **config.text.model_dump())
-    labels = Labels([f"label {number}" for number in range(LABELS)], range(LABELS, 0, -1))
-    network = build_network(config, len(words), LABELS, SET_SIZE)
-    tagger = NeuralTagger(config, words, labels, network, None, make_global_rule(0.5))
-    save_model(tagger, folder, card="Made for a benchmark: its weights are random.\n", metadata={})
+    shape = AAPD._replace(vocabulary=min(len(words) - 2, config.encoder.words), labels=labels)
+    learner = build_learner(config, shape, max_labels=SET_SIZE)
+    learner.settle(shape, settling)
+    names = Labels([f"label {number}" for number in range(labels)], range(labels, 0, -1))
+    tagger = NeuralTagger(config, words, names, learner.step.network, None, make_global_rule(0.5))
+    save_model(tagger, folder, card="Made for a benchmark, not trained on anything.\n", metadata={})
+
+
+class OpenModel(NamedTuple):
+    """A model, and a folder to work in for as long as it is needed."""
+
+    model: Path
+    folder: Path
+
+
+@contextmanager
+def open_model(
+    model: Path | None, settings: Sequence[str], *, labels: int = LABELS, settling: int = 0
+) -> Iterator[OpenModel]:
+    """Give the model that is named, or one that is made."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "model"
+        if model is None:
+            save_made_model(made, settings, labels=labels, settling=settling)
+        yield OpenModel(model or made, Path(folder))

@@ -1,4 +1,4 @@
-"""What decoding and self-critical training cost, as multiples of encoding and of a likelihood update.
+"""What decoding, searches and self-critical training cost, as multiples of cheaper work.
 
 Networks have the paper's sizes for AAPD. The opponent is a part, or a cheaper kind, of the same work, so the
 ratio is below 1; `checks.cost` is its inverse, for both models: a cost of 1.2 means a fifth more time. The
@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from lightning_fabric import Fabric
+from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from seq2set.benchmarks.inputs import (
@@ -20,11 +22,18 @@ from seq2set.benchmarks.inputs import (
     Learner,
     build_learner,
     compute_mean_labels,
+    configure,
     make_documents,
 )
 from seq2set.benchmarks.ratio import Ratio, measure_ratio, time_call
+from seq2set.config import build_config
+from seq2set.config.catalog import SEARCHES
+from seq2set.config.schema import SearchSettings
+from seq2set.core.hardware import limit_threads
 from seq2set.nn.decoding.rollout import greedy
 from seq2set.training.examples import EncodedExamples, TrainingBatch
+from seq2set.training.step import TrainingStep
+from seq2set.training.validation import Validation, compute_micro_f1, search_validation
 
 BATCH = 128
 """Documents that are decoded together, of about the same length, as validation does."""
@@ -142,10 +151,11 @@ def _measure_costliest(
     Each model first learns realistic set sizes in `settling` updates. A model's own shapes stand under its
     name beside those that all share.
     """
+    shape = DocumentShape(*shape)
     examples = make_documents(documents, shape)
     results = {}
     for model in MODELS:
-        learner = build_learner(model, shape, settings)
+        learner = build_learner(configure(model, settings), shape)
         learner.settle(shape, settling)
         results[model] = measure_model(learner, examples)
     most = max(results, key=lambda model: results[model].cost)
@@ -156,3 +166,58 @@ def _measure_costliest(
         shapes=shared | {"settling_updates": settling} | own,
         checks={"cost": costs, "limit": limit, "ratio_is_of": most},
     )
+
+
+def measure_searches(
+    documents: int = 200,
+    *,
+    shape: DocumentShape = AAPD,
+    settings: Sequence[str] = (),
+    settling: int = 100,
+    rounds: int = 2,
+) -> Ratio:
+    """Search a split of `documents` as validation does: read, search, and count micro-F1.
+
+    The network is `seq2set-simp` after `settling` updates that teach realistic set sizes; the searches have
+    the width and the samples of the preset `compact`. The ratio is that of `set-beam`, the slowest.
+    """
+    shape = DocumentShape(*shape)
+    learner, examples = (
+        build_learner(configure("seq2set-simp", settings), shape),
+        make_documents(documents, shape),
+    )
+    learner.settle(shape, settling)
+    search = build_config(preset="compact", model="seq2set-simp").search
+    best = _time_searches(learner.step, _to_validation(examples), search, rounds)
+    shapes = {"documents": documents, **shape.to_dict(), "labels_per_document": compute_mean_labels(examples)}
+    shapes |= learner.measure_set_sizes(examples.batch(np.arange(min(documents, 64))))
+    checks = {
+        "cost": {name: round(value / best["greedy"], 2) for name, value in best.items()},
+        "documents_per_second": {name: round(documents / value, 1) for name, value in best.items()},
+        "width": search.width,
+        "samples": search.samples,
+    }
+    return Ratio("search", "greedy decoding", best["set-beam"], best["greedy"], shapes, checks)
+
+
+def _time_searches(
+    step: TrainingStep, valid: Validation, search: SearchSettings, rounds: int
+) -> dict[str, float]:
+    """Let the searches take turns, and keep the best time of each."""
+    best = dict.fromkeys(SEARCHES, float("inf"))
+    with limit_threads(1):
+        for name in [*SEARCHES] * rounds:
+            named = search.model_copy(update={"name": name})
+            took = time_call(lambda: _validate(step, valid, named))  # noqa: B023
+            best[name] = min(best[name], took)
+    return best
+
+
+def _validate(step: TrainingStep, valid: Validation, search: SearchSettings) -> float:
+    found = search_validation(step, valid.examples, search, Fabric(accelerator="cpu", devices=1))
+    return compute_micro_f1(found, valid)
+
+
+def _to_validation(examples: EncodedExamples) -> Validation:
+    right = examples.batch(np.arange(len(examples))).gold.numpy()
+    return Validation(examples, csr_matrix(right), np.ones(len(examples), bool))

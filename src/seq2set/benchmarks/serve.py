@@ -13,7 +13,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from seq2set.benchmarks.inputs import make_texts, save_random_model
+from seq2set.benchmarks.inputs import make_texts, open_model
 from seq2set.benchmarks.ratio import Ratio
 from seq2set.core.errors import WorkError
 
@@ -150,24 +149,21 @@ def measure_server(
 ) -> Ratio:
     """Let `clients` send texts for some seconds per side and round; the default model has random weights."""
     texts = make_texts(documents)
-    with tempfile.TemporaryDirectory() as folder:
-        if model is None:
-            save_random_model(Path(folder) / "model", settings)
-        chosen = model or Path(folder) / "model"
-        with (
-            start_server(chosen, "--queue", str(QUEUE)) as batched,
-            start_server(chosen, "--max-batch", "1", "--window-ms", "0") as single,
-        ):
-            best = _measure_in_turns((batched, single), texts, clients, seconds, rounds)
-            overload = asyncio.run(send_load(batched, texts, OVERLOAD, seconds))
-            mean = asyncio.run(_fetch_texts_per_pass(batched))
+    with (
+        open_model(model, settings) as (chosen, _),
+        start_server(chosen, "--queue", str(QUEUE)) as batched,
+        start_server(chosen, "--max-batch", "1", "--window-ms", "0") as single,
+    ):
+        best = _measure_in_turns((batched, single), texts, clients, seconds, rounds)
+        overload = asyncio.run(send_load(batched, texts, OVERLOAD, seconds))
+        mean = asyncio.run(_fetch_texts_per_pass(batched))
     checks = {"batched": best[0].to_dict(), "one_by_one": best[1].to_dict(), "texts_per_pass": mean}
     checks |= {"overload": {"clients": OVERLOAD, "queue": QUEUE} | overload.to_dict()}
     shapes = {
         "documents": documents,
         "clients": clients,
         "words": 130,
-        "model": str(model or "random weights"),
+        "model": str(model or "made"),
     }
     return Ratio(
         "serve", "one text per pass", best[0].seconds_per_request, best[1].seconds_per_request, shapes, checks

@@ -10,7 +10,6 @@ import asyncio
 import json
 import random
 import sqlite3
-import tempfile
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing
@@ -18,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seq2set.benchmarks.inputs import make_texts, save_random_model
+from seq2set.benchmarks.inputs import make_texts, open_model
+from seq2set.benchmarks.ratio import format_values
 from seq2set.benchmarks.serve import Client, ServerProcess, format_head, start_server
 
 PREDICT = "/v1/predict"
@@ -219,10 +219,11 @@ class Soak:
         """Return the line that `bench` prints."""
         megabytes = ", ".join(f"{one / 2**20:.0f}" for one in self.memory)
         end = "passed" if self.passed else "FAILED"
+        statuses, wrong = format_values(dict(sorted(self.statuses.items()))), format_values(self.wrong)
         return (
-            f"soak: {self.requests:,} requests, statuses {dict(sorted(self.statuses.items()))}, "
-            f"wrong answers {dict(self.wrong)}, feedback {len(self.acknowledged):,} acknowledged and "
-            f"{self.lost} lost, memory {megabytes} MB ({self.drift:+.1%}): {end}"
+            f"soak: {self.requests:,} requests, statuses (times): {statuses}; "
+            f"wrong answers: {wrong or 'none'}; feedback {len(self.acknowledged):,} acknowledged and "
+            f"{self.lost} lost; memory {megabytes} MB ({self.drift:+.1%}): {end}"
         )
 
 
@@ -236,11 +237,8 @@ def run_soak(
 ) -> Soak:
     """Send requests and faults from several clients at once; without a model, one with random weights."""
     soak = Soak(requests)
-    with tempfile.TemporaryDirectory() as folder:
-        if model is None:
-            save_random_model(Path(folder) / "model", settings)
-        database = Path(folder) / "feedback.sqlite"
-        chosen = model or Path(folder) / "model"
+    with open_model(model, settings) as (chosen, folder):
+        database = folder / "feedback.sqlite"
         with start_server(chosen, "--feedback", str(database), *_OPTIONS) as server:
             actions = _draw_actions(requests, seed)
             settling = round(SETTLING * requests)

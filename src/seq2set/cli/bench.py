@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
 def _list_benchmarks() -> dict[str, str]:
-    from seq2set.benchmarks import BENCHMARKS
+    from seq2set.benchmarks import ALL, BENCHMARKS
 
-    return {name: row.summary for name, row in BENCHMARKS.items()}
+    return {name: row.summary for name, row in BENCHMARKS.items()} | {
+        ALL: "all ratios, as one page with plots"
+    }
 
 
 TABLES = {"Benchmarks": _list_benchmarks}
@@ -20,14 +23,38 @@ TABLES = {"Benchmarks": _list_benchmarks}
 
 def bench(
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of the benchmarks below.")],
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", help="A run or model to measure on, in place of a made one."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Where `all` writes its page.")] = Path("benchmarks"),
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, to see that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure speed as a ratio, both sides in the same run."""
-    from seq2set.benchmarks import BENCHMARKS
+    from seq2set.benchmarks import ALL, refuse_model, run_benchmark
     from seq2set.core.errors import WorkError
-    from seq2set.core.names import find_named, load_named
 
-    result = load_named(find_named("benchmark", name, BENCHMARKS).path)()
+    if model is not None:
+        refuse_model(name)
+    if name == ALL:
+        _run_all(model, out, quick=quick, as_json=as_json)
+        return
+    result = run_benchmark(name, model=model, quick=quick)
     typer.echo(json.dumps(result.to_dict()) if as_json else result.summarize())
     if result.failure:
         raise WorkError(result.failure)
+
+
+def _run_all(model: Path | None, out: Path, *, quick: bool, as_json: bool) -> None:
+    from seq2set.benchmarks.page import run_all, write_page
+    from seq2set.cli.console import RichProgress
+
+    found = run_all(RichProgress(), model=model, quick=quick)
+    page = write_page(found, out)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+        return
+    for result in found.ratios:
+        typer.echo(f"{result.name}: {result.describe()}")
+    typer.echo(f"all of it: {page}")

@@ -1,0 +1,199 @@
+"""Prediction and training updates, against the same network written plainly (`plain`).
+
+Both sides have the same weights and read the same documents; the run fails where they disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from seq2set.benchmarks.inputs import (
+    AAPD,
+    DocumentShape,
+    Learner,
+    build_learner,
+    compute_mean_labels,
+    configure,
+    make_documents,
+    make_texts,
+    open_model,
+)
+from seq2set.benchmarks.plain import (
+    Pick,
+    bind,
+    limit_labels,
+    pick_at_random,
+    pick_likeliest,
+    roll_out,
+    score_sequences,
+)
+from seq2set.benchmarks.ratio import Ratio, measure_ratio
+from seq2set.core.errors import InputError, WorkError
+from seq2set.inference.predictor import Predictor
+from seq2set.models.neural import NeuralTagger, limit_words
+from seq2set.models.predictions import Request
+from seq2set.models.seq2set import SetNetwork
+from seq2set.objectives.losses import negative_log_likelihood, self_critical
+from seq2set.objectives.rewards import f1
+from seq2set.text.batches import collate
+from seq2set.training.examples import TrainingBatch
+from seq2set.training.step import Phase
+
+OPPONENT = "the same network by torch's own layers, a row per sample"
+
+BATCH = 64
+"""Texts that the plain side reads together, of about the same length."""
+
+TOLERANCE = 1e-3
+"""How far the likelihoods of the two sides may lie apart."""
+
+PHASES: tuple[Phase, ...] = ("warm-start", "self-critical")
+
+NO_DROPOUT = ("encoder.dropout=0", "decoder.dropout=0")
+"""So that both sides compute the same."""
+
+
+def measure_prediction(
+    documents: int = 256,
+    *,
+    model: Path | None = None,
+    settings: Sequence[str] = (),
+    settling: int = 100,
+    rounds: int = 2,
+) -> Ratio:
+    """Predict texts as `Predictor` does, and by sampling as many sets of each plainly.
+
+    Unless a model is named, one of the default sizes that has learnt, in `settling` updates, how large sets
+    are. `checks.other_greedy_sets` counts documents that the two sides decode differently.
+    """
+    texts = make_texts(documents)
+    with open_model(model, settings, settling=settling) as opened:
+        predictor = Predictor.open(opened.model)
+    tagger = predictor.tagger
+    if not isinstance(tagger, NeuralTagger) or not isinstance(tagger.network, SetNetwork):
+        raise InputError(f"--model is {model}; it must be a model of the kind seq2set or seq2set-simp")
+    plain, samples = _PlainTagger(tagger, tagger.network), tagger.config.search.samples
+    draw = pick_at_random(torch.Generator().manual_seed(1))
+    shapes = {"documents": documents, "words": 130, "labels": len(tagger.labels), "samples": samples}
+    result = measure_ratio(
+        "predict",
+        OPPONENT,
+        lambda: predictor.predict(texts, Request(search="marginal")),
+        lambda: plain.score(texts, draw, samples),
+        shapes | {"model": str(model or "made")},
+        rounds,
+    )
+    ours, theirs = tagger.infer(texts, Request(search="greedy")).chosen, plain.score(texts, pick_likeliest)
+    others = sum(set(one) != set(np.flatnonzero(row)) for one, row in zip(ours, theirs, strict=True))
+    speeds = {"ours": documents / result.ours, "opponent": documents / result.theirs}
+    return result._replace(checks={"documents_per_second": speeds, "other_greedy_sets": others})
+
+
+class _PlainTagger:
+    """Texts in, scores out, by the plain network."""
+
+    def __init__(self, tagger: NeuralTagger, network: SetNetwork):
+        self.tagger, self.network = tagger, network.eval()
+
+    @torch.inference_mode()
+    def score(self, texts: Sequence[str], pick: Pick, rows: int = 1) -> npt.NDArray[np.float32]:
+        """Return how many of so many sets of each text have each label, (N, L)."""
+        limits = self.tagger.config.encoder
+        encoded = [
+            limit_words(one, limits.max_words, limits.words) for one in self.tagger.words.encode(texts)
+        ]
+        margins = None if self.tagger.prior is None else self.tagger.prior.read(texts)[0]
+        order = np.argsort([len(one) for one in encoded], kind="stable")
+        scores = np.zeros((len(texts), len(self.tagger.labels)), np.float32)
+        for start in range(0, len(order), BATCH):
+            index = order[start : start + BATCH]
+            read = collate(encoded, index)
+            prior = None if margins is None else torch.from_numpy(margins[index])
+            decoder = bind(self.network, read.ids, read.lengths, prior, rows)
+            sets = roll_out(decoder, pick, limit_labels(self.network)).sets.float()
+            scores[index] = sets.view(len(index), rows, -1).mean(1).numpy()
+        return scores
+
+
+def measure_updates(
+    documents: int = 64,
+    *,
+    shape: DocumentShape = AAPD,
+    settings: Sequence[str] = (),
+    settling: int = 100,
+    rounds: int = 2,
+) -> Ratio:
+    """Make an update by likelihood and a self-critical one with one batch, ours and plain.
+
+    The network is `seq2set-simp` at the paper's sizes for AAPD, after `settling` updates that teach realistic
+    set sizes. `checks.ratio` has the two kinds of updates apart.
+    """
+    shape = DocumentShape(*shape)
+    learner = build_learner(configure("seq2set-simp", [*NO_DROPOUT, *settings]), shape)
+    learner.settle(shape, settling)
+    examples = make_documents(documents, shape)
+    batch = examples.batch(np.arange(documents))
+    difference = _compare_likelihoods(learner, batch)
+    found = {
+        phase: measure_ratio(
+            "train-step",
+            OPPONENT,
+            partial(learner.update, batch, phase),
+            partial(update_plainly, learner, batch, phase),
+            {},
+            rounds,
+        )
+        for phase in PHASES
+    }
+    shapes = {"documents": documents, **shape.to_dict(), "labels_per_document": compute_mean_labels(examples)}
+    checks: dict[str, Any] = {"ratio": {phase: round(one.ratio, 3) for phase, one in found.items()}}
+    checks |= {"seconds": {phase: one.to_dict()["seconds"] for phase, one in found.items()}}
+    checks |= {"difference_of_likelihoods": difference}
+    ours, theirs = (
+        sum(side) for side in zip(*((one.ours, one.theirs) for one in found.values()), strict=True)
+    )
+    return Ratio("train-step", OPPONENT, ours, theirs, shapes, checks)
+
+
+def update_plainly(learner: Learner, batch: TrainingBatch, phase: Phase) -> None:
+    """One update with a loss that is computed plainly."""
+    network = cast("SetNetwork", learner.step.network)
+    loss = compute_likelihood if phase == "warm-start" else compute_self_critical
+    learner.descend(loss(network, batch, learner.generator))
+
+
+def compute_likelihood(network: SetNetwork, batch: TrainingBatch, _: torch.Generator) -> Tensor:
+    """Return L(phi) of the labels in order."""
+    decoder = bind(network, batch.ids, batch.lengths, batch.margins)
+    return negative_log_likelihood(score_sequences(decoder, batch.sequences)[:, None])
+
+
+def compute_self_critical(network: SetNetwork, batch: TrainingBatch, generator: torch.Generator) -> Tensor:
+    """Return L(theta) of one sample per document, with the greedy set as its baseline."""
+    most = limit_labels(network)
+    drawn = roll_out(bind(network, batch.ids, batch.lengths, batch.margins), pick_at_random(generator), most)
+    with torch.no_grad():
+        likeliest = roll_out(bind(network, batch.ids, batch.lengths, batch.margins), pick_likeliest, most)
+    return self_critical(drawn.log_prob, f1(drawn.sets, batch.gold), f1(likeliest.sets, batch.gold))
+
+
+@torch.no_grad()
+def _compare_likelihoods(learner: Learner, batch: TrainingBatch) -> float:
+    """Say how far the sides' likelihoods lie apart, and fail where that is too far."""
+    ours = learner.step(batch, "warm-start", learner.generator).total
+    network = cast("SetNetwork", learner.step.network)
+    difference = float(abs(ours - compute_likelihood(network, batch, learner.generator)))
+    if difference > TOLERANCE:
+        raise WorkError(
+            f"the plain network's likelihood differs from ours by {difference:.1e}; at most {TOLERANCE:.0e} "
+            "is allowed"
+        )
+    return difference

@@ -93,7 +93,7 @@ class PlainRollout(NamedTuple):
 
 
 def roll_out(decoder: PlainDecoder, pick: Pick, most: int) -> PlainRollout:
-    """Emit labels, at most so many, until all rows have ended."""
+    """Emit labels until all rows have ended; none emits more than `most`."""
     symbols = decoder.weights.symbols
     previous = torch.full((len(decoder.emitted),), symbols.bos)
     finished, log_prob = torch.zeros_like(previous, dtype=torch.bool), torch.zeros(len(previous))

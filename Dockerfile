@@ -19,7 +19,7 @@ COPY constraints.txt ./
 RUN pip install --constraint constraints.txt torch
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip install --constraint constraints.txt '.[serve]'
+RUN pip install --constraint constraints.txt '.[serve,train]'
 
 # Whoever breaks into the server finds no rights, and can write to the feedback only.
 RUN useradd --system --uid 10001 --no-create-home seq2set \

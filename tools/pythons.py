@@ -15,7 +15,7 @@ from conditions import CannotBeHadError
 from copies import ROOT
 
 PYENV = Path.home() / ".pyenv/versions"
-EXTRAS = ".[dev,demo,serve,track,tune]"
+EXTRAS = ".[dev,demo,excel,onnx,serve,track,train,tune]"
 LARGE = ("torch", "lightning-fabric", "playwright", "schemathesis")
 """What an environment without torch lacks: for another Python it is a download of gigabytes."""
 
@@ -47,7 +47,7 @@ def _small_dependencies() -> list[str]:
     extras = project["optional-dependencies"]
     wanted = [
         *project["dependencies"],
-        *(one for name in ("dev", "demo", "serve", "tune") for one in extras[name]),
+        *(one for name in ("dev", "demo", "onnx", "serve", "train", "tune") for one in extras[name]),
     ]
     return [one for one in wanted if not one.startswith(LARGE)]
 

@@ -18,7 +18,7 @@ ABSENT = tuple(name for name in LARGE if importlib.util.find_spec(name) is None)
 
 def _needs(text: str) -> str | None:
     """Return what a failure lacked."""
-    signs = ("No module named '{}", "No package metadata was found for {}")
+    signs = ("No module named '{}", "No package metadata was found for {}", "needs the package '{}'")
     return next((one for one in ABSENT for sign in signs if sign.format(one) in text), None)
 
 

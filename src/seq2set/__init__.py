@@ -22,7 +22,12 @@ _LATE = {"Seq2SetClassifier": "seq2set.estimator"}
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module 'seq2set' has no attribute '{name}'")
-    return getattr(import_module(_LATE[name]), name)
+    try:
+        return getattr(import_module(_LATE[name]), name)
+    except ModuleNotFoundError as error:
+        from seq2set.core.errors import explain_missing
+
+        raise explain_missing(error) or error from None
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from seq2set.core.errors import (
     Seq2SetError,
     UnknownNameError,
     WorkError,
+    explain_missing,
     import_extra,
     suggest,
 )
@@ -42,3 +43,9 @@ def test_a_missing_extra_says_how_to_install_it() -> None:
     ):
         import_extra("nowhere_at_all.part", "demo")
     assert import_extra("json", "demo").dumps([]) == "[]"
+
+
+def test_a_library_of_training_that_is_missing_is_explained() -> None:
+    told = explain_missing(ModuleNotFoundError("No module named 'scipy.sparse'", name="scipy.sparse"))
+    assert str(told) == "this needs the package 'scipy': pip install 'seq2set[train]'"
+    assert explain_missing(ModuleNotFoundError("No module named 'x'", name="x")) is None

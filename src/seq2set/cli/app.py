@@ -24,6 +24,7 @@ from seq2set.cli import (
     data_stats,
     evaluate,
     experiment,
+    export,
     predict,
     serve,
     train,
@@ -31,7 +32,7 @@ from seq2set.cli import (
 )
 from seq2set.cli.console import say_error
 from seq2set.cli.options import list_names, read_catalog
-from seq2set.core.errors import InputError, Seq2SetError, StoppedError
+from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing
 from seq2set.core.processes import end_pool
 
 
@@ -70,6 +71,7 @@ _PARTS = {
     "Encoders (encoder.kind)": read_catalog("ENCODERS"),
     "Rewards (objective.reward)": read_catalog("REWARDS"),
 }
+_RUNTIMES = {"Runtimes": read_catalog("RUNTIMES")}
 _SEARCHES = {"Searches": read_catalog("SEARCHES")}
 
 data.command("list")(data_list.list_corpora)
@@ -78,11 +80,12 @@ data.command("prepare", cls=list_names(data_corpus.TABLES))(data_prepare.prepare
 data.command("stats", cls=list_names(data_corpus.TABLES))(data_stats.stats)
 data.command("check", cls=list_names(data_corpus.TABLES))(data_check.check)
 app.command("train", cls=list_names(_MODELS | _PARTS))(train.train)
-app.command("evaluate", cls=list_names(_SEARCHES))(evaluate.evaluate)
-app.command("predict", cls=list_names(_SEARCHES | predict.TABLES))(predict.predict)
+app.command("evaluate", cls=list_names(_SEARCHES | _RUNTIMES))(evaluate.evaluate)
+app.command("predict", cls=list_names(_SEARCHES | _RUNTIMES | predict.TABLES))(predict.predict)
 app.command("tune", cls=list_names(_MODELS | tune.TABLES))(tune.tune)
 app.command("experiment", cls=list_names(experiment.TABLES | _MODELS))(experiment.experiment)
-app.command("serve")(serve.serve)
+app.command("serve", cls=list_names(_RUNTIMES))(serve.serve)
+app.command("export")(export.export)
 app.command("bench", cls=list_names(bench.TABLES))(bench.bench)
 
 
@@ -109,11 +112,12 @@ def main() -> None:
     try:
         _check_arguments(sys.argv[1:])
         app(prog_name="seq2set")  # also for python -m seq2set
-    except Seq2SetError as error:
-        if os.environ.get("SEQ2SET_DEBUG"):
+    except (ModuleNotFoundError, Seq2SetError) as error:
+        told = error if isinstance(error, Seq2SetError) else explain_missing(error)
+        if told is None or os.environ.get("SEQ2SET_DEBUG"):
             raise
-        say_error(str(error))
-        sys.exit(error.exit_code)
+        say_error(str(told))
+        sys.exit(told.exit_code)
 
 
 def _check_arguments(arguments: list[str]) -> None:

@@ -39,6 +39,7 @@ def evaluate(
     threshold: options.Threshold = None,
     top_k: options.TopK = None,
     search: options.Search = None,
+    runtime: options.Runtime = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per model.")] = False,
     show: Annotated[
         int, typer.Option(help="Show this many documents with their labels and the evidence for them.")
@@ -82,6 +83,7 @@ def evaluate(
             include_seen=include_seen,
             request=request,
             progress=progress,
+            runtime=runtime,
             errors=errors if place == len(models) else None,
         )
         for place, model in enumerate(models, start=1)
@@ -101,7 +103,13 @@ def evaluate(
             print_per_label(one)
     if show:
         for prediction, actual in sample_predictions(
-            models[-1], data=data, columns=named, split=split, include_seen=include_seen, count=show
+            models[-1],
+            data=data,
+            columns=named,
+            split=split,
+            include_seen=include_seen,
+            count=show,
+            runtime=runtime,
         ):
             print_prediction(prediction, actual)
     if errors is not None:

@@ -39,6 +39,7 @@ TopK = Annotated[
     int | None,
     typer.Option("--top-k", help="Return the k highest-scoring labels."),
 ]
+Runtime = Annotated[str, typer.Option("--runtime", metavar="RUNTIME", help="What runs the model, see below.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 
 

@@ -76,6 +76,7 @@ def predict(
         str | None, typer.Option(help="The Ray cluster: HOST:PORT or auto; by default one of this machine.")
     ] = None,
     shard_size: Annotated[int, typer.Option(help="Documents per shard, for an output folder.")] = 8_192,
+    runtime: options.Runtime = "auto",
     as_json: options.JsonLines = False,
     **columns: Any,
 ) -> None:
@@ -87,7 +88,7 @@ def predict(
     from seq2set.workflows.prediction_input import take_files, take_texts
 
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
-    settings = EngineSettings(model, request, workers, address=address)
+    settings = EngineSettings(model, request, workers, address=address, runtime=runtime)
     read = ReadOptions(labels=None, keep_columns=True, **options.name_columns(columns))
     job = PredictionJob(settings, read, engine)
     with _find_files(texts, source, form) as files:

@@ -19,6 +19,7 @@ LOOPBACK = ("127.", "localhost", "::1")
 def serve(
     model: options.ModelFolder,
     *,
+    runtime: options.Runtime = "auto",
     access_log: Annotated[
         bool, typer.Option(help="Write one line per request to standard error, without texts.")
     ] = True,
@@ -29,10 +30,10 @@ def serve(
 
     for needed in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
         import_extra(needed, "serve")
-    _run(model, ServeSettings(key=read_key(), **settings), access_log)
+    _run(model, runtime, ServeSettings(key=read_key(), **settings), access_log)
 
 
-def _run(model: Path, settings: ServeSettings, access_log: bool) -> None:
+def _run(model: Path, runtime: str, settings: ServeSettings, access_log: bool) -> None:
     from seq2set.server.app import create_app
     from seq2set.server.limits import ACCESS_LOG
     from seq2set.server.listen import serve as listen
@@ -49,4 +50,4 @@ def _run(model: Path, settings: ServeSettings, access_log: bool) -> None:
             "set SEQ2SET_API_KEY to ask for one",
             err=True,
         )
-    listen(lambda: create_app(open_served(model), settings), settings, typer.echo)
+    listen(lambda: create_app(open_served(model, runtime), settings), settings, typer.echo)

@@ -42,6 +42,8 @@ class Model(NamedTuple):
     """of a network: `build(config, words, labels, max_labels) -> Network`"""
     encoder: str = ""
     """of a network: the encoder that it always has; without one it has that of the setting `encoder.kind`"""
+    onnx: str = ""
+    """of a network: the class that makes its ONNX graphs and runs them; without one it cannot be exported"""
     is_baseline: bool = True
     seeded_by: Mapping[str, tuple[str, ...]] | None = None
     """of a linear model: the values of settings under which the seed matters; without any it never does"""
@@ -55,6 +57,8 @@ class EncoderKind(NamedTuple):
     """`build(config, tokens) -> Encoder`, where `tokens` is the size of the vocabulary"""
     sections: frozenset[str] = frozenset()
     """the sections of the settings that it reads, beside `encoder`"""
+    graph: str = ""
+    """`add(graph) -> EncoderValues`: the same as an ONNX graph; without one it cannot be exported"""
 
 
 class Search(NamedTuple):
@@ -108,10 +112,17 @@ class Preset(NamedTuple):
     summary: str
 
 
+class Runtime(NamedTuple):
+    """What runs a model that is in use."""
+
+    summary: str
+
+
 _LINEAR = frozenset({"features", "linear"})
 _NETWORK = frozenset({"encoder", "training", "search"})
 _DECODER = _NETWORK | {"decoder", "label_order"}
 _SET = _DECODER | _LINEAR | {"set_decoder", "prior", "objective", "warm_start", "self_critical"}
+_ONNX_SET = "seq2set.inference.onnx_networks:OnnxSetNetwork"
 
 MODELS: dict[str, Model] = {
     "br": Model(
@@ -150,6 +161,7 @@ MODELS: dict[str, Model] = {
         Style("#CC79A7", "-.", "P"),
         network="seq2set.models.cnn:build_cnn",
         encoder="convolution",
+        onnx="seq2set.inference.onnx_networks:OnnxCnn",
     ),
     "cnn-rnn": Model(
         "CNN-RNN",
@@ -159,6 +171,7 @@ MODELS: dict[str, Model] = {
         Style("#666666", "-.", "X"),
         network="seq2set.models.cnn_rnn:build_cnn_rnn",
         encoder="convolution",
+        onnx="seq2set.inference.onnx_networks:OnnxCnnRnn",
     ),
     "seq2seq": Model(
         "Seq2Seq",
@@ -167,6 +180,7 @@ MODELS: dict[str, Model] = {
         _DECODER | {"likelihood"},
         Style("#000000", "--", "^"),
         network="seq2set.models.seq2set:build_simplified",
+        onnx=_ONNX_SET,
     ),
     "seq2set-simp": Model(
         "Seq2Set (simp.)",
@@ -175,6 +189,7 @@ MODELS: dict[str, Model] = {
         _SET,
         Style("#0072B2", "-", "s"),
         network="seq2set.models.seq2set:build_simplified",
+        onnx=_ONNX_SET,
         is_baseline=False,
     ),
     "seq2set": Model(
@@ -184,6 +199,7 @@ MODELS: dict[str, Model] = {
         _SET,
         Style("#D55E00", "-", "o"),
         network="seq2set.models.seq2set:build_seq2set",
+        onnx=_ONNX_SET,
         is_baseline=False,
     ),
 }
@@ -191,12 +207,15 @@ MODELS: dict[str, Model] = {
 
 ENCODERS: dict[str, EncoderKind] = {
     "bilstm": EncoderKind(
-        "word vectors and a bidirectional LSTM, as in the paper", "seq2set.nn.encoders.bilstm:build_bilstm"
+        "word vectors and a bidirectional LSTM, as in the paper",
+        "seq2set.nn.encoders.bilstm:build_bilstm",
+        graph="seq2set.inference.graphs.encoders:add_bilstm",
     ),
     "convolution": EncoderKind(
         "word vectors and filters over windows of words, sized by the section `cnn`",
         "seq2set.nn.encoders.convolution:build_convolution",
         frozenset({"cnn"}),
+        "seq2set.inference.graphs.encoders:add_convolution",
     ),
 }
 
@@ -298,6 +317,13 @@ PRESETS: dict[str, Preset] = {
     "paper-aapd": Preset("the paper's sizes for AAPD"),
     "paper-rcv1": Preset("the paper's sizes for RCV1-V2"),
     "paper-small": Preset("the paper's method at sizes that a CPU trains overnight"),
+}
+
+
+RUNTIMES: dict[str, Runtime] = {
+    "auto": Runtime("torch where it is installed, else ONNX Runtime"),
+    "torch": Runtime("torch, on the model's weights"),
+    "onnx": Runtime("ONNX Runtime, on the graphs that `seq2set export` makes; imports no torch"),
 }
 
 

@@ -83,8 +83,8 @@ class UnknownNameError(InputError):
 class MissingExtraError(InputError):
     """An optional dependency is not installed."""
 
-    def __init__(self, package: str, extra: str):
-        super().__init__(f"this needs the package '{package}': pip install 'seq2set[{extra}]'")
+    def __init__(self, package: str, extra: str, otherwise: str = ""):
+        super().__init__(f"this needs the package '{package}': pip install 'seq2set[{extra}]'{otherwise}")
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
@@ -92,6 +92,16 @@ def suggest(name: str, known: Iterable[str]) -> str:
     folded = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
     return f", did you mean '{folded[close[0]]}'?" if close else ""
+
+
+TRAINING = ("joblib", "lightning_fabric", "matplotlib", "scipy", "sklearn", "torch")
+"""What the extra `train` installs, by the names that are imported."""
+
+
+def explain_missing(error: ModuleNotFoundError) -> MissingExtraError | None:
+    """Say what to install where a library of the extra `train` is missing; None for any other module."""
+    package = (error.name or "").partition(".")[0]
+    return MissingExtraError(package, "train") if package in TRAINING else None
 
 
 def import_extra(module: str, extra: str) -> ModuleType:

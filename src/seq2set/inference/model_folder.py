@@ -8,6 +8,7 @@
     labels.json         the labels with their training frequencies
     README.md           the model card
     seen.safetensors    hashes of the texts that it was trained and tuned on; may be deleted
+    onnx.json, *.onnx   after `seq2set export`: the network as graphs
     manifest.json       format version, SHA-256 and size of every other file
 
 Everything that is read was checked against the manifest first.
@@ -15,8 +16,10 @@ Everything that is read was checked against the manifest first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,26 +29,30 @@ from safetensors.numpy import load_file, save_file
 
 import seq2set
 from seq2set.config import validate
-from seq2set.core.errors import InputError, ModelFolderError
+from seq2set.config.catalog import RUNTIMES
+from seq2set.core.errors import InputError, MissingExtraError, ModelFolderError
 from seq2set.core.files import (
     compute_sha256,
     read_json,
-    write_aside,
+    report_output_errors,
     write_folder_aside,
     write_json,
     write_text,
 )
+from seq2set.core.names import find_named
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
+from seq2set.inference.runtimes import TENSORS as TENSORS
+from seq2set.inference.runtimes import choose_runtime, read_tensors, restore_tagger
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
-from seq2set.models.tagger import ModelState, Tagger, get_tagger_class
+from seq2set.models.tagger import ModelState, Tagger
 from seq2set.text.vocabulary import Words
 
 FORMAT = 2
 """Raised when a folder written from now on could not be read by earlier versions."""
 
 MANIFEST = "manifest.json"
-TENSORS, CONFIG, TOKENIZER, LABELS = "model.safetensors", "config.json", "tokenizer.json", "labels.json"
+CONFIG, TOKENIZER, LABELS = "config.json", "tokenizer.json", "labels.json"
 CARD = "README.md"
 SEEN = "seen.safetensors"
 """Not needed to open a model; without it `evaluate` cannot notice documents that the model has seen."""
@@ -90,38 +97,62 @@ def renew_model(
     """
     folder = find_model_folder(folder)
     settings = _read_json(folder / CONFIG)["settings"]
-    manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
-    with ExitStack() as stack:
-        config, readme = (stack.enter_context(write_aside(folder / name)) for name in (CONFIG, CARD))
-        write_json(config, {"settings": settings, "facts": dict(facts), "about": dict(metadata)})
-        write_text(readme, card)
-        new = {CONFIG: _describe_file(config), CARD: _describe_file(readme)}
+    config = {"settings": settings, "facts": dict(facts), "about": dict(metadata)}
+    with replace_files(folder) as aside:
+        write_json(aside / CONFIG, config)
+        write_text(aside / CARD, card)
         if seen is not None:
-            hashes = stack.enter_context(write_aside(folder / SEEN))
-            save_file(seen.arrays(), hashes)
-            new[SEEN] = _describe_file(hashes)
-        # Until all files are in their place, the old and the new ones are right.
-        old = {name: manifest["files"].get(name, {}) | {"next": new[name]["sha256"]} for name in new}
-        write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | old})
-    write_json(folder / MANIFEST, manifest | {"files": manifest["files"] | new})
+            save_file(seen.arrays(), aside / SEEN)
 
 
-def load_model(folder: Path) -> Tagger:
-    """Check a model folder against its manifest, and put the model together."""
+@contextmanager
+def replace_files(folder: Path, drop: Iterable[str] = ()) -> Iterator[Path]:
+    """Yield an empty folder; put its files into a model folder in the place of those to drop.
+
+    Whenever this is killed, the folder can be opened.
+    """
+    with report_output_errors(folder):
+        aside = Path(tempfile.mkdtemp(prefix=".new.", dir=folder))
+        try:
+            yield aside
+            new = {path.name: _describe_file(path) for path in sorted(aside.iterdir())}
+            manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
+            gone = set(drop) - new.keys()
+            files = {name: about for name, about in manifest["files"].items() if name not in gone}
+            # Until all files are in their place, the old and the new ones are right.
+            both = {name: files[name] | {"next": new[name]["sha256"]} for name in new.keys() & files.keys()}
+            write_json(folder / MANIFEST, manifest | {"files": files | both})
+            for name in new:
+                (aside / name).chmod((folder / CONFIG).stat().st_mode)
+                (aside / name).replace(folder / name)
+            write_json(folder / MANIFEST, manifest | {"files": files | new})
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    for name in gone:
+        (folder / name).unlink(missing_ok=True)
+
+
+def load_model(folder: Path, runtime: str = "auto", threads: int = 1) -> Tagger:
+    """Check a model folder against its manifest, and put the model together on a runtime."""
     folder = find_model_folder(folder)
-    verify(folder)
+    files = verify(folder)
+    find_named("runtime", runtime, RUNTIMES)
     try:
         saved = _read_json(folder / CONFIG)
+        config = validate(saved["settings"], place=str(folder / CONFIG))
+        runtime = choose_runtime(runtime, config.model, files)
         state = ModelState(
-            config=validate(saved["settings"], place=str(folder / CONFIG)),
+            config=config,
             words=Words.from_json((folder / TOKENIZER).read_text(encoding="utf-8")),
             labels=Labels.from_dict(_read_json(folder / LABELS)),
-            tensors=load_file(folder / TENSORS),
+            tensors=read_tensors(folder, config.model, runtime),
             fitted=_update_facts(saved["facts"]),
         )
-        tagger = get_tagger_class(state.config.model).from_state(state)
+        tagger = restore_tagger(state, folder, files, runtime, threads)
         tagger.rule.refuse_misfit(len(state.labels))
         return tagger
+    except (ModelFolderError, MissingExtraError):
+        raise
     except (KeyError, TypeError, ValueError, SafetensorError, InputError) as error:
         # The checksums are right, so the folder was written like this: by other software, or by hand.
         raise ModelFolderError(f"{folder} does not hold a model that can be opened: {error}") from error
@@ -169,8 +200,8 @@ def find_model_folder(path: Path) -> Path:
     raise ModelFolderError(f"{path} holds no model: there is no {MANIFEST} in it{hint}")
 
 
-def verify(folder: Path) -> None:
-    """Refuse a folder whose files are not, byte for byte, those that were saved."""
+def verify(folder: Path) -> dict[str, Any]:
+    """Refuse a folder whose files are not, byte for byte, those that were saved; return what is listed."""
     manifest = _read_json(folder / MANIFEST)
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if not isinstance(version, int):
@@ -185,6 +216,7 @@ def verify(folder: Path) -> None:
         raise ModelFolderError(f"{folder / MANIFEST} does not list all files of a model")
     for name, recorded in files.items():
         _verify_file(folder, name, recorded)
+    return files
 
 
 def _verify_file(folder: Path, name: str, recorded: Any) -> None:

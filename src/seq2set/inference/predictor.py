@@ -44,10 +44,10 @@ class Predictor:
         self.tagger, self.metadata = tagger, metadata
 
     @classmethod
-    def open(cls, path: Path) -> Predictor:
-        """Open a run or a model folder."""
+    def open(cls, path: Path, runtime: str = "auto", threads: int = 1) -> Predictor:
+        """Open a run or a model folder on a runtime: `auto`, `torch` or `onnx`."""
         folder = find_model_folder(path)
-        return cls(load_model(folder), read_metadata(folder))
+        return cls(load_model(folder, runtime, threads), read_metadata(folder))
 
     def predict(self, texts: Sequence[str], request: Request | None = None) -> list[tuple[Suggestion, ...]]:
         """Return each text's labels, in the order in which the model gives them.

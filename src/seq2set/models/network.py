@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -52,6 +54,41 @@ class Network(nn.Module):
         """Where it is."""
         return next(self.parameters()).device
 
+    @torch.inference_mode()
+    def read(
+        self, ids: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], margins: Any = None
+    ) -> TorchOutput:
+        """Read documents for prediction, without dropout and gradients."""
+        self.eval()
+        inputs = (None if part is None else torch.from_numpy(part) for part in (ids, lengths, margins))
+        moved = [None if part is None else part.to(self.device) for part in inputs]
+        return TorchOutput(self(*moved), self.device)
+
+    def tensors(self) -> dict[str, npt.NDArray[Any]]:
+        """Return its weights."""
+        return {name: value.numpy(force=True) for name, value in self.state_dict().items()}
+
+
+@dataclass(frozen=True)
+class TorchOutput:
+    """A network's output for prediction: arrays in, arrays out."""
+
+    output: NetworkOutput
+    device: torch.device
+
+    @torch.inference_mode()
+    def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
+        """Search the label sets by the search of this name, each of at least `least` labels."""
+        return self.output.search(name, settings, least)
+
+    @torch.inference_mode()
+    def attributions(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Return for each label of sequences (B, S) what share each word has in the reasons: (B, S, T)."""
+        shares: npt.NDArray[np.float32] = (
+            self.output.attributions(torch.from_numpy(sequences).to(self.device)).float().numpy(force=True)
+        )
+        return shares
+
 
 @dataclass(frozen=True)
 class DecoderOutput:
@@ -83,6 +120,18 @@ def ordered_likelihood(policy: DecoderPolicy, sequences: Tensor) -> Tensor:
 def build_network(config: Config, words: int, labels: int, max_labels: int | None = None) -> Network:
     """Build the network that the settings describe, with random weights; it emits up to `max_labels`."""
     network: Network = load_named(find_model(config.model).network)(config, words, labels, max_labels)
+    return network
+
+
+def restore_network(
+    config: Config, words: int, labels: int, max_labels: int | None, weights: dict[str, npt.NDArray[Any]]
+) -> Network:
+    """Build the network that the settings describe, with saved weights."""
+    network = build_network(config, words, labels, max_labels)
+    try:
+        network.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
+    except RuntimeError as error:  # names or shapes
+        raise ValueError(f"the weights are not those of the settings: {error}") from error
     return network
 
 

@@ -1,4 +1,6 @@
-"""A trained network in use: texts in, label sets out, by any of the searches.
+"""A trained network in use: texts in, label sets out, by any of the searches and on any runtime.
+
+What runs the network, torch or ONNX Runtime, is behind `RuntimeNetwork`; nothing here needs either.
 
 Letters: N texts, B of them at a time, K hypotheses per text, S labels, L labels in all, T words.
 """
@@ -7,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from seq2set.config import Config
 from seq2set.config.catalog import SEARCHES
+from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import InputError
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
-from seq2set.models.network import Network, NetworkOutput, build_network
 from seq2set.models.predictions import (
     Evidence,
     Inference,
@@ -29,10 +30,10 @@ from seq2set.models.predictions import (
     withhold,
 )
 from seq2set.models.prior import PriorModel, has_prior
-from seq2set.models.tagger import ModelState
+from seq2set.models.tagger import ModelState, Tensors
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
-from seq2set.text.batches import collate
+from seq2set.text.batches import pad_documents
 from seq2set.text.vocabulary import UNK, Words
 
 WORDS_AT_A_TIME = 16_384
@@ -43,11 +44,44 @@ CELLS_AT_A_TIME = 2**24
 _NETWORK = "network/"
 
 
+class RuntimeOutput(Protocol):
+    """What a network made of a batch of documents."""
+
+    def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
+        """Search the label sets by the search of this name, each of at least `least` labels."""
+
+    def attributions(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Return for each label of sequences (B, S) what share each word has in the reasons: (B, S, T)."""
+
+
+class RuntimeNetwork(Protocol):
+    """A network on a runtime."""
+
+    @property
+    def decodes(self) -> bool:
+        """Whether there is a decoder to search; without one, scores are all there is."""
+
+    @property
+    def max_labels(self) -> int | None:
+        """How many labels a decoder may emit."""
+
+    def read(
+        self,
+        ids: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+        margins: npt.NDArray[np.float32] | None = None,
+    ) -> RuntimeOutput:
+        """Read documents (B, T) of `lengths` (B,) words, with a prior's margins (B, L) where there is one."""
+
+    def tensors(self) -> Tensors:
+        """Return its weights."""
+
+
 class _Block(NamedTuple):
     """Texts that are read together, by their numbers among all texts."""
 
     places: npt.NDArray[np.int64]
-    output: NetworkOutput
+    output: RuntimeOutput
     known: npt.NDArray[np.bool_]
     """Whether a word of each text is known (B,)"""
 
@@ -59,7 +93,7 @@ class NeuralTagger:
     config: Config
     words: Words
     labels: Labels
-    network: Network
+    network: RuntimeNetwork
     prior: PriorModel | None
     rule: Rule
 
@@ -72,10 +106,8 @@ class NeuralTagger:
         """Say whether a rule decides, or a search that gives a set by itself."""
         return not SEARCHES[self._search(request)].decides
 
-    @torch.inference_mode()
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Search each text's label set, and score every label."""
-        self.network.eval()
         name, rule = self._search(request), self._rule(request)
         scores = np.zeros((len(texts), len(self.labels)), np.float32)
         chosen: list[npt.NDArray[np.intp]] = [np.empty(0, np.intp)] * len(texts)
@@ -122,12 +154,10 @@ class NeuralTagger:
         if self.prior is not None:  # which reads the whole text, and words that have no vector
             margins, also_known = self.prior.read(texts)
             known |= also_known
-        device = self.network.device
         most = max(1, CELLS_AT_A_TIME // (held * (len(self.labels) + 1)))
         for index in _group_by_length(encoded, most):
-            read = collate(encoded, index)
-            prior = None if margins is None else torch.from_numpy(margins[index]).to(device)
-            output = self.network(read.ids.to(device), read.lengths.to(device), prior)
+            prior = None if margins is None else margins[index]
+            output = self.network.read(*pad_documents(encoded, index), prior)
             yield _Block(index, output, known[index])
 
     def _chosen(self, found: SearchResult, request: Request) -> list[npt.NDArray[np.intp]]:
@@ -147,10 +177,11 @@ class NeuralTagger:
 
         With a linear prior that has reasons of its own for a label, the two weigh the same.
         """
-        sequences = [torch.from_numpy(chosen[i].astype(np.int64)) for i in block.places]
-        pad = Symbols(len(self.labels)).pad
-        padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad)
-        shares = block.output.attributions(padded.to(self.network.device)).cpu().numpy()  # (B, S, T)
+        longest = max(len(chosen[place]) for place in block.places)
+        padded = np.full((len(block.places), longest), Symbols(len(self.labels)).pad, np.int64)
+        for labels, place in zip(padded, block.places, strict=True):
+            labels[: len(chosen[place])] = chosen[place]
+        shares = block.output.attributions(padded)  # (B, S, T)
         for row, place in enumerate(block.places):
             spans = self.words.spans(texts[place])
             for label, step in zip(chosen[place], shares[row], strict=False):
@@ -163,9 +194,7 @@ class NeuralTagger:
 
     def state(self) -> ModelState:
         """Return what is saved of it."""
-        tensors: dict[str, npt.NDArray[Any]] = {
-            _NETWORK + name: value.numpy(force=True) for name, value in self.network.state_dict().items()
-        }
+        tensors = {_NETWORK + name: value for name, value in self.network.tensors().items()}
         if self.prior is not None:
             tensors |= {**self.prior.scorer.tensors("prior/"), **self.prior.features.tensors("prior/")}
         facts = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
@@ -174,20 +203,24 @@ class NeuralTagger:
     @classmethod
     def from_state(cls, state: ModelState) -> NeuralTagger:
         """Restore from a saved state."""
+        from seq2set.models.network import restore_network  # torch, late
+
         most = state.fitted["max_labels"]
-        network = build_network(state.config, len(state.words), len(state.labels), most)
-        weights = {
-            name.removeprefix(_NETWORK): torch.from_numpy(value)
-            for name, value in state.tensors.items()
-            if name.startswith(_NETWORK)
-        }
-        try:
-            network.load_state_dict(weights)
-        except RuntimeError as error:  # names or shapes
-            raise ValueError(f"the weights are not those of the settings: {error}") from error
+        sizes = len(state.words), len(state.labels), most
+        return cls.from_network(state, restore_network(state.config, *sizes, network_weights(state)))
+
+    @classmethod
+    def from_network(cls, state: ModelState, network: RuntimeNetwork) -> NeuralTagger:
+        """Restore from a saved state, on the runtime of a network."""
         prior = PriorModel.from_state(state) if has_prior(state.config) else None
         rule = Rule.from_dict(state.fitted["rule"])
         return cls(state.config, state.words, state.labels, network, prior, rule)
+
+
+def network_weights(state: ModelState) -> dict[str, npt.NDArray[Any]]:
+    """Return the network's own tensors by their names in it."""
+    names = (name for name in state.tensors if name.startswith(_NETWORK))
+    return {name.removeprefix(_NETWORK): state.tensors[name] for name in names}
 
 
 def count_longer(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> int:

@@ -38,10 +38,10 @@ class ServedModel(NamedTuple):
         return str(recorded["sha256"])[:16]
 
 
-def open_served(path: Path) -> ServedModel:
+def open_served(path: Path, runtime: str = "auto") -> ServedModel:
     """Open a run or a model folder, checked against its manifest."""
     folder = find_model_folder(path)
-    predictor = Predictor.open(folder)
+    predictor = Predictor.open(folder, runtime)
     kind = predictor.tagger.config.model
     card = (folder / CARD).read_text(encoding="utf-8")
     return ServedModel(predictor, kind, card, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))

@@ -7,14 +7,16 @@ meets a length of zero. B documents, T words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from seq2set.core.errors import InputError
 from seq2set.text.vocabulary import PAD, UNK
+
+if TYPE_CHECKING:
+    import torch
 
 WINDOW = 50
 """How many batches' worth of shuffled documents are sorted by length together."""
@@ -28,16 +30,31 @@ class Batch(NamedTuple):
     index: torch.Tensor  # type: ignore[assignment]  # (B,) int64, hides tuple.index: the documents' places in the split
 
 
+class PaddedIds(NamedTuple):
+    """The same as arrays."""
+
+    ids: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
 def collate(documents: Sequence[NDArray[Any]], index: ArrayLike) -> Batch:
     """Put the documents at the places `index` into one batch; `documents` are those of the whole split."""
-    places = np.asarray(index, dtype=np.int64)
+    import torch  # not installed where models are only used
+
+    places = np.array(index, dtype=np.int64)
+    ids, lengths = pad_documents(documents, places)
+    return Batch(torch.from_numpy(ids), torch.from_numpy(lengths), torch.from_numpy(places))
+
+
+def pad_documents(documents: Sequence[NDArray[Any]], places: NDArray[np.int64]) -> PaddedIds:
+    """Put the documents at some places side by side."""
     rows = [documents[place] if len(documents[place]) else np.array([UNK]) for place in places]
     if not rows:
         raise InputError("a batch of 0 documents cannot be made; at least one is needed")
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     ids = np.full((len(rows), lengths.max()), PAD, dtype=np.int64)
     ids[np.arange(ids.shape[1]) < lengths[:, None]] = np.concatenate(rows)
-    return Batch(torch.from_numpy(ids), torch.from_numpy(lengths), torch.from_numpy(places.copy()))
+    return PaddedIds(ids, lengths)
 
 
 def bucket_by_length(

@@ -54,6 +54,7 @@ def evaluate(
     request: Request | None = None,
     progress: Progress | None = None,
     errors: Path | None = None,
+    runtime: str = "auto",
 ) -> Report:
     """Open a model and measure it on a split of a corpus; by default the test split of its own.
 
@@ -63,7 +64,7 @@ def evaluate(
     published split can be compared; `include_seen` says otherwise. Documents that were given other labels
     than they have are written to the CSV file `errors`.
     """
-    predictor, measured, chosen = _open_documents(model, data, columns, split, include_seen)
+    predictor, measured, chosen = _open_documents(model, runtime, data, columns, split, include_seen)
     for remark in (*measured.remarks, *_describe_cut_texts(predictor.tagger, chosen.part)):
         (progress or Silent()).note(remark)
     with write_errors(errors, predictor.tagger.labels.names) if errors else nullcontext() as keep:
@@ -93,12 +94,13 @@ class _OpenedDocuments(NamedTuple):
 
 def _open_documents(
     model: Path,
+    runtime: str,
     data: str | None,
     columns: Mapping[str, Any] | None,
     split: str | None,
     include_seen: bool | None,
 ) -> _OpenedDocuments:
-    predictor = Predictor.open(model)
+    predictor = Predictor.open(model, runtime)
     measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
     seen = read_seen(model)
     chosen = select_unseen_part(measured, seen, predictor.metadata, include_seen=include_seen)
@@ -158,9 +160,10 @@ def sample_predictions(
     include_seen: bool | None = None,
     count: int = 3,
     seed: int = 1,
+    runtime: str = "auto",
 ) -> list[SampledPrediction]:
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
-    predictor, _, (part, *_) = _open_documents(model, data, columns, split, include_seen)
+    predictor, _, (part, *_) = _open_documents(model, runtime, data, columns, split, include_seen)
     places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
     everything = (document for batch in part.iter_batches(1024) for document in batch)
     drawn = [document for place, document in enumerate(everything) if place in places]

@@ -36,6 +36,8 @@ class EngineSettings:
     """How many texts will come, where that is known"""
     address: str | None = None
     """The cluster, for an engine that has one"""
+    runtime: str = "auto"
+    """What runs the model"""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:

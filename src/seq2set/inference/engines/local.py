@@ -65,7 +65,7 @@ class InProcess:
 
     def __init__(self, settings: EngineSettings):
         self.request = settings.request
-        self.predictor = Predictor.open(settings.model)
+        self.predictor = Predictor.open(settings.model, settings.runtime)
 
     def map(self, blocks: Iterable[Texts]) -> Iterator[BlockResult]:
         """Compute one block after the other."""
@@ -83,7 +83,7 @@ class BlockProcess:
 
     def __init__(self, settings: EngineSettings):
         request = request_to_plain(settings.request)
-        self._hello = {"model": str(settings.model), "request": request}
+        self._hello = {"model": str(settings.model), "runtime": settings.runtime, "request": request}
         self._process: subprocess.Popen[bytes] | None = None
 
     def compute(self, texts: Texts) -> dict[str, Any]:

@@ -33,7 +33,8 @@ def serve_blocks(source: IO[bytes], target: IO[bytes]) -> None:
         from seq2set.models.predictions import Request
 
         limit_threads()
-        predictor, request = Predictor.open(Path(hello["model"])), Request(**hello["request"])
+        predictor = Predictor.open(Path(hello["model"]), hello.get("runtime", "auto"))
+        request = Request(**hello["request"])
         for line in source:
             _write(target, to_plain(predict_block(predictor, json.loads(line), request)))
     except Exception as error:

@@ -1,0 +1,1 @@
+"""Networks as ONNX graphs, made from saved weights: nothing here imports torch."""

@@ -1,0 +1,185 @@
+"""Export a model to ONNX graphs inside its own folder, if they give the same answers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import seq2set
+from seq2set.config.catalog import find_model
+from seq2set.core.errors import InputError, OutputError, WorkError, import_extra
+from seq2set.core.files import compute_sha256, report_output_errors, write_json
+from seq2set.core.names import load_named
+from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.prepared import Split
+from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.inference.model_folder import find_model_folder, load_model, read_metadata, replace_files, verify
+from seq2set.inference.predictor import Predictor
+from seq2set.inference.runtimes import GRAPH_FORMAT, GRAPHS, TENSORS, restore_onnx
+from seq2set.models.neural import network_weights
+from seq2set.models.predictions import Request
+from seq2set.models.tagger import Tagger
+from seq2set.workflows.evaluate import open_measured
+from seq2set.workflows.training_corpus import find_training_corpus
+
+SAMPLE = 200
+"""How many validation texts both runtimes must agree on."""
+
+TOLERANCE = 1e-4
+"""How far apart scores may lie."""
+
+
+class ExportOptions(NamedTuple):
+    """How a model is exported."""
+
+    data: str | None = None
+    """The corpus to compare on; by default the one that the model was trained on"""
+    int8: bool = False
+    """Whether weights become 8-bit numbers"""
+    max_loss: float = 0.002
+    """How much validation micro-F1 they may cost"""
+    force: bool = False
+    """Whether graphs that are there are replaced"""
+
+
+class ExportReport(NamedTuple):
+    """What an export made, and how it compares."""
+
+    folder: Path
+    files: dict[str, int]
+    """The graphs with their sizes in bytes; none for a linear model"""
+    documents: int = 0
+    difference: float = 0.0
+    """The largest difference of two scores"""
+    micro_f1: tuple[float, float] | None = None
+    """With 8-bit weights: validation micro-F1 before and after"""
+
+
+def export_onnx(
+    model: Path, options: ExportOptions | None = None, progress: Progress | None = None
+) -> ExportReport:
+    """Write a model's ONNX graphs into its folder; refuse where their answers differ from torch's."""
+    options, progress = options or ExportOptions(), progress or Silent()
+    if not 0 <= options.max_loss <= 1:
+        raise InputError(f"max_loss is {options.max_loss:g}; it must lie in [0, 1]")
+    folder = find_model_folder(model)
+    files = verify(folder)
+    if GRAPHS in files and not options.force:
+        raise OutputError(f"{folder} has ONNX graphs already; pass --force to replace them")
+    tagger = load_model(folder, "torch")
+    row = find_model(tagger.config.model)
+    if not row.network:
+        return ExportReport(folder, {})
+    if not row.onnx:
+        raise InputError(f"model is '{tagger.config.model}', whose row in the catalog names no ONNX graphs")
+    for package in ("onnx", "onnxruntime"):
+        import_extra(package, "onnx")
+    part = _open_validation(model, tagger, options.data)
+    old = [name for name in files if name == GRAPHS or name.endswith(".onnx")]
+    with report_output_errors(folder), replace_files(folder, drop=old) as aside:
+        graphs = _write_graphs(aside, tagger, options.int8)
+        report = _compare(
+            folder, tagger, restore_onnx(tagger.state(), aside, graphs), part, options, progress
+        )
+        weights = compute_sha256(folder / TENSORS)
+        about = {"format": GRAPH_FORMAT, "seq2set": seq2set.__version__, "int8": options.int8}
+        write_json(aside / GRAPHS, about | {"weights": weights, "graphs": graphs})
+        return report._replace(files={file: (aside / file).stat().st_size for file in graphs.values()})
+
+
+def _open_validation(model: Path, tagger: Tagger, data: str | None) -> Split:
+    trained = find_training_corpus(model, Predictor(tagger, read_metadata(model)))
+    return open_measured(trained, data, "valid").part
+
+
+def _write_graphs(folder: Path, tagger: Tagger, int8: bool) -> dict[str, str]:
+    """Write a network's graphs and return their files by name."""
+    import onnx
+
+    made = load_named(find_model(tagger.config.model).onnx).build_graphs(
+        tagger.config, network_weights(tagger.state())
+    )
+    graphs = {name: f"{name}.onnx" for name in made}
+    for name, graph in made.items():
+        onnx.save(_quantize(graph) if int8 else graph, folder / graphs[name])
+    return graphs
+
+
+def _quantize(graph: Any) -> Any:
+    """Make the weights of products and of the LSTM 8-bit numbers; activations follow as they come."""
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = Path(folder) / "before.onnx", Path(folder) / "after.onnx"
+        onnx.save(graph, before)
+        quantize_dynamic(before, after, ["MatMul", "LSTM", "Gather"], weight_type=QuantType.QInt8)
+        return onnx.load(after)
+
+
+def _compare(
+    folder: Path, torch: Tagger, onnx: Tagger, part: Split, options: ExportOptions, progress: Progress
+) -> ExportReport:
+    texts = [document.text for document in next(iter(part.iter_batches(SAMPLE)))]
+    with progress.stage("compare", len(texts)) as advance:
+        difference, differing = compare_answers(torch, onnx, texts)
+        advance(len(texts))
+    if options.int8:
+        measured = [evaluate_tagger(one, part, None, progress).metrics for one in (torch, onnx)]
+        before, after = (metrics["micro_f1"] for metrics in measured)
+        if before - after > options.max_loss:
+            raise WorkError(
+                f"with 8-bit weights validation micro-F1 falls from {before:.4f} to {after:.4f}; at most "
+                f"{options.max_loss:g} may be lost (--max-loss), so nothing was written"
+            )
+        return ExportReport(folder, {}, len(part), difference, (before, after))
+    if differing or difference > TOLERANCE:
+        raise WorkError(
+            f"the graphs answer differently from torch: of {len(texts)} validation texts {differing} have "
+            f"other labels, and scores differ by up to {difference:.2g} (allowed: {TOLERANCE:g}); nothing "
+            "was written"
+        )
+    return ExportReport(folder, {}, len(texts), difference)
+
+
+class Agreement(NamedTuple):
+    """How far two models' answers are apart."""
+
+    difference: float
+    differing: int
+
+
+def compare_answers(one: Tagger, other: Tagger, texts: Sequence[str]) -> Agreement:
+    """Return the largest difference of scores, and how many texts have other labels or another order."""
+    answers = [tagger.infer(texts, Request()) for tagger in (one, other)]
+    difference = float(np.abs(answers[0].scores - answers[1].scores).max(initial=0))
+    pairs = zip(answers[0].chosen, answers[1].chosen, strict=True)
+    return Agreement(difference, sum(set(a.tolist()) != set(b.tolist()) for a, b in pairs))
+
+
+def describe_export(report: ExportReport) -> list[str]:
+    """Say what was exported, in sentences."""
+    if not report.files:
+        return [f"the model in {report.folder} is linear: it runs without torch, and needs no graphs"]
+    size = sum(report.files.values()) / 1e6
+    lines = [f"{len(report.files)} ONNX graphs are in {report.folder} ({size:,.1f} MB)"]
+    if report.micro_f1:
+        before, after = report.micro_f1
+        lines.append(
+            f"validation micro-F1 on {report.documents:,} documents: {before:.4f} with 32-bit weights, "
+            f"{after:.4f} with 8-bit ones ({after - before:+.4f})"
+        )
+    else:
+        lines.append(
+            f"on {report.documents:,} validation texts the labels are torch's, and scores differ by at most "
+            f"{report.difference:.1g}"
+        )
+    return lines
+
+
+TARGETS: dict[str, Callable[[Path, ExportOptions, Progress], ExportReport]] = {"onnx": export_onnx}
+"""What a model can be exported to."""

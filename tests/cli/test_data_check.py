@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from seq2set.cli.data_check import check
+from seq2set.cli.data.check import check
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from seq2set.cli.data_stats import stats
+from seq2set.cli.data.stats import stats
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan

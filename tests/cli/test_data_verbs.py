@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.cli.data_list import _format_size
+from seq2set.cli.data.known import _format_size
 from seq2set.corpora.prepared import PreparedCorpus
 
 CSV = "id,text,labels\n" + "".join(f"{n},some text {n},{'a;b' if n % 2 else 'b'}\n" for n in range(40))

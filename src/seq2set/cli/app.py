@@ -17,11 +17,6 @@ from typer.core import TyperGroup
 import seq2set
 from seq2set.cli import (
     bench,
-    data_check,
-    data_corpus,
-    data_list,
-    data_prepare,
-    data_stats,
     evaluate,
     experiment,
     export,
@@ -31,6 +26,7 @@ from seq2set.cli import (
     tune,
 )
 from seq2set.cli.console import say_error
+from seq2set.cli.data import check, corpus, known, prepare, stats
 from seq2set.cli.options import list_names, read_catalog
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing
 from seq2set.core.processes import end_pool
@@ -74,11 +70,11 @@ _PARTS = {
 _RUNTIMES = {"Runtimes": read_catalog("RUNTIMES")}
 _SEARCHES = {"Searches": read_catalog("SEARCHES")}
 
-data.command("list")(data_list.list_corpora)
-data.command("clean")(data_list.clean)
-data.command("prepare", cls=list_names(data_corpus.TABLES))(data_prepare.prepare)
-data.command("stats", cls=list_names(data_corpus.TABLES))(data_stats.stats)
-data.command("check", cls=list_names(data_corpus.TABLES))(data_check.check)
+data.command("list")(known.list_corpora)
+data.command("clean")(known.clean)
+data.command("prepare", cls=list_names(corpus.TABLES))(prepare.prepare)
+data.command("stats", cls=list_names(corpus.TABLES))(stats.stats)
+data.command("check", cls=list_names(corpus.TABLES))(check.check)
 app.command("train", cls=list_names(_MODELS | _PARTS))(train.train)
 app.command("evaluate", cls=list_names(_SEARCHES | _RUNTIMES))(evaluate.evaluate)
 app.command("predict", cls=list_names(_SEARCHES | _RUNTIMES | predict.TABLES))(predict.predict)

@@ -1,0 +1,1 @@
+"""The verbs of `seq2set data`."""

@@ -25,9 +25,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(_LATE[name]), name)
     except ModuleNotFoundError as error:
-        from seq2set.core.errors import explain_missing
-
-        raise explain_missing(error) or error from None
+        raise import_module("seq2set.core.errors").explain_missing(error) or error from None
 
 
 def __dir__() -> list[str]:

@@ -88,7 +88,7 @@ def find_slopes(windows: ResponseWindows, sequences: Array) -> Array:
     return np.asarray(np.mean(slopes, 0))
 
 
-class _Layer(NamedTuple):
+class _LayerStep(NamedTuple):
     """What a layer computed in one step, (B, H) each."""
 
     gates: tuple[Array, Array, Array, Array]
@@ -96,8 +96,8 @@ class _Layer(NamedTuple):
     tanh: Array
 
 
-class _Step(NamedTuple):
-    layers: list[_Layer]
+class _LabelStep(NamedTuple):
+    layers: list[_LayerStep]
     mixed: Array
     """(B, H) what the output layer reads"""
     likely: Array
@@ -137,9 +137,9 @@ class _LabelLstm:
             slopes = slopes + both @ self.weights[f"first.{layer}.weight"]
         return np.swapaxes(slopes - slopes.mean(-1, keepdims=True), 0, 1)
 
-    def _go_along(self, hidden: list[Array], cell: list[Array], labels: Array) -> list[_Step]:
+    def _go_along(self, hidden: list[Array], cell: list[Array], labels: Array) -> list[_LabelStep]:
         emitted = np.zeros((len(labels), self.symbols.outputs), bool)
-        previous, steps = np.full(len(labels), self.symbols.bos), list[_Step]()
+        previous, steps = np.full(len(labels), self.symbols.bos), list[_LabelStep]()
         for symbols in labels.T:
             below, mixing = self._read_label(previous, steps)
             layers = []
@@ -151,13 +151,13 @@ class _LabelLstm:
                 layers.append(layer)
             mixed = np.tanh(below @ self.weights["readout.weight"].T)
             logits = np.where(emitted, -np.inf, mixed @ self.weights["W_o.weight"].T)
-            steps.append(_Step(layers, mixed, np.exp(log_softmax(logits)), mixing))
+            steps.append(_LabelStep(layers, mixed, np.exp(log_softmax(logits)), mixing))
             emitted[np.arange(len(labels)), symbols] = True
             emitted[:, self.symbols.eos] = False
             previous = symbols
         return steps
 
-    def _read_label(self, previous: Array, steps: list[_Step]) -> tuple[Array, _Mixing | None]:
+    def _read_label(self, previous: Array, steps: list[_LabelStep]) -> tuple[Array, _Mixing | None]:
         """Return what the first layer reads of the symbols (B,): see `nn.decoder.GlobalEmbedding`."""
         table, weights = self.weights["embedding.weight"], self.weights
         label = table[previous]
@@ -167,18 +167,18 @@ class _LabelLstm:
         gate = _sigmoid(label @ weights["feedback.W_1.weight"].T + mean @ weights["feedback.W_2.weight"].T)
         return label + gate * (mean - label), _Mixing(gate, mean - label)
 
-    def _run_layer(self, number: int, below: Array, hidden: Array, cell: Array) -> _Layer:
+    def _run_layer(self, number: int, below: Array, hidden: Array, cell: Array) -> _LayerStep:
         w_x, w_h, b_x, b_h = self._unit(number)
         i, f, g, o = np.split(below @ w_x.T + hidden @ w_h.T + b_x + b_h, 4, axis=1)
         i, f, g, o = _sigmoid(i), _sigmoid(f), np.tanh(g), _sigmoid(o)
-        return _Layer((i, f, g, o), cell, np.tanh(f * cell + i * g))
+        return _LayerStep((i, f, g, o), cell, np.tanh(f * cell + i * g))
 
     def _unit(self, number: int) -> tuple[Array, Array, Array, Array]:
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         w_x, w_h, b_x, b_h = (self.weights[f"cells.{number}.{name}"] for name in names)
         return w_x, w_h, b_x, b_h
 
-    def _go_back(self, steps: list[_Step], labels: Array) -> tuple[list[Array], list[Array]]:
+    def _go_back(self, steps: list[_LabelStep], labels: Array) -> tuple[list[Array], list[Array]]:
         """Return the slopes in each layer's first state and cell, (S, B, H) each: one for each label."""
         size, batch = len(steps), len(labels)
         width = self.weights["readout.weight"].shape[1]
@@ -202,7 +202,7 @@ class _LabelLstm:
         return to_hidden, to_cell
 
     def _go_back_layer(
-        self, number: int, layer: _Layer, to_hidden: Array, to_cell: Array
+        self, number: int, layer: _LayerStep, to_hidden: Array, to_cell: Array
     ) -> tuple[Array, Array, Array]:
         w_x, w_h, _, _ = self._unit(number)
         i, f, g, o = layer.gates
@@ -216,7 +216,7 @@ class _LabelLstm:
         gates = np.concatenate(to_gates, -1)
         return gates @ w_x, gates @ w_h, to_cell * f
 
-    def _go_back_label(self, step: _Step, likely: Array, to_label: Array) -> Array:
+    def _go_back_label(self, step: _LabelStep, likely: Array, to_label: Array) -> Array:
         """Return the slopes (S, B, L + 1) in the logits before, which a global embedding reads."""
         if step.mixing is None:
             return np.zeros((*to_label.shape[:2], self.symbols.outputs), np.float32)

@@ -39,7 +39,7 @@ AHEAD = 4
 class BlockActor:
     """A model on a node of the cluster."""
 
-    def __init__(self, files: dict[str, bytes], request: dict[str, Any]):
+    def __init__(self, files: dict[str, bytes], request: dict[str, Any], runtime: str = "auto"):
         os.environ.update(THREADS)
         limit_threads()
         from seq2set.inference.predictor import Predictor
@@ -50,7 +50,7 @@ class BlockActor:
             with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
                 for name, content in files.items():
                     (Path(folder) / name).write_bytes(content)
-                self.predictor, self.request = Predictor.open(Path(folder)), Request(**request)
+                self.predictor, self.request = Predictor.open(Path(folder), runtime), Request(**request)
         except Exception as error:
             self.state |= describe_error(error)
 
@@ -125,7 +125,8 @@ class RayEngine:
             # Kept for as long as the engine: actors that start anew read it again.
             self._files = self.ray.put({path.name: path.read_bytes() for path in folder.iterdir()})
             make = self.ray.remote(num_cpus=CPUS, max_restarts=-1)(BlockActor).remote
-            self.actors = [make(self._files, request_to_plain(self.settings.request)) for _ in range(size)]
+            asked = request_to_plain(self.settings.request), self.settings.runtime
+            self.actors = [make(self._files, *asked) for _ in range(size)]
             stack.callback(self._kill)
             self._starting = {self._ask_for_state(number): number for number in range(size)}
             self._idle: deque[int] = deque()

@@ -318,3 +318,10 @@ def test_what_is_not_asked_for_stays_as_the_source_has_it() -> None:
 def test_sizes_and_seed_that_are_asked_for_win_even_when_they_are_zero() -> None:
     plan = PrepareOptions(valid=0, test=5, seed=0).complete(SplitPlan("random", valid=10, test=20, seed=3))
     assert plan == SplitPlan("random", valid=0, test=5, seed=0)
+
+
+def test_many_ids_are_compared_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "_HASHES", 16)
+    documents = [Document(f"d{index % 60}", f"t{index}", ("x",)) for index in range(100)]
+    ids = prepared(documents, tmp_path / "c", SplitPlan("random", 0, 0)).split("train").ids()
+    assert ids == [*(f"d{index}" for index in range(60)), *(f"d{index}-2" for index in range(40))]

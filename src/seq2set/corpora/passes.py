@@ -1,14 +1,16 @@
 """The two passes over a corpus: texts go to a file, then to the files of the three splits.
 
-Only small numbers stay in memory: word counts, labels, groups and hashes of the ids.
+Word counts, labels, groups and hashes of the ids go to files as well: memory does not grow with the corpus,
+but for a byte per document that says which split it goes to.
 """
 
 from __future__ import annotations
 
 import hashlib
-from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,90 +20,86 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from seq2set.core.errors import CorpusError
-from seq2set.core.sparse import SparseRows
+from seq2set.core.flat_arrays import FlatArray, FlatLists
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepared import GROUPED_SCHEMA, SCHEMA, name_split_file
-from seq2set.corpora.splits import find_split_index
+from seq2set.corpora.splits import TRAIN, find_split_index
 from seq2set.text.tokenizer import count_words
 
 _TEXTS = pa.schema([("id", pa.string()), ("text", pa.string())])
 _ROWS = 4096
 _CHARACTERS = 1 << 23
+_HASHES = 1 << 18
+"""About how many hashes of ids are sorted at a time."""
 
 
-class FirstPass(NamedTuple):
-    """What is known of the documents, in the order in which their texts were written."""
+class FirstPass:
+    """What is known of the documents, in the order in which their texts were written: numbers in files."""
 
-    label_names: list[str]
-    labels: SparseRows
-    """Documents x labels, in the order in which the documents name them."""
-    ids: NDArray[np.uint64]
-    """A hash of each document's id"""
-    words: NDArray[np.int64]
-    given: NDArray[np.int8]
-    groups: NDArray[np.int64]
-    """An index into `group_names` for each document, -1 where it has none."""
-    group_names: list[str]
-
-
-class _Collector:
-    def __init__(self, *, needs_split: bool, needs_group: bool):
+    def __init__(self, folder: Path, *, needs_split: bool, needs_group: bool):
         self.needs_split, self.needs_group = needs_split, needs_group
-        self.label_codes: dict[str, int] = {}
-        self.group_codes: dict[str, int] = {}
-        self.label_ids, self.label_ends = array("i"), array("q", [0])
-        self.words, self.given, self.groups = array("i"), array("b"), array("q")
-        self.id_hashes = array("Q")
+        self._label_codes: dict[str, int] = {}
+        self._group_codes: dict[str, int] = {}
+        self.texts = folder / "texts.parquet"
+        """Ids and texts"""
+        self.labels = FlatLists(folder, "labels")
+        """In the order in which the documents name them"""
+        self.words, self.given = FlatArray(folder / "words", "int32"), FlatArray(folder / "given", "int8")
+        self.groups = FlatArray(folder / "groups", "int64")
+        """An index into `group_names` for each document, -1 where it has none."""
+        self.ids = FlatArray(folder / "ids", "uint64")
+        """A hash of each document's id"""
+
+    def __len__(self) -> int:
+        return len(self.words)
 
     def add(self, document: Document) -> None:
-        self.id_hashes.append(_hash(document.id))
+        """Take in one document."""
+        self.ids.append(_hash(document.id))
         self.words.append(count_words(document.text))
-        codes = self.label_codes
-        self.label_ids.extend(codes.setdefault(label, len(codes)) for label in dict.fromkeys(document.labels))
-        self.label_ends.append(len(self.label_ids))
+        codes = self._label_codes
+        self.labels.append([codes.setdefault(one, len(codes)) for one in dict.fromkeys(document.labels)])
         if self.needs_split:
             self.given.append(_find_split(document))
         self.groups.append(self._find_group(document))
 
     def _find_group(self, document: Document) -> int:
         if document.group is not None:
-            return self.group_codes.setdefault(document.group, len(self.group_codes))
+            return self._group_codes.setdefault(document.group, len(self._group_codes))
         if self.needs_group:
             raise CorpusError(f"document '{document.id}' has no group; split by 'grouped' needs one in each")
         return -1
 
-    def finish(self) -> FirstPass:
-        indices = np.array(self.label_ids, np.int32)
-        ones = np.ones(len(indices), np.int8)
-        ends = np.array(self.label_ends, np.int64)
-        return FirstPass(
-            [_mend_surrogates(label) for label in self.label_codes],
-            SparseRows(ones, indices, ends, len(self.label_codes)),
-            np.array(self.id_hashes, np.uint64),
-            np.array(self.words, np.int64),
-            np.array(self.given, np.int8),
-            np.array(self.groups, np.int64),
-            [_mend_surrogates(group) for group in self.group_codes],
-        )
+    @property
+    def label_names(self) -> list[str]:
+        """The labels by their numbers."""
+        return [_mend_surrogates(label) for label in self._label_codes]
+
+    @property
+    def group_names(self) -> list[str]:
+        """The groups by their numbers; none where no document has one."""
+        return [_mend_surrogates(group) for group in self._group_codes]
+
+    def __enter__(self) -> FirstPass:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.texts.unlink(missing_ok=True)
+        for column in (self.labels, self.words, self.given, self.groups, self.ids):
+            column.delete()
 
 
 def read_first_pass(
-    documents: Iterable[Document],
-    texts: Path,
-    *,
-    needs_split: bool,
-    needs_group: bool,
-    progress: Callable[[int], None] | None = None,
-) -> FirstPass:
-    """Read all documents once, write their ids and texts to `texts`, and keep the rest."""
-    collector = _Collector(needs_split=needs_split, needs_group=needs_group)
+    documents: Iterable[Document], whole: FirstPass, progress: Callable[[int], None] | None = None
+) -> None:
+    """Read all documents once, and write down what is known of them."""
     waiting: list[Document] = []
     characters = 0
     with pq.ParquetWriter(
-        texts, _TEXTS, compression="lz4", use_dictionary=False, write_statistics=False
+        whole.texts, _TEXTS, compression="lz4", use_dictionary=False, write_statistics=False
     ) as writer:
         for document in documents:
-            collector.add(document)
+            whole.add(document)
             waiting.append(document)
             characters += len(document.text)
             if len(waiting) >= _ROWS or characters >= _CHARACTERS:
@@ -113,7 +111,6 @@ def read_first_pass(
             writer.write_table(_build_table(waiting))
             if progress:
                 progress(len(waiting))
-    return collector.finish()
 
 
 def _build_table(documents: list[Document]) -> Any:
@@ -159,11 +156,27 @@ class UniqueIds:
     Ids are known by their hashes: all of them would need too much memory.
     """
 
-    def __init__(self, hashes: NDArray[np.uint64]):
-        self._known = np.sort(hashes)
-        self._repeated = set(self._known[1:][self._known[1:] == self._known[:-1]].tolist())
+    def __init__(self, hashes: FlatArray):
+        self._hashes = hashes
+        self._repeated = {one for share in range(self._shares) for one in self._find_repeated(share)}
         self._counts: dict[str, int] = {}
         self.renamed = 0
+
+    @property
+    def _shares(self) -> int:
+        return 1 + len(self._hashes) // _HASHES
+
+    def _find_repeated(self, share: int) -> list[int]:
+        """Return the hashes that repeat among those of one share, so that never all are in memory."""
+        divisor = np.uint64(self._shares)
+        some = [block[block % divisor == share] for block in self._hashes.blocks()]
+        ordered = np.sort(np.concatenate([np.zeros(0, np.uint64), *some]))
+        repeated: list[int] = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
+        return repeated
+
+    @cached_property
+    def _known(self) -> NDArray[np.uint64]:
+        return np.sort(self._hashes.map())
 
     def rename(self, ids: list[str]) -> list[str]:
         """Return the ids of the next documents, each different from all others."""
@@ -185,57 +198,85 @@ class UniqueIds:
         return bool(place < len(self._known) and self._known[place] == _hash(name))
 
 
-class Groups(NamedTuple):
-    """The group of each text, as an index into `names`; -1 where it has none."""
+class Placement(NamedTuple):
+    """Where documents go, and which labels they keep."""
 
-    codes: NDArray[np.int64]
-    names: list[str]
+    parts: NDArray[np.int8]
+    """A split for each document, or `REMOVED`"""
+    columns: NDArray[np.int32]
+    """A number for each label, or `REMOVED`"""
+    label_names: list[str]
 
 
-def write_splits(
-    texts: Path,
-    folder: Path,
-    ids: UniqueIds,
-    parts: NDArray[np.int8],
-    labels: SparseRows,
-    label_names: list[str],
-    groups: Groups | None = None,
-) -> None:
-    """Write the three files from `texts`; `parts` has a row per text, `labels` a row per text that is kept.
+@dataclass
+class Totals:
+    """What is counted of the documents that are written."""
 
-    The files have a column of groups only where there are any.
-    """
-    names = pa.array(label_names, pa.string())
-    schema = SCHEMA if groups is None else GROUPED_SCHEMA
-    row = first = 0
+    documents: int = 0
+    words: int = 0
+    labels: int = 0
+    training_labels: int = 0
+    without_text: int = 0
+    without_labels: int = 0
+    groups: int = 0
+
+
+def write_splits(whole: FirstPass, folder: Path, placement: Placement, ids: UniqueIds) -> Totals:
+    """Write the three files; they have a column of groups only where there are any."""
+    totals, row = Totals(), 0
+    group_names = pa.array(whole.group_names, pa.string())
+    seen = np.zeros(len(group_names), bool)
+    schema = GROUPED_SCHEMA if len(group_names) else SCHEMA
     with ExitStack() as stack:
         files = [stack.enter_context(_SplitFile(folder / name_split_file(name), schema)) for name in SPLITS]
-        source = stack.enter_context(pq.ParquetFile(texts))
+        source = stack.enter_context(pq.ParquetFile(whole.texts))
+        labels = _read_lists(whole, source, placement)
         for group in range(source.num_row_groups):
-            table = source.read_row_group(group)
-            names_here = pa.array(ids.rename(table.column("id").to_pylist()), pa.string())
-            table = table.set_column(0, _TEXTS.field("id"), names_here)
+            table = source.read_row_group(group, use_threads=False)
             rows = slice(row, row + table.num_rows)
-            part = parts[rows]
             row += table.num_rows
+            part, words, groups = placement.parts[rows], whole.words.read(row - table.num_rows, row), None
             kept = part != REMOVED
-            lists = _build_lists(labels[first : first + int(kept.sum())], names)
-            first += len(lists)
-            table = table.filter(pa.array(kept)).append_column(SCHEMA.field("labels"), lists)
-            if groups is not None:
-                column = _name_groups(groups.codes[rows][kept], groups.names)
+            names = pa.array(ids.rename(table.column("id").to_pylist()), pa.string())
+            lists = next(labels)
+            table = table.set_column(0, _TEXTS.field("id"), names)
+            table = table.append_column(SCHEMA.field("labels"), lists)
+            if len(group_names):
+                groups = whole.groups.read(row - table.num_rows, row)
+                seen[groups[kept & (groups >= 0)]] = True
+                column = group_names.take(pa.array(groups, pa.int64(), mask=groups < 0))
                 table = table.append_column(GROUPED_SCHEMA.field("group"), column)
+            _count(totals, part, words, np.diff(lists.offsets.to_numpy()))
             for index, file in enumerate(files):
-                file.add(table.filter(pa.array(part[kept] == index)))
+                file.add(table.filter(pa.array(part == index)))
+    totals.groups = int(seen.sum())
+    return totals
 
 
-def _build_lists(labels: SparseRows, names: Any) -> Any:
-    offsets = pa.array(labels.indptr, pa.int32())
-    return pa.ListArray.from_arrays(offsets, names.take(pa.array(labels.indices)))
+def _read_lists(whole: FirstPass, source: Any, placement: Placement) -> Iterator[Any]:
+    """Yield the labels of each row group as lists of names, without those that are not kept."""
+    names = pa.array(placement.label_names, pa.string())
+    start = first = 0
+    for group in range(source.num_row_groups):
+        rows = source.metadata.row_group(group).num_rows
+        lengths = whole.labels.lengths.read(start, start + rows)
+        values = placement.columns[whole.labels.values.read(first, first + int(lengths.sum()))]
+        start, first = start + rows, first + int(lengths.sum())
+        before = np.concatenate([[0], np.cumsum(values != REMOVED)])
+        offsets = before[np.concatenate([[0], np.cumsum(lengths)])]
+        yield pa.ListArray.from_arrays(
+            pa.array(offsets, pa.int32()), names.take(pa.array(values[values != REMOVED], pa.int32()))
+        )
 
 
-def _name_groups(codes: NDArray[np.int64], names: list[str]) -> Any:
-    return pa.array(names, pa.string()).take(pa.array(codes, pa.int64(), mask=codes < 0))
+def _count(totals: Totals, part: NDArray[np.int8], words: NDArray[Any], labels: NDArray[Any]) -> None:
+    kept = part != REMOVED
+    totals.documents += int(kept.sum())
+    totals.words += int(words[kept].sum())
+    totals.labels += int(labels[kept].sum())
+    totals.training_labels += int(labels[part == TRAIN].sum())
+    totals.without_text += int((words[kept] == 0).sum())
+    totals.without_labels += int((labels[kept] == 0).sum())
 
 
 class _SplitFile:
@@ -264,3 +305,4 @@ class _SplitFile:
         if self._waiting:
             self._writer.write_table(pa.concat_tables(self._waiting))
         self._waiting = []
+        pa.default_memory_pool().release_unused()

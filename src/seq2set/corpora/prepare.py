@@ -20,7 +20,15 @@ from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.files import compute_sha256, write_folder_aside, write_json
 from seq2set.core.sparse import SparseRows
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.passes import REMOVED, FirstPass, Groups, UniqueIds, read_first_pass, write_splits
+from seq2set.corpora.passes import (
+    REMOVED,
+    FirstPass,
+    Placement,
+    Totals,
+    UniqueIds,
+    read_first_pass,
+    write_splits,
+)
 from seq2set.corpora.prepared import FACTS, FORMAT, READING, PreparedCorpus, name_split_file
 from seq2set.corpora.splits import TRAIN, SplitPlan, assign_splits
 
@@ -64,15 +72,6 @@ DEFAULT_PREPARE_OPTIONS = PrepareOptions()
 """Everything as the source has it."""
 
 
-class _KeptDocuments(NamedTuple):
-    """What is left of the corpus, and where each document goes (`REMOVED`, or an index in `SPLITS`)."""
-
-    labels: SparseRows
-    label_names: list[str]
-    parts: NDArray[np.int8]
-    words: NDArray[np.int64]
-
-
 def prepare(
     documents: Iterable[Document],
     out: Path,
@@ -91,19 +90,14 @@ def prepare(
     """
     limits = _Limits.check(options)
     with write_folder_aside(out, force=options.force) as folder:
-        texts = folder / "texts.parquet"
-        whole = read_first_pass(
-            documents,
-            texts,
-            needs_split=plan.method == "given",
-            needs_group=plan.method == "grouped",
-            progress=options.progress,
-        )
-        kept = _select(whole, plan, limits)
-        groups = Groups(whole.groups, whole.group_names) if whole.group_names else None
-        ids = UniqueIds(whole.ids)
-        write_splits(texts, folder, ids, kept.parts, kept.labels, kept.label_names, groups)
-        texts.unlink()
+        given, grouped = plan.method == "given", plan.method == "grouped"
+        with FirstPass(folder, needs_split=given, needs_group=grouped) as whole:
+            read_first_pass(documents, whole, options.progress)
+            placement = _place(whole, plan, limits)
+            ids = UniqueIds(whole.ids)
+            totals = write_splits(whole, folder, placement, ids)
+        if not totals.training_labels:
+            raise CorpusError("no document of the training split has a label; there is nothing to learn")
         facts = {
             "format": FORMAT,
             # A source may find out on the way that the files are not what was asked for.
@@ -111,7 +105,7 @@ def prepare(
             "source": source,
             "licence": licence,
             "created_by": f"seq2set {__version__}",
-            "counts": _count(whole, kept),
+            "counts": _count(placement, totals),
             "split": {"method": plan.method, "seed": plan.seed, "valid": plan.valid, "test": plan.test},
             **limits._asdict(),
             "notes": _note_ids(notes or {}, ids.renamed),
@@ -145,28 +139,72 @@ class _Limits(NamedTuple):
         return cls(words, documents)
 
 
-def _select(whole: FirstPass, plan: SplitPlan, limits: _Limits) -> _KeptDocuments:
-    read, max_words = len(whole.words), limits.max_words
-    if read == 0:
+def _place(whole: FirstPass, plan: SplitPlan, limits: _Limits) -> Placement:
+    """Decide which documents and labels are kept, and where the documents go."""
+    if not len(whole):
         raise CorpusError("there is no document to prepare")
-    rows = np.arange(read) if max_words is None else np.flatnonzero(whole.words <= max_words)
-    if len(rows) == 0:
+    kept = _find_kept(whole, limits.max_words)
+    if not kept.any():
         raise CorpusError(
-            f"all {read:,} documents have more than {max_words} words and were removed; raise max_words"
+            f"all {len(whole):,} documents have more than {limits.max_words} words and were removed; raise "
+            "max_words"
         )
-    labels = whole.labels[rows]
-    documents = np.bincount(labels.indices, minlength=labels.columns)
-    columns = np.flatnonzero(documents >= limits.min_label_documents)
-    labels = _keep_columns(labels, columns)
-    parts = np.full(read, REMOVED, dtype=np.int8)
-    parts[rows] = assign_splits(
+    documents = _count_documents(whole, kept)
+    frequent = np.flatnonzero(documents >= limits.min_label_documents)
+    columns = np.full(len(documents), REMOVED, np.int32)
+    columns[frequent] = np.arange(len(frequent))
+    parts = np.full(len(whole), REMOVED, np.int8)
+    parts[kept] = assign_splits(
         plan,
-        labels,
-        given=whole.given[rows] if plan.method == "given" else None,
-        groups=_fill_groups(whole.groups)[rows] if whole.group_names else None,
+        StoredLabels(whole, kept, columns, len(frequent)),
+        given=whole.given.map()[kept] if plan.method == "given" else None,
+        groups=_fill_groups(whole.groups.map())[kept] if whole.group_names else None,
     )
-    _check_training(labels, parts[rows])
-    return _KeptDocuments(labels, [whole.label_names[column] for column in columns], parts, whole.words[rows])
+    if not (parts == TRAIN).any():
+        raise CorpusError("the training split has no document")
+    names = whole.label_names
+    return Placement(parts, columns, [names[column] for column in frequent])
+
+
+def _find_kept(whole: FirstPass, max_words: int | None) -> NDArray[np.bool_]:
+    if max_words is None:
+        return np.ones(len(whole), bool)
+    return np.concatenate([block <= max_words for block in whole.words.blocks()])
+
+
+def _count_documents(whole: FirstPass, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count the documents of each label."""
+    counts, row = np.zeros(len(whole.label_names), np.int64), 0
+    for lengths, values in whole.labels.blocks():
+        inside = np.repeat(kept[row : row + len(lengths)], lengths)
+        counts += np.bincount(values[inside], minlength=len(counts))
+        row += len(lengths)
+    return counts
+
+
+class StoredLabels(NamedTuple):
+    """The labels of the documents that are kept; they are read where a split depends on them."""
+
+    whole: FirstPass
+    kept: NDArray[np.bool_]
+    columns: NDArray[np.int32]
+    labels: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of documents and labels."""
+        return int(self.kept.sum()), self.labels
+
+    def load(self) -> SparseRows:
+        """Read them all, in the order of the labels in each document."""
+        lengths = self.whole.labels.lengths.map()
+        values = self.columns[self.whole.labels.values.map()]
+        inside = np.repeat(self.kept, lengths) & (values != REMOVED)
+        before = np.concatenate([[0], np.cumsum(inside)])
+        ends = before[np.cumsum(lengths)][self.kept]
+        starts = before[np.cumsum(lengths) - lengths][self.kept]
+        indptr = np.concatenate([[0], np.cumsum(ends - starts)])
+        return SparseRows(np.ones(int(indptr[-1]), np.int8), values[inside], indptr, self.labels)
 
 
 def _fill_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -174,37 +212,17 @@ def _fill_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(groups < 0, -1 - np.arange(len(groups)), groups)
 
 
-def _keep_columns(labels: SparseRows, columns: NDArray[np.int64]) -> SparseRows:
-    """Keep some columns, and the order of the labels in each document, which slicing would lose."""
-    renumbered = np.full(labels.shape[1], -1, dtype=np.int32)
-    renumbered[columns] = np.arange(len(columns), dtype=np.int32)
-    indices = renumbered[labels.indices]
-    inside = indices >= 0
-    before = np.concatenate([[0], np.cumsum(inside)])
-    return SparseRows(labels.data[inside], indices[inside], before[labels.indptr], len(columns))
-
-
-def _check_training(labels: SparseRows, parts: NDArray[np.int8]) -> None:
-    train = parts == TRAIN
-    if not train.any():
-        raise CorpusError("the training split has no document")
-    if not np.diff(labels.indptr)[train].any():
-        raise CorpusError("no document of the training split has a label; there is nothing to learn")
-
-
-def _count(whole: FirstPass, kept: _KeptDocuments) -> dict[str, Any]:
-    labels_each = np.diff(kept.labels.indptr)
-    groups = np.unique(whole.groups[(kept.parts != REMOVED) & (whole.groups >= 0)])
+def _count(placement: Placement, totals: Totals) -> dict[str, Any]:
     return {
-        "documents": {name: int((kept.parts == part).sum()) for part, name in enumerate(SPLITS)},
-        "labels": len(kept.label_names),
-        "documents_removed_for_length": len(whole.words) - len(kept.words),
-        "labels_removed": len(whole.label_names) - len(kept.label_names),
-        "documents_without_labels": int((labels_each == 0).sum()),
-        "documents_without_text": int((kept.words == 0).sum()),
-        "words_per_document": round(float(kept.words.mean()), 4),
-        "labels_per_document": round(float(labels_each.mean()), 4),
-    } | ({"groups": len(groups)} if whole.group_names else {})
+        "documents": {name: int((placement.parts == part).sum()) for part, name in enumerate(SPLITS)},
+        "labels": len(placement.label_names),
+        "documents_removed_for_length": len(placement.parts) - totals.documents,
+        "labels_removed": len(placement.columns) - len(placement.label_names),
+        "documents_without_labels": totals.without_labels,
+        "documents_without_text": totals.without_text,
+        "words_per_document": round(totals.words / totals.documents, 4),
+        "labels_per_document": round(totals.labels / totals.documents, 4),
+    } | ({"groups": totals.groups} if totals.groups else {})
 
 
 def _describe_files(folder: Path) -> dict[str, dict[str, Any]]:

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.core.sparse import SparseRows, as_scipy
+from seq2set.core.sparse import as_scipy
 from seq2set.corpora.carve import carve, stratify
 from seq2set.corpora.documents import SPLITS
 
@@ -68,9 +68,21 @@ def find_split_index(name: str) -> int | None:
     return _INDICES.get(name.strip().lower())
 
 
+class LabelRows(Protocol):
+    """Documents x labels, ones and zeros: a matrix, or what can `load` one."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of documents and labels."""
+
+
+def _load(labels: LabelRows) -> Any:
+    return labels.load() if hasattr(labels, "load") else labels
+
+
 def assign_splits(
     plan: SplitPlan,
-    labels: SparseRows,
+    labels: LabelRows,
     *,
     given: NDArray[np.int8] | None = None,
     groups: NDArray[np.int64] | None = None,
@@ -90,7 +102,7 @@ def assign_splits(
         return _split_by_group(groups, sizes, generator)
     if plan.method == "stratified":
         train = documents - sizes.valid - sizes.test
-        return stratify(as_scipy(labels), np.array([train, *sizes], dtype=np.int64), generator)
+        return stratify(as_scipy(_load(labels)), np.array([train, *sizes], dtype=np.int64), generator)
     return _split_randomly(documents, sizes, generator)
 
 
@@ -120,7 +132,8 @@ def _size(documents: int, asked: float) -> int:
 
 def _split_randomly(documents: int, sizes: Sizes, generator: np.random.Generator) -> NDArray[np.int8]:
     result = np.full(documents, TRAIN, dtype=np.int8)
-    order = generator.permutation(documents)
+    order = np.arange(documents, dtype=np.int32)
+    generator.shuffle(order)
     result[order[: sizes.test]] = TEST
     result[order[sizes.test : sizes.test + sizes.valid]] = VALID
     return result
@@ -128,7 +141,7 @@ def _split_randomly(documents: int, sizes: Sizes, generator: np.random.Generator
 
 def _split_as_given(
     plan: SplitPlan,
-    labels: SparseRows,
+    labels: LabelRows,
     given: NDArray[np.int8] | None,
     groups: NDArray[np.int64] | None,
 ) -> NDArray[np.int8]:
@@ -138,7 +151,9 @@ def _split_as_given(
     train = np.flatnonzero(result == TRAIN)
     if plan.valid and len(train) > 1 and not (result == VALID).any():
         size = _sizes(len(train), plan.valid, 0).valid
-        aside = carve(as_scipy(labels[train]), size, plan.seed, None if groups is None else groups[train])
+        aside = carve(
+            as_scipy(_load(labels)[train]), size, plan.seed, None if groups is None else groups[train]
+        )
         result[train[aside]] = VALID
     return result
 

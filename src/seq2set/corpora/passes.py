@@ -209,7 +209,7 @@ class Placement(NamedTuple):
 
 
 @dataclass
-class Totals:
+class WrittenTotals:
     """What is counted of the documents that are written."""
 
     documents: int = 0
@@ -221,9 +221,9 @@ class Totals:
     groups: int = 0
 
 
-def write_splits(whole: FirstPass, folder: Path, placement: Placement, ids: UniqueIds) -> Totals:
+def write_splits(whole: FirstPass, folder: Path, placement: Placement, ids: UniqueIds) -> WrittenTotals:
     """Write the three files; they have a column of groups only where there are any."""
-    totals, row = Totals(), 0
+    totals, row = WrittenTotals(), 0
     group_names = pa.array(whole.group_names, pa.string())
     seen = np.zeros(len(group_names), bool)
     schema = GROUPED_SCHEMA if len(group_names) else SCHEMA
@@ -269,7 +269,7 @@ def _read_lists(whole: FirstPass, source: Any, placement: Placement) -> Iterator
         )
 
 
-def _count(totals: Totals, part: NDArray[np.int8], words: NDArray[Any], labels: NDArray[Any]) -> None:
+def _count(totals: WrittenTotals, part: NDArray[np.int8], words: NDArray[Any], labels: NDArray[Any]) -> None:
     kept = part != REMOVED
     totals.documents += int(kept.sum())
     totals.words += int(words[kept].sum())

@@ -24,8 +24,8 @@ from seq2set.corpora.passes import (
     REMOVED,
     FirstPass,
     Placement,
-    Totals,
     UniqueIds,
+    WrittenTotals,
     read_first_pass,
     write_splits,
 )
@@ -212,7 +212,7 @@ def _fill_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(groups < 0, -1 - np.arange(len(groups)), groups)
 
 
-def _count(placement: Placement, totals: Totals) -> dict[str, Any]:
+def _count(placement: Placement, totals: WrittenTotals) -> dict[str, Any]:
     return {
         "documents": {name: int((placement.parts == part).sum()) for part, name in enumerate(SPLITS)},
         "labels": len(placement.label_names),

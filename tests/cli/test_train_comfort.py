@@ -153,7 +153,7 @@ def test_a_number_of_folds_that_cannot_be(seq2set, corpus: Path, tmp_path: Path)
         call = ("train", "--data", corpus, "--out", tmp_path / "run", "--folds", folds, *BR, *extra)
         outcome = seq2set(*call)
         said = f"--folds is {folds}; it must be from 2 to {most}, the documents or groups that there are"
-        assert (outcome.code, outcome.err) == (2, f"seq2set: {said}\n")
+        assert (outcome.code, outcome.err.endswith(f"seq2set: {said}\n")) == (2, True)
 
 
 def test_folds_keep_groups_together(seq2set, corpus: Path, tmp_path: Path) -> None:

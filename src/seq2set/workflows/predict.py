@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
 from seq2set.core.errors import InputError, OutputError
-from seq2set.core.files import write_aside
+from seq2set.core.files import refuse_existing, write_aside
 from seq2set.core.names import find_named
 from seq2set.core.progress import Advance, Progress
 from seq2set.corpora.documents import Document
@@ -145,8 +145,7 @@ def _refuse_overwriting(path: Path, files: Sequence[InputFile], *, force: bool) 
     local = [Path(one.name) for one in files if one.remote is None]
     if any(path.samefile(one) for one in local):
         raise OutputError(f"{path} is the input itself; name another file for the output")
-    if not force:
-        raise OutputError(f"{path} exists; name another file or pass --force to replace it")
+    refuse_existing(path, force=force)
 
 
 @contextmanager

@@ -81,7 +81,8 @@ def train(
     if force and resume:
         raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
     config, place = follow_corpus(config, out) if resume else (config, config.data)
-    corpus = open_training_corpus(place)
+    with progress.stage("open the corpus"):  # a large file is read for minutes
+        corpus = open_training_corpus(place)
     pooled = None if folds is None else pool_documents(corpus, folds)
     data = (
         load_training_data(corpus, progress)

@@ -42,10 +42,13 @@ LEFT_OUT = {
     "seq2set experiment compare --data runs/debtags": "trains for hours, on a corpus that is made by apt",
     "seq2set data prepare aapd": "the user brings the corpus",
     "seq2set experiment all --data corpora/aapd": "trains for days, on a corpus that the user brings",
+    "ray start": "a cluster of several machines; the tests of the engines start one on this machine",
+    "RAY_AUTH_TOKEN_PATH=": "another machine of that cluster",
+    "seq2set predict runs/tickets --input 's3://": "a bucket and a cluster that are not there",
 }
 """What commands begin with, and why they are not run."""
 
-COMMANDS = ("seq2set", "pip", "make", "curl", "python")
+COMMANDS = ("seq2set", "pip", "make", "curl", "python", "ray")
 
 
 class Block(NamedTuple):
@@ -54,7 +57,7 @@ class Block(NamedTuple):
 
     def commands(self) -> list[str]:
         """Return the commands of a block of shell; continued lines are one."""
-        if self.language or self.text.split(maxsplit=1)[0] not in COMMANDS:
+        if self.language not in ("", "sh") or self.text.split(maxsplit=1)[0] not in COMMANDS:
             return []
         return self.text.replace("\\\n", " ").splitlines()
 

@@ -39,7 +39,7 @@ def test_threads_are_limited_for_a_block_or_for_good() -> None:
         assert torch.get_num_threads() == limit.threads == 3
     assert torch.get_num_threads() == before
     try:
-        assert limit_threads().threads == torch.get_num_threads() == 1
+        assert limit_threads("auto").threads == torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
 

@@ -12,6 +12,7 @@ import torch
 
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError, ModelFolderError
+from seq2set.core.hardware import limit_threads
 from seq2set.inference.model_folder import load_model, save_model
 from seq2set.labels.rules import make_top_rule
 from seq2set.models import neural
@@ -217,3 +218,18 @@ def test_evidence_leaves_out_punctuation_and_repetitions() -> None:
     assert [word.weight for word in words] == pytest.approx([0.25, 0.05])
     assert len(neural.pick_evidence(text, spans, weights, 1)) == 1
     assert neural.pick_evidence(text, spans, np.zeros(4, np.float32), 5) == ()
+
+
+@pytest.mark.parametrize(("setting", "threads"), [("auto", 1), (2, 2)])
+def test_prediction_takes_the_threads_of_the_settings(
+    tagger: NeuralTagger, setting: int | str, threads: int
+) -> None:
+    seen: list[int] = []
+    hook = tagger.network.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
+    with limit_threads(3):
+        replace(tagger, config=tagger.config.model_copy(update={"threads": setting})).infer(
+            ["wheat"], Request()
+        )
+        assert torch.get_num_threads() == 3
+    hook.remove()
+    assert seen == [threads]

@@ -57,9 +57,9 @@ class ThreadLimit:
 def limit_threads(wanted: int | str = 1) -> ThreadLimit:
     """Compute with so many threads in this process: for good, or for the block of a `with`.
 
-    Prediction takes one per process: several stall each other as soon as another process wants a core.
+    `auto` is one: several stall each other as soon as another process wants a core.
     """
-    return ThreadLimit(count_threads(wanted))
+    return ThreadLimit(1 if isinstance(wanted, str) else wanted)
 
 
 def share_cores(slot: int, slots: int) -> list[int]:

@@ -18,6 +18,7 @@ from seq2set.config import Config
 from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import InputError
+from seq2set.core.hardware import limit_threads
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import (
@@ -113,14 +114,15 @@ class NeuralTagger:
         chosen: list[npt.NDArray[np.intp]] = [np.empty(0, np.intp)] * len(texts)
         evidence: list[list[tuple[Evidence, ...]]] = [[] for _ in texts]
         known = np.zeros(len(texts), bool)
-        for block in self._blocks(texts, count_hypotheses(name, self.config.search)):
-            found = block.output.search(name, self.config.search, request.min_labels)
-            scores[block.places], known[block.places] = found.scores, block.known
-            given = withhold(self._chosen(found, request), block.known, request)
-            for place, labels in zip(block.places, given, strict=True):
-                chosen[place] = labels
-            if request.explain:
-                self._explain(block, texts, chosen, evidence, request.words_per_label)
+        with limit_threads(self.config.threads):
+            for block in self._blocks(texts, count_hypotheses(name, self.config.search)):
+                found = block.output.search(name, self.config.search, request.min_labels)
+                scores[block.places], known[block.places] = found.scores, block.known
+                given = withhold(self._chosen(found, request), block.known, request)
+                for place, labels in zip(block.places, given, strict=True):
+                    chosen[place] = labels
+                if request.explain:
+                    self._explain(block, texts, chosen, evidence, request.words_per_label)
         return Inference(scores, chosen, evidence if request.explain else None, rule, known)
 
     def count_cut(self, texts: Sequence[str]) -> int:

@@ -62,7 +62,7 @@ def train_network(
         progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
     workers = count_workers(config, len(train) * sum(phase.epochs for phase in plan), device)
     share = Share(config, (len(words), len(labels), most), learn, tune.examples)
-    with limit_threads(1 if config.threads == "auto" else config.threads):
+    with limit_threads(config.threads):
         with start_group(share, workers, run) as fabric:
             network = train_share(share, fabric, run, progress, tune, prior)
         rule = make_global_rule(0.5)

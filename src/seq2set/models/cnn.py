@@ -19,6 +19,7 @@ from seq2set.config.schema import SearchSettings
 from seq2set.models.network import Network, count_vectors
 from seq2set.nn.decoding.searches import SearchResult
 from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows, build_convolution
+from seq2set.nn.noise import DocumentDropout
 from seq2set.objectives.losses import negative_log_likelihood
 
 
@@ -54,7 +55,7 @@ class ConvolutionalNetwork(Network):
     def __init__(self, encoder: ConvolutionalEncoder, labels: int, dropout: float = 0.0):
         super().__init__()
         self.encoder, self.max_labels = encoder, None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = DocumentDropout(dropout)
         self.output = nn.Linear(encoder.summary_size, labels)
 
     def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> LabelLogits:  # noqa: ARG002

@@ -18,13 +18,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from seq2set.config import Config
 from seq2set.models.network import DecoderOutput, Network, build_decoder, count_vectors
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows, build_convolution
+from seq2set.nn.noise import DocumentDropout
 
 POINTS = 8
 """At how many points of the way a slope is taken, when a label is explained."""
@@ -75,7 +76,7 @@ class ConvolutionalRecurrentNetwork(Network):
     ):
         super().__init__()
         self.encoder, self.max_labels = encoder, max_labels
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = DocumentDropout(dropout)
         self.decoder = decoder
 
     def forward(self, ids: Tensor, lengths: Tensor, margins: Tensor | None = None) -> WindowedOutput:  # noqa: ARG002

@@ -31,6 +31,7 @@ from torch import Tensor, nn
 
 from seq2set.nn.attention import AdditiveAttention, Memory, Source
 from seq2set.nn.decoding.prefixes import Symbols
+from seq2set.nn.noise import DocumentDropout, get_keys, mix_keys, use_keys
 
 
 def compute_log_probs(logits: Tensor, emitted: Tensor) -> Tensor:
@@ -103,14 +104,15 @@ class AttentionDecoder(nn.Module):
         self.cells = nn.ModuleList(nn.LSTMCell(size, hidden) for size in inputs)
         self.readout = nn.Linear(hidden + sum(sources), hidden, bias=False)
         self.W_o = nn.Linear(hidden, self.symbols.outputs, bias=False)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = DocumentDropout(dropout)
         self.feedback = GlobalEmbedding(embedding) if global_embedding else None
 
     def bind(self, start: Tensor, sources: Sequence[Source], bias: Tensor | None = None) -> DecoderPolicy:
         """Bind to documents: what s_0 comes from (B, ..), the sources, and a bias (B, L + 1) on logits."""
         attentions = cast("list[AdditiveAttention]", list(self.attentions))
         memories = tuple(part.prepare(source) for part, source in zip(attentions, sources, strict=True))
-        return DecoderPolicy(self, memories, self._first_state(start, memories), bias)
+        first = self._first_state(start, memories)
+        return DecoderPolicy(self, memories, first, bias, keys=get_keys())
 
     def advance(
         self,
@@ -183,6 +185,8 @@ class DecoderPolicy:
     bias: Tensor | None = None
     temperature: float = 1.0
     """Logits are divided by it: below 1 it sharpens the policy itself, its greedy answer unchanged"""
+    keys: Tensor | None = None
+    """(B,) what dropout follows, see `nn.noise`"""
 
     @property
     def labels(self) -> int:
@@ -205,11 +209,13 @@ class DecoderPolicy:
 
     def advance(self, state: DecoderState, previous: Tensor) -> DecoderState:
         """Read one symbol (B, K) a hypothesis."""
-        return self.decoder.advance(self.memories, state, previous, self.bias)
+        with use_keys(None if self.keys is None else mix_keys(self.keys[:, None], previous)):
+            return self.decoder.advance(self.memories, state, previous, self.bias)
 
     def logits(self, features: Tensor) -> Tensor:
         """Score all labels and `eos` from features (B, n, H + V) of any n hypotheses or steps."""
-        return self.decoder.logits(features, self.bias) / self.temperature
+        with use_keys(self.keys):
+            return self.decoder.logits(features, self.bias) / self.temperature
 
     def temper(self, temperature: float) -> DecoderPolicy:
         """Return the policy at another temperature."""
@@ -220,7 +226,8 @@ class DecoderPolicy:
         memories = tuple(memory.select(documents) for memory in self.memories)
         first = self.first.map(lambda part: part.index_select(0, documents))
         bias = None if self.bias is None else self.bias.index_select(0, documents)
-        return DecoderPolicy(self.decoder, memories, first, bias, self.temperature)
+        keys = None if self.keys is None else self.keys.index_select(0, documents)
+        return DecoderPolicy(self.decoder, memories, first, bias, self.temperature, keys)
 
 
 class GlobalEmbedding(nn.Module):

@@ -17,6 +17,7 @@ from seq2set.models.seq2set import Policies
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.rollout import Rollout, greedy, sample
 from seq2set.nn.decoding.teacher_forcing import order_free
+from seq2set.nn.noise import use_keys
 from seq2set.objectives.losses import (
     leave_one_out,
     mixed_loss,
@@ -61,8 +62,18 @@ class TrainingStep(nn.Module):
         phase: Phase,
         generator: torch.Generator,
         so_far: RunningF1 | None = None,
+        keys: Tensor | None = None,
     ) -> Losses:
-        """Return the loss of a batch; `so_far` is how the run did before it."""
+        """Return the loss of a batch; `so_far` is how the run did before it.
+
+        With `keys` (B,) of its documents, what is dropped and sampled depends on them alone.
+        """
+        with use_keys(keys):
+            return self._compute_losses(batch, phase, generator, so_far)
+
+    def _compute_losses(
+        self, batch: TrainingBatch, phase: Phase, generator: torch.Generator, so_far: RunningF1 | None
+    ) -> Losses:
         policies: NetworkOutput = self.network(batch.ids, batch.lengths, batch.margins)
         if phase == "likelihood":
             return Losses(policies.likelihood(batch.sequences, batch.gold))

@@ -104,6 +104,9 @@ def train_share(
         seed=config.seed,
         search=choose_search(step.network, config.search),
         threads=1 if fabric.world_size > 1 and config.threads == "auto" else config.threads,
+        # Random numbers by document make several processes equal to one. Where one was asked for by its
+        # number of threads, they come one after another, as they always did.
+        keyed=config.threads == "auto" or config.workers not in (1, "auto"),
     ).run()
     return step.network.cpu()
 

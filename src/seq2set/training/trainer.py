@@ -3,7 +3,7 @@
 A run is a list of phases. Every so many updates the network is measured on the validation split, the best
 weights are kept and a checkpoint is written; a phase begins from the best weights of the one before. A run
 that was killed at any moment resumes from its last checkpoint to the very same result: random numbers depend
-on the seed, the update and the process alone.
+on the seed, the update and the document alone or, where one process was asked for, on seed and update.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from seq2set.core.errors import StoppedError, WorkError
 from seq2set.core.files import copy_file, write_json
 from seq2set.core.processes import Interruption
 from seq2set.core.progress import Progress
+from seq2set.nn.noise import derive_keys
 from seq2set.objectives.rewards import RunningF1
 from seq2set.text.batches import bucket_by_length, shard
 from seq2set.training.checkpoint import (
@@ -78,6 +79,7 @@ class Trainer:
         seed: int,
         search: str = "greedy",
         threads: int | str = 1,
+        keyed: bool = False,
     ):
         self.network, self.examples, self.measure = step.network, examples, measure
         self.phases = [phase for phase in phases if phase.epochs]
@@ -90,6 +92,7 @@ class Trainer:
         self.averaged = AveragedWeights(self.network, settings.averaging)
         self.sampling = torch.Generator(device=fabric.device)
         self.means = RunningMeans(fabric.world_size)
+        self.keyed = keyed
         self.threads, self.lengths = ThreadChoice(threads), examples.lengths
 
     def run(self) -> Position:
@@ -144,7 +147,8 @@ class Trainer:
         for number, part in enumerate(parts, start=1):
             with self.fabric.no_backward_sync(self.step, enabled=number < len(parts)):
                 batch = self.examples.batch(part).to(self.fabric.device)
-                losses = self.step(batch, phase, self.sampling, position.so_far)
+                keys = derive_keys(self.seed, position.update, part).to(self.fabric.device)
+                losses = self.step(batch, phase, self.sampling, position.so_far, keys if self.keyed else None)
                 self._check_finite("the loss", losses.total, index)
                 self.fabric.backward(losses.total * len(part) * weight)
             if weight:

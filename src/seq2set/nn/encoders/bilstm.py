@@ -24,6 +24,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from seq2set.config import Config
 from seq2set.core.errors import InputError
 from seq2set.nn.encoders import Encoded, Encoder
+from seq2set.nn.noise import DocumentDropout, drop_between
 
 Route = Literal["flipped", "packed", "whole"]
 
@@ -37,7 +38,7 @@ class BiLSTMEncoder(Encoder):
     def __init__(self, words: int, embedding: int, hidden: int, layers: int = 1, dropout: float = 0.0):
         super().__init__()
         self.embedding = nn.Embedding(words, embedding, padding_idx=0)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = DocumentDropout(dropout, along=True)
         self.bilstm = BiLSTM(embedding, hidden, layers, dropout)
         self.size = self.summary_size = 2 * hidden
 
@@ -89,7 +90,7 @@ class BiLSTM(nn.Module):
             return self._flipped(vectors, lengths, [Segment(vectors.shape[1], vectors.shape[0])])
         ordered, order = lengths.sort(descending=True, stable=True)
         segments = cut_segments(ordered.tolist(), vectors.shape[1])
-        encoded = self._flipped(vectors.index_select(0, order), ordered, segments)
+        encoded = self._flipped(vectors.index_select(0, order), ordered, segments, order)
         back = order.argsort()
         return Encoded(*(part.index_select(0, back) for part in encoded))
 
@@ -101,14 +102,16 @@ class BiLSTM(nn.Module):
         mask = torch.arange(width, device=vectors.device) < lengths[:, None]
         return Encoded(states, mask, torch.cat([hidden[-2], hidden[-1]], -1))
 
-    def _flipped(self, vectors: Tensor, lengths: Tensor, segments: list[Segment]) -> Encoded:
+    def _flipped(
+        self, vectors: Tensor, lengths: Tensor, segments: list[Segment], order: Tensor | None = None
+    ) -> Encoded:
         place = torch.arange(vectors.shape[1], device=vectors.device)[:, None]
         mask = place < lengths  # (T, B)
         mirror = torch.where(mask, lengths - 1 - place, place)[..., None]  # (T, B, 1)
         last = (lengths - 1)[None, :, None]  # (1, B, 1)
         states = vectors.transpose(0, 1)  # (T, B, E)
         for layer in range(self.lstm.num_layers):
-            states = functional.dropout(states, self.lstm.dropout, self.training) if layer else states
+            states = drop_between(states, self.lstm.dropout, self.training, order) if layer else states
             ahead = self._one_way(states, f"l{layer}", segments)  # (T, B, H)
             back = self._one_way(_take(states, mirror), f"l{layer}_reverse", segments)
             states = torch.cat([ahead, _take(back, mirror)], -1)

@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from seq2set.config import Config
 from seq2set.nn.encoders import Encoded, Encoder
+from seq2set.nn.noise import DocumentDropout
 
 
 class ConvolutionalEncoder(Encoder):
@@ -30,7 +31,7 @@ class ConvolutionalEncoder(Encoder):
     def __init__(self, words: int, embedding: int, widths: Sequence[int], filters: int, dropout: float = 0.0):
         super().__init__()
         self.embedding = nn.Embedding(words, embedding, padding_idx=0)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = DocumentDropout(dropout, along=True)
         self.kernels = nn.ModuleList(nn.Conv1d(embedding, filters, width) for width in widths)
         self.size = self.summary_size = len(widths) * filters
 

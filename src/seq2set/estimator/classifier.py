@@ -59,7 +59,8 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     random_state
         The seed of everything random: a whole number, a `RandomState`, or None for another one in each fit.
     threads
-        How many CPU threads training uses; "auto" takes all cores.
+        How many CPU threads a process uses; with "auto", training starts one process of one thread per core
+        where that pays (`settings={"workers": 1}` keeps it in this one), and prediction takes one thread.
     validation_fraction
         The share of the documents that is set aside to choose weights, settings and threshold by.
     threshold, top_k, max_labels, min_labels, search

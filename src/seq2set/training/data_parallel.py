@@ -36,7 +36,7 @@ from seq2set.core.hardware import count_cores
 from seq2set.core.processes import EndedWorker, WorkerPool, set_environment
 from seq2set.training.examples import EncodedExamples
 
-WORTH_WORKERS = 20_000
+WORTH_WORKERS = 4_000
 """How many documents must be read, over all epochs, for the start of other processes to pay."""
 
 FEWEST_DOCUMENTS = 8

@@ -96,8 +96,8 @@ def test_a_label_in_no_document_or_in_all_stays_finite() -> None:
 
 def test_no_word_speaks_for_a_label_without_a_classifier() -> None:
     prior = fitted(RARE, "prior.labels=2")
-    assert prior.model.attributions("wheat here", 0).argmax() == 0
-    assert prior.model.attributions("tariff here", 2).tolist() == [0, 0]
+    assert next(prior.model.attributions("wheat here", [0])).argmax() == 0
+    assert next(prior.model.attributions("tariff here", [2])).tolist() == [0, 0]
 
 
 def test_the_sigmoid_is_that_of_the_labels_with_a_classifier() -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any
 
 import httpx
 
 from seq2set.models.predictions import Inference, Request
+from seq2set.server.answers import Answerer, LabelRequest
 from seq2set.server.app import create_app
 from seq2set.server.listen import Server, format_address, make_server, open_socket
-from seq2set.server.service import ServedModel
+from seq2set.server.metrics import ServerMetrics
+from seq2set.server.model_process import TextBatch, answer_batch, read_answers, read_message
+from seq2set.server.service import OpenedModel
 from seq2set.server.settings import ServeSettings
 
 
@@ -43,6 +49,43 @@ class Watched:
             self.busy.set()
             assert self.free.wait(120)
         return self.tagger.infer(texts, request)
+
+
+class WatchedPool:
+    """One model in a thread of the test's own process, in the place of model processes."""
+
+    size, idle = 1, 0
+
+    def __init__(self, watched: Watched):
+        self.answerer, self.alive = Answerer(watched), 1
+        self._threads = ThreadPoolExecutor(1)
+
+    def start(self, metrics: ServerMetrics) -> None:
+        self._idle: asyncio.Queue[WatchedPool] = asyncio.Queue()
+        self._idle.put_nowait(self)
+
+    async def take(self) -> WatchedPool:
+        return await self._idle.get()
+
+    def give_back(self, process: WatchedPool) -> None:
+        self._idle.put_nowait(process)
+
+    async def answer(self, process: WatchedPool, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._threads, self._answer, texts, request
+            )
+        finally:
+            self.give_back(process)
+
+    def kill(self) -> None:
+        self.alive = 0
+
+    def _answer(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+        stream = BytesIO()
+        answer_batch(self.answerer, TextBatch(texts, request), stream)
+        stream.seek(0)
+        return read_answers(read_message(stream))
 
 
 @dataclass
@@ -77,12 +120,11 @@ class Running:
 Start = Callable[..., Running]
 
 
-def run(opened: ServedModel, settings: ServeSettings) -> Running:
+def run(opened: OpenedModel, settings: ServeSettings) -> Running:
     """Serve a model in a thread."""
     watched = Watched(opened.predictor.tagger)
-    model = opened._replace(predictor=type(opened.predictor)(watched, opened.predictor.metadata))
     listening = open_socket(settings)
-    app = create_app(model, settings)
+    app = create_app(opened.served, WatchedPool(watched), settings)
     listens = threading.Event()
     server = make_server(app, settings, lambda address: listens.set())
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

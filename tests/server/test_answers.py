@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from seq2set.labels.rules import make_label_rule
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.server.answers import Answerer, LabelRequest
-from seq2set.server.service import ServedModel
+from seq2set.server.service import OpenedModel
+from seq2set.text.vocabulary import Words
 from tiny_networks import tiny_config, tiny_examples, trained
 
 TEXTS = ["wheat harvest bushels of crude", "tariff exports surplus", ""]
@@ -34,13 +36,13 @@ def plain(tagger, request: Request) -> list:  # type: ignore[no-untyped-def]
         Request(top_k=1, explain=True),
     ],
 )
-def test_labels_are_the_same_with_and_without_candidates(served: ServedModel, request_: Request) -> None:
+def test_labels_are_the_same_with_and_without_candidates(served: OpenedModel, request_: Request) -> None:
     tagger = served.predictor.tagger
     answers = Answerer(tagger)(TEXTS, LabelRequest(**asdict(request_), candidates=3))
     assert [answer.labels for answer in answers] == plain(tagger, request_)
 
 
-def test_candidates_are_the_best_labels_whatever_the_rule_says(served: ServedModel) -> None:
+def test_candidates_are_the_best_labels_whatever_the_rule_says(served: OpenedModel) -> None:
     tagger = served.predictor.tagger
     best = [*plain(tagger, Request(top_k=3, explain=True))[:2], ()]  # the last text has no word
     answers = Answerer(tagger)(TEXTS, LabelRequest(threshold=1.0, explain=True, candidates=3))
@@ -48,7 +50,7 @@ def test_candidates_are_the_best_labels_whatever_the_rule_says(served: ServedMod
 
 
 def test_a_label_that_is_given_but_not_among_the_best_is_explained_and_follows_them(
-    served: ServedModel,
+    served: OpenedModel,
 ) -> None:
     tagger = served.predictor.tagger
     # Only the label that fits the text worst is given.
@@ -62,7 +64,7 @@ def test_a_label_that_is_given_but_not_among_the_best_is_explained_and_follows_t
     assert (answer.candidates or ())[2:] == (given,)
 
 
-def test_a_linear_model_is_decided_by_its_rule_whatever_the_search(served: ServedModel) -> None:
+def test_a_linear_model_is_decided_by_its_rule_whatever_the_search(served: OpenedModel) -> None:
     tagger = served.predictor.tagger
     assert not tagger.decodes
     assert [tagger.rule_decides(Request(search=search)) for search in (None, "greedy", "marginal")] == [
@@ -84,3 +86,29 @@ def test_a_decoder_is_decided_by_its_search_and_candidates_come_from_marginals(n
         known = {one.label for one in best}
         others = tuple(one for one in answer.labels if one.label not in known)
         assert answer.candidates == (*best, *others)
+
+
+@pytest.mark.parametrize("kind", ["br", "seq2set-simp"])
+def test_a_text_is_tokenised_as_often_for_many_labels_as_for_one(
+    served: OpenedModel, network: NeuralTagger, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    tagger = network if kind == "seq2set-simp" else served.predictor.tagger
+    counts: list[int] = []
+    encode, find_spans = Words._encode_chunks, Words.spans
+
+    def count_encoded(self: Words, texts: Iterable[str]) -> object:
+        return encode(self, (counts.append(1) or text for text in texts))  # type: ignore[func-returns-value]
+
+    def count_spans(self: Words, text: str) -> object:
+        counts.append(1)
+        return find_spans(self, text)
+
+    monkeypatch.setattr(Words, "_encode_chunks", count_encoded)
+    monkeypatch.setattr(Words, "spans", count_spans)
+
+    def count(labels: int) -> int:
+        counts.clear()
+        tagger.infer(TEXTS[:1], Request(top_k=labels, explain=True, search="marginal"))
+        return len(counts)
+
+    assert count(1) == count(4) > 0

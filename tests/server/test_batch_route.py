@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncGenerator
-from contextlib import ExitStack
 
 import httpx
 import pytest
 from running_servers import Running, Start, refused
 
 from seq2set.inference.predictor import TextItem
-from seq2set.server.routes.batch import StreamedResults
-from seq2set.server.service import ServedModel
+from seq2set.server.service import OpenedModel
 
 CSV = "id,text\nx,wheat harvest bushels\ny,bank rates currency\n"
 TEXTS = {"x": "wheat harvest bushels", "y": "bank rates currency"}
@@ -24,7 +20,7 @@ def send(server: Running, content: str | bytes, kind: str = "text/csv", **option
     return server.client.post("/v1/batch", content=content, headers=headers, params=options)  # type: ignore[arg-type]
 
 
-def test_a_table_comes_back_as_a_table(shared: Running, served: ServedModel) -> None:
+def test_a_table_comes_back_as_a_table(shared: Running, served: OpenedModel) -> None:
     answer = send(shared, CSV)
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["x-total-documents"] == "2"
@@ -37,7 +33,7 @@ def test_a_table_comes_back_as_a_table(shared: Running, served: ServedModel) -> 
     assert expected[1].startswith("x,grain,")
 
 
-def test_json_lines_come_back_as_predict_prints_them(shared: Running, served: ServedModel) -> None:
+def test_json_lines_come_back_as_predict_prints_them(shared: Running, served: OpenedModel) -> None:
     lines = "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in TEXTS.items())
     answer = send(shared, lines, "application/x-ndjson", explain=True, max_labels=1)
     assert answer.headers["content-type"] == "application/x-ndjson"
@@ -218,27 +214,3 @@ def test_a_large_file_goes_through_the_disk(start: Start) -> None:
     rows = "".join(f"{number},wheat {'-' * 10_000}\n" for number in range(200))  # 2 MB, few words
     answer = send(server, "id,text\n" + rows)
     assert answer.text.count("\n") == 201
-
-
-def test_a_reader_that_stalls_is_given_up_and_holds_nothing_any_more() -> None:
-    async def results() -> AsyncGenerator[bytes, None]:
-        try:
-            yield b"a row"
-        finally:
-            closed.append("results")
-
-    async def send(message: dict) -> None:
-        if message["type"] == "http.response.body":
-            await asyncio.sleep(60)
-
-    async def receive() -> dict:
-        await asyncio.sleep(60)
-        return {}
-
-    closed: list[str] = []
-    held = ExitStack()
-    held.callback(closed.append, "held")
-    answer = StreamedResults(results(), held, 0.1, "text/csv", {})
-    with pytest.raises(TimeoutError):
-        asyncio.run(answer({"type": "http", "method": "POST"}, receive, send))  # type: ignore[arg-type]
-    assert closed == ["results", "held"]

@@ -8,36 +8,57 @@ from typing import Any
 import pytest
 
 from seq2set.core.errors import InputError
-from seq2set.models.predictions import Suggestion
-from seq2set.server.answers import Answer, LabelRequest
-from seq2set.server.batching import DynamicBatcher
+from seq2set.server.answers import LabelRequest
+from seq2set.server.batching import PASS_COST, DynamicBatcher, estimate_cost
 from seq2set.server.errors import ApiError
 from seq2set.server.metrics import ServerMetrics
+from seq2set.server.model_pool import ProcessEndedError
 from seq2set.server.settings import ServeSettings
 
 PLAIN, FEW = LabelRequest(), LabelRequest(max_labels=1)
 
 
 class Model:
-    """Answers each text by itself, remembers the passes, and can be held up."""
+    """A pool of one process: answers each text by itself, remembers the passes, and can be held up."""
+
+    size, idle = 1, 0
 
     def __init__(self) -> None:
         self.passes: list[tuple[list[str], LabelRequest]] = []
         self.free = threading.Event()
         self.free.set()
+        self.alive = 1
 
-    def __call__(self, texts: Sequence[str], request: LabelRequest) -> list[Answer]:
+    def start(self, metrics: ServerMetrics) -> None:
+        self._idle: asyncio.Queue[int] = asyncio.Queue()
+        self._idle.put_nowait(0)
+
+    async def take(self) -> int:
+        return await self._idle.get()
+
+    def give_back(self, process: int) -> None:
+        self._idle.put_nowait(process)
+
+    async def answer(self, process: int, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
         self.passes.append((list(texts), request))
-        assert self.free.wait(120)
+        try:
+            assert await asyncio.to_thread(self.free.wait, 120)
+        finally:
+            self.give_back(process)
         if "wrong" in texts:
             raise InputError("the text is wrong")
         if "poison" in texts:
             raise RuntimeError("broken")
-        return [Answer((Suggestion(text, 1.0),)) for text in texts]
+        if "deadly" in texts:
+            raise ProcessEndedError("the model process ended before it had answered; try again")
+        return [text.encode() for text in texts]
+
+    def kill(self) -> None:
+        self.alive = 0
 
 
-def labels(answers: list[Answer]) -> list[str]:
-    return [answer.labels[0].label for answer in answers]
+def labels(answers: list[bytes]) -> list[str]:
+    return [answer.decode() for answer in answers]
 
 
 def batched(
@@ -246,3 +267,129 @@ def test_closing_finishes_what_was_accepted_and_takes_no_more() -> None:
 
     model, _ = batched(test, window_ms=60_000)
     assert len(model.passes) == 2
+
+
+def test_a_request_whose_process_ends_is_computed_once_more_and_then_refused() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        with pytest.raises(ApiError, match="the model process ended before it had answered") as refusal:
+            await batcher.submit(["deadly"], PLAIN)
+        assert refusal.value.status_code == 503
+        jobs = (batcher.submit([name], PLAIN) for name in ("a", "deadly", "b"))
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert isinstance(results[1], ApiError)
+        assert [labels(one) for one in (results[0], results[2])] == [["a"], ["b"]]  # type: ignore[arg-type]
+
+    model, _ = batched(test, window_ms=20)
+    assert [texts for texts, _ in model.passes[:2]] == [["deadly"], ["deadly"]]
+    assert [texts for texts, _ in model.passes[2:]] == [["a", "deadly", "b"], ["a"], ["deadly"], ["b"]]
+
+
+def test_without_a_process_nothing_is_accepted() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.alive = 0
+        assert not batcher.accepting
+        with pytest.raises(ApiError, match="no model process is running; try again in a moment"):
+            await batcher.submit(["a"], PLAIN)
+
+    batched(test)
+
+
+LONG = "x" * (PASS_COST // 2)
+
+
+def test_a_long_request_is_computed_in_parts_and_short_ones_come_in_between() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        long = asyncio.create_task(batcher.submit([LONG + str(number) for number in range(4)], PLAIN))
+        await begun(model)
+        short = asyncio.create_task(batcher.submit(["short"], FEW))
+        await settled()
+        model.free.set()
+        assert labels(await short) == ["short"]
+        assert [text[-1] for text in labels(await long)] == ["0", "1", "2", "3"]
+
+    model, _ = batched(test, window_ms=1)
+    # Two texts of half a pass and a little more do not fit together.
+    assert [texts[0][-1] for texts, _ in model.passes] == ["0", "t", "1", "2", "3"]
+
+
+def test_the_rest_of_a_long_request_is_dropped_when_its_client_leaves() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        long = asyncio.create_task(batcher.submit([LONG + str(number) for number in range(4)], PLAIN))
+        await begun(model)
+        long.cancel()
+        await asyncio.gather(long, return_exceptions=True)
+        assert batcher.waiting == 0
+        model.free.set()
+        assert labels(await batcher.submit(["next"], PLAIN)) == ["next"]
+
+    model, _ = batched(test, window_ms=1)
+    assert [texts[0][-1] for texts, _ in model.passes] == ["0", "t"]
+
+
+def test_a_request_that_would_take_far_too_long_is_refused_and_a_short_one_is_not() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        batcher._seconds_per_cost = 0.001
+        # A text costs 4,000 and its characters: 250,000 + 4,000 make 254 s; 4 x 30 s are allowed.
+        with pytest.raises(ApiError, match=r"the answer would take about 254 s, and 30 s \(answer_seconds\)"):
+            await batcher.submit([LONG], PLAIN)
+        assert labels(await batcher.submit(["short"], PLAIN)) == ["short"]
+
+    model, metrics = batched(test, window_ms=1)
+    assert [texts for texts, _ in model.passes] == [["short"]]
+    assert metrics.registry.get_sample_value("seq2set_refused_total") == 1
+
+
+def test_explaining_costs_by_the_label() -> None:
+    # 4,000 + 1,000, and 200 + 1,000/20 = 250 for each label that is explained.
+    assert estimate_cost("x" * 1000, PLAIN, 100) == 5000
+    assert estimate_cost("x" * 1000, LabelRequest(explain=True), 100) == 5000 + 8 * 250
+    assert estimate_cost("x" * 1000, LabelRequest(explain=True, candidates=1000), 100) == 5000 + 100 * 250
+    assert estimate_cost("x" * 1000, LabelRequest(explain=True, top_k=3), 100) == 5000 + 3 * 250
+
+
+def test_what_is_dropped_is_refused() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.free.clear()
+        computed = asyncio.create_task(batcher.submit(["a"], PLAIN))
+        await begun(model)
+        queued = asyncio.create_task(batcher.submit(["b"], PLAIN))
+        await settled()
+        batcher.drop()
+        for one in await asyncio.gather(computed, queued, return_exceptions=True):
+            assert isinstance(one, ApiError)
+            assert one.detail == "the server is stopping; try again in a moment"
+        assert model.alive == 0
+
+    batched(test, window_ms=1)
+
+
+def test_processes_that_are_idle_share_what_waits() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.idle = 2  # beside the one that is taken
+        await asyncio.gather(*(batcher.submit([name], PLAIN) for name in "abcdefg"))
+
+    model, _ = batched(test, window_ms=50)
+    # A third of seven, rounded up, then of four, then one is left: 3, 2, 1 and 1.
+    assert [len(texts) for texts, _ in model.passes] == [3, 2, 1, 1]
+
+
+def test_one_request_never_has_all_processes() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        model.size = 2
+        model.give_back(1)
+        model.free.clear()
+        long = asyncio.create_task(batcher.submit([LONG + str(number) for number in range(3)], PLAIN))
+        await begun(model)
+        await settled()
+        assert len(model.passes) == 1
+        short = asyncio.create_task(batcher.submit(["short"], FEW))
+        while len(model.passes) < 2:
+            await asyncio.sleep(0.01)
+        model.free.set()
+        assert labels(await short) == ["short"]
+        assert [text[-1] for text in labels(await long)] == ["0", "1", "2"]
+
+    model, _ = batched(test, window_ms=1)
+    assert [texts[0][-1] for texts, _ in model.passes] == ["0", "t", "1", "2"]

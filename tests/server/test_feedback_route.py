@@ -9,7 +9,7 @@ from running_servers import Running, Start, refused
 
 from seq2set.core.errors import OutputError
 from seq2set.server.feedback_store import FeedbackStore
-from seq2set.server.service import ServedModel
+from seq2set.server.service import OpenedModel
 
 
 def rows(path: Path, query: str) -> list[tuple]:  # type: ignore[type-arg]
@@ -18,7 +18,7 @@ def rows(path: Path, query: str) -> list[tuple]:  # type: ignore[type-arg]
 
 
 def test_feedback_is_on_the_disk_when_it_is_acknowledged(
-    start: Start, tmp_path: Path, served: ServedModel
+    start: Start, tmp_path: Path, served: OpenedModel
 ) -> None:
     path = tmp_path / "new" / "feedback.sqlite"
     server = start(feedback=path)
@@ -27,7 +27,7 @@ def test_feedback_is_on_the_disk_when_it_is_acknowledged(
     assert (answer.status_code, answer.json()) == (201, {"id": 1})
     assert rows(path, "SELECT version FROM schema_version") == [(1,)]
     assert rows(path, "SELECT text, model FROM texts JOIN feedback ON text_id = texts.id") == [
-        ("wheat", served.manifest["files"]["model.safetensors"]["sha256"][:16])
+        ("wheat", served.served.manifest["files"]["model.safetensors"]["sha256"][:16])
     ]
     assert rows(path, "SELECT label, verdict FROM feedback_labels ORDER BY place") == [
         ("grain", "accepted"),

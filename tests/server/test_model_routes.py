@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,11 @@ import seq2set
 from seq2set.config import catalog
 from seq2set.config.run_folder import RunFolder
 from seq2set.inference.model_folder import find_model_folder
-from seq2set.inference.predictor import Predictor
 from seq2set.labels.rules import make_label_rule, make_top_rule
-from seq2set.server.service import LabelRow, ServedModel, find_labels, make_label_rows, open_served
+from seq2set.server.service import LabelRow, OpenedModel, find_labels, make_label_rows, open_served
 
 
-def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: ServedModel) -> None:
+def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: OpenedModel) -> None:
     answer = shared.client.get("/v1/model").json()
     folder = find_model_folder(br_run.path)
     assert (answer["model"], answer["version"], answer["labels"]) == ("br", seq2set.__version__, 4)
@@ -46,7 +46,7 @@ def test_a_decoder_says_what_its_searches_do(start: Start) -> None:
     assert answer["search_summaries"] == {name: row.summary for name, row in catalog.SEARCHES.items()}
 
 
-def test_labels_come_with_their_frequencies(shared: Running, served: ServedModel) -> None:
+def test_labels_come_with_their_frequencies(shared: Running, served: OpenedModel) -> None:
     answer = shared.client.get("/v1/labels").json()
     labels = served.predictor.tagger.labels
     found = [(row["label"], row["frequency"]) for row in answer["labels"]]
@@ -81,23 +81,18 @@ def test_a_wrong_search_is_one_sentence(shared: Running, query: str, message: st
     refused(shared.client.get(f"/v1/labels?{query}"), 422, "invalid", message)
 
 
-def test_thresholds_stand_beside_their_labels(served: ServedModel) -> None:
-    class Ruled:
-        def __init__(self, rule) -> None:  # type: ignore[no-untyped-def]
-            self.labels, self.rule = served.predictor.tagger.labels, rule
-
+def test_thresholds_stand_beside_their_labels(served: OpenedModel) -> None:
     def thresholds(rule) -> list[float | None]:  # type: ignore[no-untyped-def]
-        predictor = Predictor(Ruled(rule), {})  # type: ignore[arg-type]
-        return [row.threshold for row in make_label_rows(served._replace(predictor=predictor))]
+        return [row.threshold for row in make_label_rows(replace(served.served, rule=rule))]
 
     assert thresholds(make_label_rule([0.1, 0.2, 0.3, 0.4])) == [0.1, 0.2, 0.3, 0.4]
     assert thresholds(make_top_rule(2)) == [None] * 4
 
 
-def test_figures_of_each_label_are_shown_where_training_kept_them(start: Start, served: ServedModel) -> None:
+def test_figures_of_each_label_are_shown_where_training_kept_them(start: Start, served: OpenedModel) -> None:
     figures = {"label": "oil", "precision": 0.5, "recall": 1.0, "f1": 0.6667, "support": 3, "predicted": 6}
-    predictor = Predictor(served.predictor.tagger, {"per_label": [figures]})
-    server = start(served._replace(predictor=predictor))
+    described = replace(served.served, metadata={"per_label": [figures]})
+    server = start(served._replace(served=described))
     answer = server.client.get("/v1/model").json()
     rows = {row["label"]: row for row in answer["per_label"]}
     assert (rows["oil"]["f1"], rows["oil"]["support"], rows["grain"]["f1"]) == (0.6667, 3, None)
@@ -106,7 +101,7 @@ def test_figures_of_each_label_are_shown_where_training_kept_them(start: Start, 
     assert row == rows["oil"]
 
 
-def test_where_training_kept_no_figures_there_is_no_table(shared: Running, served: ServedModel) -> None:
+def test_where_training_kept_no_figures_there_is_no_table(shared: Running, served: OpenedModel) -> None:
     expected = None if "per_label" not in served.predictor.metadata else 4
     found = shared.client.get("/v1/model").json()["per_label"]
     assert (found and len(found)) == expected

@@ -8,13 +8,13 @@ from running_servers import Running, Start, refused
 
 from seq2set.config.catalog import SEARCHES
 from seq2set.server.answers import LabelRequest
-from seq2set.server.service import ServedModel
+from seq2set.server.service import OpenedModel
 
 TEXT = "wheat harvest bushels of crude barrels the market"
 *FIRST, LAST = SEARCHES
 
 
-def test_one_text_gets_the_labels_that_the_model_gives(shared: Running, served: ServedModel) -> None:
+def test_one_text_gets_the_labels_that_the_model_gives(shared: Running, served: OpenedModel) -> None:
     answer = shared.predict(text=TEXT)
     (given,) = served.predictor.predict([TEXT])
     expected = [{"label": one.label, "score": round(one.score, 6)} for one in given]
@@ -164,7 +164,7 @@ def test_a_wrong_request_is_one_sentence(shared: Running, body: dict, message: s
             b"{",
             422,
             "invalid",
-            "the body is not JSON: Expecting property name enclosed in double quotes, at ",
+            "the body is not JSON: EOF while parsing an object at line 1 column 1",
         ),
         (b"", 422, "invalid", "the body is missing"),
         (
@@ -178,9 +178,9 @@ def test_a_wrong_request_is_one_sentence(shared: Running, body: dict, message: s
             b'{"text": "\\ud800"}',
             422,
             "invalid",
-            "text: the text holds half of a surrogate pair; it must be valid Unicode",
+            "the body is not JSON: ",
         ),
-        (b'{"text": "a", "\\ud800": 1}', 422, "invalid", "the body: input should be a valid string, unable "),
+        (b'{"text": "a", "\\ud800": 1}', 422, "invalid", "the body is not JSON: "),
         (b'{"text": "a", "threshold": NaN}', 422, "invalid", "threshold is nan; input should be "),
     ],
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ JSON = {"content-type": "application/json"}
 
 
 def head(path: str = "/v1/predict", **headers: object) -> bytes:
-    lines = [f"POST {path} HTTP/1.1", "Host: x", "Content-Type: application/json"]
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
@@ -84,7 +85,7 @@ def test_a_head_that_comes_too_slowly_is_refused(start: Start) -> None:
 def test_the_second_head_of_a_connection_is_timed_as_well(start: Start) -> None:
     server = start(header_seconds=2)  # the first one must be in time on a busy machine too
     with server.connect() as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK")
         connection.sendall(b"GET /heal")
         assert answer_of(connection)[0] == 408
@@ -112,7 +113,7 @@ def test_one_connection_too_many_is_refused(start: Start) -> None:
     server = start(max_connections=2)
     with server.connect() as first, server.connect() as second:
         for connection in (first, second):
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK")
         with server.connect() as third:
             assert answer_of(third) == (
@@ -148,13 +149,16 @@ def _wait_for(condition, seconds: float = 60) -> None:  # type: ignore[no-untype
         time.sleep(0.02)
 
 
-def test_whoever_hangs_up_while_sending_a_file_leaves_nothing_behind(start: Start) -> None:
+def test_whoever_hangs_up_while_sending_a_file_leaves_nothing_behind(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     server = start()
     with server.connect() as connection:
         request = head("/v1/batch", Content_Length=10_000).replace(b"application/json", b"text/csv")
         connection.sendall(request + b"text\n")
-        _wait_for(lambda: server.app.state.service.uploads == 1)
-    _wait_for(lambda: server.app.state.service.uploads == 0)
+        _wait_for(lambda: len(list(tmp_path.iterdir())) == 1)
+    _wait_for(lambda: not list(tmp_path.iterdir()))
 
 
 def test_where_a_key_is_set_it_is_asked_for(start: Start) -> None:
@@ -256,7 +260,15 @@ def test_what_is_used_of_uvicorn_beyond_its_documentation_is_there_and_its_versi
     assert "<" in str(needed["uvicorn"])
     assert uvicorn.__version__ in needed["uvicorn"]
     used = {
-        H11Protocol: ("connection_made", "connection_lost", "data_received", "send_400_response"),
-        uvicorn.Server: ("startup", "capture_signals", "handle_exit"),
+        H11Protocol: (
+            "connection_made",
+            "connection_lost",
+            "data_received",
+            "on_response_complete",
+            "pause_writing",
+            "resume_writing",
+            "send_400_response",
+        ),
+        uvicorn.Server: ("startup", "shutdown", "capture_signals", "handle_exit"),
     }
     assert [name for owner, names in used.items() for name in names if not hasattr(owner, name)] == []

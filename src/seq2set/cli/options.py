@@ -177,5 +177,6 @@ def add_fields(settings: type, **names: str) -> Callable[[Callable[..., None]], 
 
 def _make_parameter(name: str, option: str, annotated: Any, default: object) -> inspect.Parameter:
     kind, text = get_args(annotated)
-    as_option: Any = Annotated[kind, typer.Option(f"--{option.replace('_', '-')}", help=text)]
+    shown = "<name>" if any(get_origin(one) is list for one in get_args(kind)) else None
+    as_option: Any = Annotated[kind, typer.Option(f"--{option.replace('_', '-')}", help=text, metavar=shown)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=as_option)

@@ -34,10 +34,8 @@ def serve(
 
 
 def _run(model: Path, runtime: str, settings: ServeSettings, access_log: bool) -> None:
-    from seq2set.server.app import create_app
-    from seq2set.server.limits import ACCESS_LOG
+    from seq2set.server.guards.access import ACCESS_LOG
     from seq2set.server.listen import serve as listen
-    from seq2set.server.service import open_served
 
     # oneDNN keeps code for the last 1,024 shapes of batches that it met, about 100 MB over thousands of
     # requests, which looks like a leak and is hardly used again. It reads this when it makes its first code.
@@ -50,4 +48,4 @@ def _run(model: Path, runtime: str, settings: ServeSettings, access_log: bool) -
             "set SEQ2SET_API_KEY to ask for one",
             err=True,
         )
-    listen(lambda: create_app(open_served(model, runtime), settings), settings, typer.echo)
+    listen(model, runtime, settings, typer.echo)

@@ -9,7 +9,7 @@ Shapes: N documents, F terms, L labels, K of them with weights.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -100,7 +100,7 @@ class LinearTagger(ABC):
     ) -> list[tuple[Evidence, ...]]:
         spans = self.words.spans(text)
         weights = (self.label_weights(vector, int(label)) for label in labels)
-        shares = (attribute_words(text, self.features, one) for one in weights)
+        shares = attribute_words(text, self.features, weights)
         return [pick_evidence(text, spans, share, most) for share in shares]
 
 
@@ -155,30 +155,26 @@ class LinearScorer:
 
 
 def attribute_words(
-    text: str, features: TfidfFeatures, weights: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float64]:
-    """Return each word's share (T,) of what speaks for a label; a word that speaks against it has none.
+    text: str, features: TfidfFeatures, weights: Iterable[npt.NDArray[np.float32]]
+) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield each word's share (T,) of what speaks for a label, by its weights (F,).
 
-    A term's contribution to the margin is shared by its occurrences, and an occurrence's by its words.
+    A term's contribution to the margin is shared by its occurrences, and an occurrence's by its words; a word
+    that speaks against the label has none. The text is read once, however many labels there are.
     """
-    laid = np.maximum(_lay_weights(text, features, weights), 0)
-    return np.asarray(laid / max(laid.sum(), np.finfo(np.float64).tiny), np.float64)
-
-
-def _lay_weights(
-    text: str, features: TfidfFeatures, weights: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float64]:
-    vector = features.transform([text])
-    contribution = np.zeros(len(features))
-    contribution[vector.indices] = vector.data * weights[vector.indices]
-    found = find_occurrences(features.words.flat_encode([text]), len(features.words), features.ngrams)
+    ids = features.words.flat_encode([text])
+    vector = features.transform_blocks([ids])
+    found = find_occurrences(ids, len(features.words), features.ngrams)
     column = features.columns(found.code)
     known = column >= 0
     column, place, width = column[known], found.place[known], found.width[known]
-    times = np.bincount(column, minlength=len(features))
-    share = contribution[column] / times[column] / width
-    laid = np.zeros(len(features.words.spans(text)))
-    for step in range(features.ngrams):
-        covers = width > step
-        np.add.at(laid, place[covers] + step, share[covers])
-    return laid
+    term = np.searchsorted(vector.indices, column)
+    times = np.bincount(term, minlength=len(vector.indices))[term]
+    for one in weights:
+        share = (vector.data * one[vector.indices]).astype(np.float64)[term] / times / width
+        laid = np.zeros(len(ids.ids))
+        for step in range(features.ngrams):
+            covers = width > step
+            laid += np.bincount(place[covers] + step, share[covers], minlength=len(laid))
+        laid = np.maximum(laid, 0)
+        yield laid / max(laid.sum(), np.finfo(np.float64).tiny)

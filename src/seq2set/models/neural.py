@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -185,12 +186,13 @@ class NeuralTagger:
             labels[: len(chosen[place])] = chosen[place]
         shares = block.output.attributions(padded)  # (B, S, T)
         for row, place in enumerate(block.places):
-            spans = self.words.spans(texts[place])
-            for label, step in zip(chosen[place], shares[row], strict=False):
+            spans, given = self.words.spans(texts[place]), chosen[place].tolist()
+            nothing = repeat(np.zeros(1))
+            priors = nothing if self.prior is None else self.prior.attributions(texts[place], given)
+            for _, step, prior in zip(given, shares[row], priors, strict=False):
                 weights = np.zeros(len(spans))
                 weights[: len(step)] = step[: len(spans)]
-                prior = None if self.prior is None else self.prior.attributions(texts[place], int(label))
-                if prior is not None and prior.any():
+                if prior.any():
                     weights = (weights + prior) / 2
                 evidence[place].append(pick_evidence(texts[place], spans, weights, most))
 

@@ -14,7 +14,7 @@ Shapes: N documents, F terms, L labels, K of them with a classifier.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,10 +70,11 @@ class PriorModel:
         features = self.features.transform(texts)
         return PriorReading(self.scorer.margins(features), self.features.has_words(features))
 
-    def attributions(self, text: str, label: int) -> npt.NDArray[np.float64]:
-        """Return each word's share (T,) of what speaks for a label; none for one without a classifier."""
+    def attributions(self, text: str, labels: Iterable[int]) -> Iterator[npt.NDArray[np.float64]]:
+        """Yield each word's share (T,) of what speaks for each label; none for one without a classifier."""
         terms, classifiers = self.scorer.weights.shape
-        weights = self.scorer.weights[:, label] if label < classifiers else np.zeros(terms, np.float32)
+        nothing = np.zeros(terms, np.float32)
+        weights = (self.scorer.weights[:, one] if one < classifiers else nothing for one in labels)
         return attribute_words(text, self.features, weights)
 
 

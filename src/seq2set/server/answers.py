@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from seq2set.models.predictions import Inference, Request, Suggestion, decide, withhold
 from seq2set.models.tagger import Tagger
@@ -20,6 +20,8 @@ class LabelRequest(Request):
 
     candidates: int | None = None
     """How many of the best labels to return, given or not."""
+    digits: int | None = 6
+    """To how many digits after the point numbers are rounded; not at all where there is none."""
 
 
 class Answer(NamedTuple):
@@ -30,6 +32,29 @@ class Answer(NamedTuple):
     """The best labels first, then those that are given and not among the best."""
     note: str | None = None
     """What there is to say beside the labels."""
+
+    def to_dict(self, request: LabelRequest) -> dict[str, Any]:
+        """Return the answer as plain JSON; what was not asked for is left out."""
+        plain: dict[str, Any] = {"labels": [_convert(one, request) for one in self.labels]}
+        if self.candidates is not None:
+            given = {one.label for one in self.labels}
+            plain["candidates"] = [
+                _convert(one, request) | {"given": one.label in given} for one in self.candidates
+            ]
+        return plain | ({"note": self.note} if self.note else {})
+
+
+def _convert(one: Suggestion, request: LabelRequest) -> dict[str, Any]:
+    plain: dict[str, Any] = {"label": one.label, "score": _round(one.score, request)}
+    if request.explain:
+        plain["evidence"] = [
+            word._asdict() | {"weight": _round(word.weight, request)} for word in one.evidence
+        ]
+    return plain
+
+
+def _round(number: float, request: LabelRequest) -> float:
+    return number if request.digits is None else round(number, request.digits)
 
 
 class Answerer:

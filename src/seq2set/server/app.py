@@ -9,11 +9,12 @@ from pathlib import Path
 from fastapi import FastAPI
 from fastapi.responses import FileResponse
 
-from seq2set.server.answers import Answerer
-from seq2set.server.batching import DynamicBatcher
+from seq2set.server.batching import DynamicBatcher, Pool
 from seq2set.server.errors import handle_errors
 from seq2set.server.feedback_store import FeedbackStore
-from seq2set.server.limits import AccessGuard, BodyGuard, KeyGuard
+from seq2set.server.guards.access import AccessGuard
+from seq2set.server.guards.bodies import BodyGuard
+from seq2set.server.guards.callers import HostGuard, KeyGuard
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.routes import batch, feedback, health, model, predict
 from seq2set.server.service import ServedModel, Service, make_label_rows
@@ -28,14 +29,12 @@ Errors have one form: `{"error": {"code": ..., "message": ...}}`. Offsets in tex
 code points."""
 
 
-def create_app(served: ServedModel, settings: ServeSettings | None = None) -> FastAPI:
+def create_app(served: ServedModel, pool: Pool, settings: ServeSettings) -> FastAPI:
     """Put a server for a model together; it answers, and is closed, with the app's lifespan."""
-    settings = settings or ServeSettings()
     metrics = ServerMetrics()
-    answerer = Answerer(served.predictor.tagger)
-    batcher = DynamicBatcher(answerer, settings, metrics)
+    batcher = DynamicBatcher(pool, settings, metrics, len(served.labels))
     store = FeedbackStore(settings.feedback, served.fingerprint) if settings.feedback else None
-    service = Service(served, settings, make_label_rows(served), answerer, batcher, metrics, store)
+    service = Service(served, settings, make_label_rows(served), batcher, metrics, store)
     app = FastAPI(
         title="seq2set",
         version=API_VERSION,
@@ -53,6 +52,7 @@ def create_app(served: ServedModel, settings: ServeSettings | None = None) -> Fa
     # The last one stands outside of the others.
     app.add_middleware(KeyGuard, key=settings.key)
     app.add_middleware(BodyGuard, settings=settings, upload_path=batch.PATH)
+    app.add_middleware(HostGuard, settings=settings)
     app.add_middleware(AccessGuard, metrics=metrics)
     return app
 

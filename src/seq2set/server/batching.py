@@ -1,27 +1,72 @@
 """Dynamic batching: requests that arrive within a small time window share a forward pass.
 
-The event loop gathers, and one thread computes, so that the loop stays free to take requests; those that
-arrive during a pass make up the next one. The queue is bounded. A request whose client has left is dropped
-before it is computed, and a batcher that is closed finishes what it has accepted.
+The event loop gathers, and model processes compute; what arrives while all of them are busy makes up the next
+passes. The queue is bounded. A request whose client has left is dropped before it is computed, and a batcher
+that is closed finishes what it has accepted.
+
+Queueing is fair by cost (start-time fair queueing): a long request is computed in parts, and each part moves
+it back in the queue by what it cost, so that short requests come in between.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
-from seq2set.core.errors import Seq2SetError
-from seq2set.server.answers import Answer, LabelRequest
+from seq2set.core.errors import InputError
+from seq2set.server.answers import LabelRequest
 from seq2set.server.errors import busy, unavailable
 from seq2set.server.metrics import ServerMetrics
+from seq2set.server.model_pool import ProcessEndedError
 from seq2set.server.settings import ServeSettings
 
-Work = Callable[[Sequence[str], LabelRequest], list[Answer]]
+PASS_COST = 500_000
+"""The largest cost of a pass, unless a single text costs more: 64 usual texts, or 4 very long ones."""
+
+PATIENCE = 4
+"""How many times `answer_seconds` a request may take by estimate, which is rough, before it is refused."""
+
+
+def estimate_cost(text: str, request: LabelRequest, labels: int) -> float:
+    """Return what a text costs a model with so many labels, in characters that are read.
+
+    The fixed part stands for the network, which reads the first words of a text only.
+    """
+    explained = min(labels, request.candidates or request.top_k or 8) if request.explain else 0
+    return 4_000 + len(text) + explained * (200 + len(text) / 20)
+
+
+class Pool(Protocol):
+    """What computes: some processes, each of which answers one batch at a time."""
+
+    size: int
+
+    @property
+    def alive(self) -> int:
+        """How many processes can answer."""
+
+    @property
+    def idle(self) -> int:
+        """How many processes wait for a batch."""
+
+    def start(self, metrics: ServerMetrics) -> None:
+        """Begin to answer inside the event loop that runs."""
+
+    async def take(self) -> Any:
+        """Wait for a process that is idle."""
+
+    def give_back(self, process: Any) -> None:
+        """Make a process idle."""
+
+    async def answer(self, process: Any, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+        """Answer texts with a process that was taken, and give it back."""
+
+    def kill(self) -> None:
+        """End all processes now."""
 
 
 @dataclass(eq=False)
@@ -30,64 +75,152 @@ class _Job:
 
     texts: Sequence[str]
     request: LabelRequest
-    promise: asyncio.Future[list[Answer]]
-    since: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    costs: Sequence[float]
+    promise: asyncio.Future[list[bytes]]
+    since: float
+    turn: float
+    """Its place in the queue: the cost that others of the same age have been served"""
+
+    def __post_init__(self) -> None:
+        self.taken = self.running = 0
+        self.answers: dict[int, bytes] = {}
+
+    @property
+    def waiting(self) -> int:
+        return len(self.texts) - self.taken
+
+    @property
+    def cost(self) -> float:
+        return sum(self.costs[self.taken :])
+
+    def plan_part(self, most: int) -> _Part:
+        """Return the next texts, as many as one pass should have, and one at least."""
+        end, cost = self.taken + 1, self.costs[self.taken]
+        while end < min(len(self.texts), self.taken + most) and cost + self.costs[end] <= PASS_COST:
+            cost += self.costs[end]
+            end += 1
+        return _Part(self, self.taken, end, cost)
+
+    def keep(self, start: int, answers: Sequence[bytes]) -> None:
+        self.answers |= enumerate(answers, start)
+        if len(self.answers) == len(self.texts) and not self.promise.done():
+            self.promise.set_result([self.answers[place] for place in range(len(self.texts))])
+
+    def fail(self, error: Exception) -> None:
+        if not self.promise.done():
+            self.promise.set_exception(error)
+
+
+class _Part(NamedTuple):
+    """Some texts of a request that are computed in one pass."""
+
+    job: _Job
+    start: int
+    end: int
+    cost: float
+
+    @property
+    def texts(self) -> Sequence[str]:
+        return self.job.texts[self.start : self.end]
+
+
+def _fits(parts: Sequence[_Part], most: int) -> bool:
+    return sum(one.end - one.start for one in parts) <= most and sum(one.cost for one in parts) <= PASS_COST
 
 
 class DynamicBatcher:
     """Answers texts, many at a time; `start` and `close` it inside the event loop that it serves."""
 
-    def __init__(self, work: Work, settings: ServeSettings, metrics: ServerMetrics):
-        self._work, self._settings, self._metrics = work, settings, metrics
-        self._jobs: deque[_Job] = deque()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="seq2set-model")
-        self._seconds_per_text = 0.0
+    def __init__(self, pool: Pool, settings: ServeSettings, metrics: ServerMetrics, labels: int = 0):
+        self._pool, self._settings, self._metrics, self._labels = pool, settings, metrics, labels
+        self._jobs: list[_Job] = []
+        self._open: set[_Job] = set()
+        self._passes: set[asyncio.Task[None]] = set()
+        self._seconds_per_cost = 0.0
+        self._turn = 0.0
         self._closing = False
 
     def start(self) -> None:
         """Begin to answer."""
         self._arrived, self._full, self._room = asyncio.Event(), asyncio.Event(), asyncio.Condition()
+        self._pool.start(self._metrics)
         self._loop = asyncio.create_task(self._run())
 
     async def close(self) -> None:
         """Take no more, finish what was accepted, and stop."""
         self._closing = True
-        self._arrived.set()
         self._full.set()
-        await self._loop
-        self._thread.shutdown()
+        while self._open:
+            await asyncio.wait([job.promise for job in self._open])
+            await asyncio.sleep(0)  # lets whoever waits for it take the answer
+        self._loop.cancel()
+        await asyncio.gather(self._loop, *self._passes, return_exceptions=True)
+        self._pool.kill()
+
+    def drop(self) -> None:
+        """Refuse all that was accepted and is not answered yet."""
+        self._closing = True
+        for job in self._open:
+            job.fail(unavailable("the server is stopping; try again in a moment"))
+        self._pool.kill()
 
     @property
     def accepting(self) -> bool:
         """Whether texts are taken."""
-        return not self._closing and not self._loop.done()
+        return not self._closing and self.healthy
+
+    @property
+    def healthy(self) -> bool:
+        """Whether texts that are taken will be answered."""
+        return not self._loop.done() and self._pool.alive > 0
 
     @property
     def waiting(self) -> int:
         """How many texts wait."""
-        return sum(len(job.texts) for job in self._jobs)
+        return sum(job.waiting for job in self._jobs)
 
-    async def submit(self, texts: Sequence[str], request: LabelRequest) -> list[Answer]:
+    async def submit(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
         """Answer texts; refused where too many wait already. Cancelling it takes them out of the queue."""
+        job = self._make_job(texts, request)
+        seconds = math.ceil(self._estimate_seconds(job))
         if self.waiting + len(texts) > self._settings.queue_texts:
             self._metrics.refused.inc()
-            seconds = max(1, math.ceil(self.waiting * self._seconds_per_text))
-            raise busy(f"{self.waiting} texts wait already; try again in {seconds} s", seconds)
-        return await self._queue(texts, request)
+            raise busy(
+                f"{self.waiting} texts wait already; try again in {max(1, seconds)} s", max(1, seconds)
+            )
+        if seconds > PATIENCE * self._settings.answer_seconds:
+            self._metrics.refused.inc()
+            most = f"{self._settings.answer_seconds:g} s (answer_seconds) are allowed"
+            raise busy(
+                f"the answer would take about {seconds} s, and {most}; send fewer or shorter texts", 10
+            )
+        return await self._queue(job)
 
-    async def submit_patiently(self, texts: Sequence[str], request: LabelRequest) -> list[Answer]:
+    async def submit_patiently(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
         """Answer texts, and wait until there is room for them and for as many others."""
         async with self._room:
             await self._room.wait_for(
                 lambda: not self._jobs or self.waiting + 2 * len(texts) <= self._settings.queue_texts
             )
-        return await self._queue(texts, request)
+        return await self._queue(self._make_job(texts, request))
 
-    async def _queue(self, texts: Sequence[str], request: LabelRequest) -> list[Answer]:
-        if not self.accepting:
+    def _make_job(self, texts: Sequence[str], request: LabelRequest) -> _Job:
+        loop = asyncio.get_running_loop()
+        costs = [estimate_cost(text, request, self._labels) for text in texts]
+        return _Job(texts, request, costs, loop.create_future(), loop.time(), self._turn)
+
+    def _estimate_seconds(self, job: _Job) -> float:
+        """Estimate when a new request is answered: till then no other is served more than it costs itself."""
+        cost = sum(min(one.cost, job.cost) for one in self._jobs) + job.cost
+        return cost * self._seconds_per_cost / self._pool.size
+
+    async def _queue(self, job: _Job) -> list[bytes]:
+        if self._closing:
             raise unavailable("the server is stopping; try again in a moment")
-        job = _Job(texts, request, asyncio.get_running_loop().create_future())
+        if not self.healthy:
+            raise unavailable("no model process is running; try again in a moment")
         self._jobs.append(job)
+        self._open.add(job)
         self._metrics.queue_texts.set(self.waiting)
         self._arrived.set()
         if self.waiting >= self._settings.max_batch:
@@ -95,67 +228,103 @@ class DynamicBatcher:
         try:
             return await job.promise
         finally:
+            self._open.discard(job)
             if job in self._jobs:  # its client has left, so its texts must not fill the queue
                 self._jobs.remove(job)
                 self._metrics.dropped.inc()
 
     async def _run(self) -> None:
-        while self._jobs or not self._closing:
+        while True:
             await self._arrived.wait()
+            process = await self._pool.take()
             await self._wait_for_others()
-            jobs = self._take()
+            parts = self._take()
             async with self._room:
                 self._room.notify_all()
-            if jobs:
-                await self._compute(jobs)
+            if parts:
+                task = asyncio.create_task(self._pass(process, parts))
+                self._passes.add(task)
+                task.add_done_callback(self._passes.discard)
+            else:
+                self._pool.give_back(process)
 
     async def _wait_for_others(self) -> None:
         """Wait for texts to share the pass with, unless the oldest has waited long enough."""
         now = asyncio.get_running_loop().time()
-        left = self._jobs[0].since + self._settings.window_ms / 1000 - now if self._jobs else 0.0
+        since = min((job.since for job in self._jobs), default=now)
+        left = since + self._settings.window_ms / 1000 - now if self._jobs else 0.0
         if left > 0:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._full.wait(), left)
 
-    def _take(self) -> list[_Job]:
-        """Take the oldest request and those equal to it, up to a full batch; drop those without a client."""
+    def _take(self) -> list[_Part]:
+        """Take what is first in the queue and what is asked the same, up to a full pass."""
         alive = [job for job in self._jobs if not job.promise.done()]
         self._metrics.dropped.inc(len(self._jobs) - len(alive))
-        taken: list[_Job] = []
-        texts = 0
-        for job in alive:
-            fits = job.request == alive[0].request and texts + len(job.texts) <= self._settings.max_batch
-            if not taken or fits:
-                taken.append(job)
-                texts += len(job.texts)
-        self._jobs = deque(job for job in alive if job not in taken)
-        self._metrics.queue_texts.set(self.waiting)
-        if not self._closing:
-            if not self._jobs:
-                self._arrived.clear()
-            if self.waiting < self._settings.max_batch:
-                self._full.clear()
-        return taken
+        # One request never has all processes, or a short one would wait for the end of a long pass.
+        most_passes = max(1, self._pool.size - 1)
+        ready = sorted((job for job in alive if job.running < most_passes), key=lambda job: job.turn)
+        # Other processes that are idle get their share.
+        most = min(self._settings.max_batch, math.ceil(self.waiting / (1 + self._pool.idle)))
+        parts: list[_Part] = []
+        for job in ready:
+            part = job.plan_part(self._settings.max_batch)
+            if not parts or (job.request == ready[0].request and _fits((*parts, part), most)):
+                parts.append(part)
+        for part in parts:
+            self._turn = max(self._turn, part.job.turn)
+            part.job.turn += part.cost
+            part.job.taken = part.end
+            part.job.running += 1
+        self._jobs = [job for job in alive if job.waiting]
+        self._note_queue(taken=bool(parts))
+        return parts
 
-    async def _compute(self, jobs: Sequence[_Job]) -> None:
+    def _note_queue(self, *, taken: bool) -> None:
+        self._metrics.queue_texts.set(self.waiting)
+        if not self._jobs or not taken:
+            self._arrived.clear()  # the end of a pass sets it again
+        if self.waiting < self._settings.max_batch and not self._closing:
+            self._full.clear()
+
+    async def _pass(self, process: Any, parts: Sequence[_Part]) -> None:
+        try:
+            await self._compute(process, parts)
+        finally:
+            for part in parts:
+                part.job.running -= 1
+            if self._jobs:
+                self._arrived.set()
+
+    async def _compute(self, process: Any, parts: Sequence[_Part], *, repeated: bool = False) -> None:
         loop = asyncio.get_running_loop()
-        texts = [text for job in jobs for text in job.texts]
+        texts = [text for part in parts for text in part.texts]
         self._metrics.batch_texts.observe(len(texts))
         began = loop.time()
         try:
-            answers = iter(await loop.run_in_executor(self._thread, self._work, texts, jobs[0].request))
+            answers = iter(await self._pool.answer(process, texts, parts[0].job.request))
         except Exception as error:
-            if len(jobs) > 1 and not isinstance(error, Seq2SetError):
-                # A text that breaks the model must not spoil the requests that happened to share its pass.
-                for job in jobs:
-                    await self._compute([job])
-                return
-            for job in jobs:
-                if not job.promise.done():
-                    job.promise.set_exception(error)
-        else:
-            self._seconds_per_text = (loop.time() - began) / len(texts)
-            for job in jobs:
-                found = [next(answers) for _ in job.texts]
-                if not job.promise.done():
-                    job.promise.set_result(found)
+            await self._handle_failure(error, parts, repeated=repeated)
+            return
+        seconds_per_cost = (loop.time() - began) / sum(part.cost for part in parts)
+        self._seconds_per_cost += (seconds_per_cost - self._seconds_per_cost) * (
+            0.2 if self._seconds_per_cost else 1
+        )
+        for part in parts:
+            part.job.keep(part.start, [next(answers) for _ in part.texts])
+
+    async def _handle_failure(self, error: Exception, parts: Sequence[_Part], *, repeated: bool) -> None:
+        """Compute each request by itself, once, where another may be to blame or the process has ended."""
+        ended = isinstance(error, ProcessEndedError)
+        if (
+            not self._closing
+            and not isinstance(error, InputError)
+            and (len(parts) > 1 or (ended and not repeated))
+        ):
+            for part in (one for one in parts if not one.job.promise.done()):
+                await self._compute(await self._pool.take(), [part], repeated=True)
+            return
+        for part in parts:
+            part.job.fail(unavailable(str(error)) if ended else error)
+            if part.job in self._jobs:
+                self._jobs.remove(part.job)

@@ -18,21 +18,25 @@ CLIENT_CLOSED = 499
 
 INTERNAL = "internal error; see the server log"
 
+UNREADABLE = "the body cannot be read; it must be JSON in UTF-8, not too deeply nested"
+
 _CODES = {
     400: "bad_request",
     401: "unauthorized",
+    403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
     408: "too_slow",
     413: "too_large",
     415: "unsupported_type",
+    421: "wrong_host",
     422: "invalid",
     429: "busy",
     500: "internal",
     503: "unavailable",
 }
 _SENTENCES = {
-    400: "the body cannot be read; it must be JSON in UTF-8, not too deeply nested",
+    400: UNREADABLE,
     404: "not found",
     405: "method not allowed",
 }
@@ -76,32 +80,25 @@ def make_error_body(code: str, message: str) -> dict[str, Any]:
 
 def handle_errors(app: FastAPI) -> None:
     """Give every error of the app the one form."""
-    app.exception_handler(PlainHTTPException)(_handle_refusal)
-    app.exception_handler(RequestValidationError)(_handle_invalid)
-    app.exception_handler(InputError)(_handle_input_error)
-    app.exception_handler(ClientDisconnect)(_handle_disconnect)
+    for kind in (PlainHTTPException, RequestValidationError, InputError, ClientDisconnect):
+        app.exception_handler(kind)(_handle)
 
 
-async def _handle_refusal(request: Request, error: PlainHTTPException) -> JSONResponse:  # noqa: ARG001
+async def _handle(request: Request, error: Exception) -> JSONResponse:  # noqa: ARG001
+    return _refuse(error).response()
+
+
+def _refuse(error: Exception) -> ApiError:
+    """Return the refusal that an error amounts to."""
     if isinstance(error, ApiError):
-        return error.response()
-    status = error.status_code
-    return make_error_response(
-        status, _CODES.get(status, "error"), _SENTENCES.get(status, str(error.detail)), error.headers
-    )
-
-
-async def _handle_invalid(request: Request, error: RequestValidationError) -> JSONResponse:  # noqa: ARG001
-    sentences = [_describe_fault(fault) for fault in error.errors()[:5]]
-    return make_error_response(422, _CODES[422], "; ".join(sentences))
-
-
-async def _handle_input_error(request: Request, error: InputError) -> JSONResponse:  # noqa: ARG001
-    return make_error_response(422, _CODES[422], str(error))
-
-
-async def _handle_disconnect(request: Request, error: ClientDisconnect) -> JSONResponse:  # noqa: ARG001
-    return client_disconnected().response()
+        return error
+    if isinstance(error, PlainHTTPException):
+        status = error.status_code
+        sentence = _SENTENCES.get(status, str(error.detail))
+        return ApiError(status, sentence, code=_CODES.get(status, "error"), headers=error.headers)
+    if isinstance(error, RequestValidationError):
+        return ApiError(422, "; ".join(_describe_fault(fault) for fault in error.errors()[:5]))
+    return client_disconnected() if isinstance(error, ClientDisconnect) else ApiError(422, str(error))
 
 
 def client_disconnected() -> ApiError:
@@ -111,8 +108,6 @@ def client_disconnected() -> ApiError:
 
 def _describe_fault(fault: Mapping[str, Any]) -> str:
     """Say what is wrong; a value is repeated only where it is a number, for others may hold texts."""
-    if fault["type"] == "json_invalid":
-        return f"the body is not JSON: {fault['ctx']['error']}, at character {fault['loc'][-1]}"
     place, value = _name_place(fault["loc"]), fault["input"]
     if fault["type"] == "extra_forbidden":
         return f"{place} is not an option here"

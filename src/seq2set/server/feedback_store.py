@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +43,7 @@ class FeedbackStore:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="seq2set-feedback")
         try:
             self._connection = self._thread.submit(_open, path).result()
+            self._identity = _identify(path)
         except OutputError:
             self._thread.shutdown()
             raise
@@ -56,6 +58,17 @@ class FeedbackStore:
         self._thread.shutdown()
 
     def _add(self, feedback: Feedback) -> int:
+        self._check_place()
+        number = self._write(feedback)
+        self._check_place()  # it may have gone in the meantime
+        return number
+
+    def _check_place(self) -> None:
+        """Refuse to write into a database that nobody will find again."""
+        if _identify(self.path) != self._identity:
+            raise sqlite3.OperationalError(f"{self.path} was deleted or replaced; restart the server")
+
+    def _write(self, feedback: Feedback) -> int:
         with self._connection as transaction:  # commits, or takes everything back
             transaction.execute("BEGIN IMMEDIATE")
             number = self._insert(transaction, _number_text(transaction, feedback.text))
@@ -79,9 +92,19 @@ def _number_text(transaction: sqlite3.Connection, text: str) -> int:
     return int(transaction.execute("SELECT id FROM texts WHERE sha256 = ?", (digest,)).fetchone()[0])
 
 
+def _identify(path: Path) -> list[tuple[int, int]] | None:
+    """Return what tells the database and its write-ahead log from others in the same place."""
+    try:
+        found = [one.stat() for one in (path, path.with_name(path.name + "-wal"))]
+    except OSError:
+        return None
+    return [(one.st_dev, one.st_ino) for one in found]
+
+
 def _open(path: Path) -> sqlite3.Connection:
     with report_output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # it holds texts; its log gets the same mode
     connection = None
     try:
         connection = sqlite3.connect(path, isolation_level=None)

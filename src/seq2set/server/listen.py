@@ -1,20 +1,24 @@
 """A server that listens: the socket, uvicorn, and limits for connections and for the heads of requests.
 
 uvicorn has no setting for the last two, nor for a clean end after a signal. What is used of it beyond its
-documented interface is `H11Protocol` (`conn`, `connections`, `loop`, `transport`, `send_400_response`) and
-`Server` (`startup`, `capture_signals`, `handle_exit`); pyproject.toml bounds its version from above.
+documented interface is `H11Protocol` (`client`, `conn`, `connections`, `loop`, `on_response_complete`,
+`send_400_response`, `transport`) and `Server` (`startup`, `shutdown`, `capture_signals`, `handle_exit`,
+`server_state`); pyproject.toml bounds its version from above.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 
 import h11
 import uvicorn
@@ -22,7 +26,11 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from seq2set.core.errors import InputError
+from seq2set.server.app import create_app
+from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import make_error_body
+from seq2set.server.model_pool import ModelPool
+from seq2set.server.service import ServedModel
 from seq2set.server.settings import ServeSettings
 
 
@@ -40,19 +48,42 @@ class GuardedProtocol(H11Protocol):
 
     limits: ServeSettings
     _timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer, or refuse one connection too many."""
         super().connection_made(transport)
+        own = sum(other.client[:1] == self.client[:1] for other in self.connections)  # type: ignore[index, union-attr]
         if len(self.connections) > self.limits.max_connections:
             self._refuse(503, "unavailable", f"{self.limits.max_connections} connections are open already")
+        elif own > self.limits.max_client_connections:
+            most = self.limits.max_client_connections
+            self._refuse(503, "unavailable", f"{most} connections of this client are open already")
         else:
             self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
+        """Stop the timers."""
         self._stop_timer()
+        if exc is not None or not self.transport.get_write_buffer_size():
+            self._stop_write_timer()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Watch a client that does not read what it asked for."""
+        super().pause_writing()
+        self._watch_writes()
+
+    def resume_writing(self) -> None:
+        """Go on writing to a client that reads."""
+        super().resume_writing()
+        self._stop_write_timer()
+
+    def on_response_complete(self) -> None:
+        """Watch a client that has not read all; closing the connection would wait for it for ever."""
+        super().on_response_complete()
+        if self.transport.get_write_buffer_size():
+            self._watch_writes()
 
     def data_received(self, data: bytes) -> None:
         """Stop the timer when the head is complete; start it when the next one begins."""
@@ -65,6 +96,20 @@ class GuardedProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP."""
         self._refuse(400, "bad_request", msg[:1].lower() + msg[1:].rstrip("."))
+
+    def _watch_writes(self) -> None:
+        if self._write_timer is None:
+            self._write_timer = self.loop.call_later(self.limits.answer_seconds, self._check_writes)
+
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _check_writes(self) -> None:
+        self._write_timer = None
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
 
     def _watch_head(self) -> None:
         self._timer = self.loop.call_later(self.limits.header_seconds, self._refuse_late_head)
@@ -93,6 +138,9 @@ class GuardedProtocol(H11Protocol):
 
 
 Announce = Callable[[str], object]
+_DROP_SHARE, _CANCEL_SHARE = 0.8, 0.9
+"""When requests are refused and when they are cancelled, as shares of the time to stop."""
+_log = logging.getLogger(__name__)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -116,15 +164,41 @@ def format_address(listening: socket.socket) -> str:
 class Server(uvicorn.Server):
     """uvicorn's server, which announces its address and ends with exit code 0 after a signal."""
 
-    def __init__(self, config: uvicorn.Config, announce: Announce):
+    def __init__(self, config: uvicorn.Config, seconds: float, batcher: DynamicBatcher, announce: Announce):
         super().__init__(config)
-        self._announce = announce
+        self._seconds, self._batcher, self._announce = seconds, batcher, announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then announce the address."""
         await super().startup(sockets)
         for listening in sockets or ():
             self._announce(format_address(listening))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what was accepted; refuse what is not finished when most of the time is over."""
+        timer = asyncio.get_running_loop().call_later(_DROP_SHARE * self._seconds, self._drop)
+        await super().shutdown(sockets)
+        timer.cancel()
+
+    def _drop(self) -> None:
+        self._report_dropped()
+        self._batcher.drop()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop at a signal; whatever still runs when the time is over ends with the process."""
+        timer = threading.Timer(self._seconds, self._end)
+        timer.daemon = True
+        timer.start()
+        super().handle_exit(sig, frame)
+
+    def _end(self) -> None:
+        self._report_dropped()
+        logging.shutdown()
+        os._exit(1)  # the model processes end with this one
+
+    def _report_dropped(self) -> None:
+        requests = len(self.server_state.tasks)
+        _log.warning("stopping: %d requests were not finished in time and are dropped", requests)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -140,6 +214,7 @@ class Server(uvicorn.Server):
 
 def make_server(app: FastAPI, settings: ServeSettings, announce: Announce) -> Server:
     """Return a server that is ready to run on a socket."""
+    batcher = app.state.service.batcher
     config = uvicorn.Config(
         app,
         http=make_protocol(settings),
@@ -149,15 +224,16 @@ def make_server(app: FastAPI, settings: ServeSettings, announce: Announce) -> Se
         access_log=False,
         server_header=False,
         proxy_headers=False,  # or a client could write anything into the log
-        timeout_graceful_shutdown=settings.shutdown_seconds,
+        timeout_graceful_shutdown=_CANCEL_SHARE * settings.shutdown_seconds,  # type: ignore[arg-type]
     )
-    return Server(config, announce)
+    return Server(config, settings.shutdown_seconds, batcher, announce)
 
 
-def serve(make_app: Callable[[], FastAPI], settings: ServeSettings, announce: Announce) -> None:
-    """Serve until a signal; `announce` gets the address once the server listens.
+def serve(model: Path, runtime: str, settings: ServeSettings, announce: Announce) -> None:
+    """Serve a model until a signal; `announce` gets the address once the server listens.
 
     The port is taken first, for it is the quickest to fail.
     """
-    with open_socket(settings) as listening:
-        make_server(make_app(), settings, announce).run([listening])
+    with open_socket(settings) as listening, ModelPool(model, settings.count_workers(), runtime) as pool:
+        app = create_app(ServedModel.from_dict(pool.description), pool, settings)
+        make_server(app, settings, announce).run([listening])

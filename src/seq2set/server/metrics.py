@@ -27,6 +27,12 @@ class ServerMetrics:
         self.dropped = Counter(
             "seq2set_dropped", "Requests dropped because the client had left", registry=registry
         )
+        self.processes = Gauge(
+            "seq2set_model_processes", "Model processes that can answer", registry=registry
+        )
+        self.restarts = Counter(
+            "seq2set_model_restarts", "Model processes that ended and were replaced", registry=registry
+        )
         self.feedback = Counter("seq2set_feedback", "Feedback kept", registry=registry)
 
     def text(self) -> bytes:

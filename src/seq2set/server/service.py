@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fastapi import Request
+import fastapi
 from pydantic import BaseModel, Field
 
+from seq2set.core.files import read_json
 from seq2set.inference.model_folder import CARD, MANIFEST, TENSORS, find_model_folder
 from seq2set.inference.predictor import Predictor
+from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
-from seq2set.server.answers import Answerer
+from seq2set.models.predictions import Request
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError, busy
 from seq2set.server.feedback_store import FeedbackStore
@@ -23,13 +24,18 @@ from seq2set.server.metrics import ServerMetrics
 from seq2set.server.settings import ServeSettings
 
 
-class ServedModel(NamedTuple):
-    """A model opened for use, the name of its kind, its card and its manifest."""
+@dataclass(frozen=True)
+class ServedModel:
+    """What the front knows of a model, which itself is open in other processes."""
 
-    predictor: Predictor
     kind: str
     card: str
     manifest: dict[str, Any]
+    metadata: dict[str, Any]
+    labels: Labels
+    rule: Rule
+    decodes: bool
+    rule_decides: bool
 
     @property
     def fingerprint(self) -> str:
@@ -37,14 +43,40 @@ class ServedModel(NamedTuple):
         recorded = self.manifest["files"][TENSORS]
         return str(recorded["sha256"])[:16]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        return {**vars(self), "labels": self.labels.to_dict(), "rule": self.rule.to_dict()}
 
-def open_served(path: Path, runtime: str = "auto") -> ServedModel:
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ServedModel:
+        """Read back what `to_dict` returned."""
+        labels, rule = Labels.from_dict(plain["labels"]), Rule.from_dict(plain["rule"])
+        return cls(**{**plain, "labels": labels, "rule": rule})
+
+
+class OpenedModel(NamedTuple):
+    """A model opened for use, and what a front has to know of it."""
+
+    predictor: Predictor
+    served: ServedModel
+
+
+def open_served(path: Path, runtime: str = "auto") -> OpenedModel:
     """Open a run or a model folder, checked against its manifest."""
     folder = find_model_folder(path)
     predictor = Predictor.open(folder, runtime)
-    kind = predictor.tagger.config.model
-    card = (folder / CARD).read_text(encoding="utf-8")
-    return ServedModel(predictor, kind, card, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+    tagger = predictor.tagger
+    served = ServedModel(
+        kind=tagger.config.model,
+        card=(folder / CARD).read_text(encoding="utf-8"),
+        manifest=read_json(folder / MANIFEST),
+        metadata=predictor.metadata,
+        labels=tagger.labels,
+        rule=tagger.rule,
+        decodes=tagger.decodes,
+        rule_decides=tagger.rule_decides(Request()),
+    )
+    return OpenedModel(predictor, served)
 
 
 class LabelRow(BaseModel):
@@ -64,10 +96,9 @@ _FIGURES = ("precision", "recall", "f1", "support")
 
 def make_label_rows(model: ServedModel) -> list[LabelRow]:
     """Return a row per label, the most frequent first."""
-    tagger = model.predictor.tagger
-    known = read_figures(model.predictor.metadata)
-    thresholds = _list_thresholds(tagger.rule, len(tagger.labels))
-    rows = zip(tagger.labels.names, tagger.labels.frequencies, thresholds, strict=True)
+    known = read_figures(model.metadata)
+    thresholds = _list_thresholds(model.rule, len(model.labels))
+    rows = zip(model.labels.names, model.labels.frequencies, thresholds, strict=True)
     return [
         LabelRow(label=label, frequency=frequency, threshold=threshold, **known.get(label, {}))
         for label, frequency, threshold in rows
@@ -99,7 +130,6 @@ class Service:
     model: ServedModel
     settings: ServeSettings
     rows: list[LabelRow]
-    answerer: Answerer
     batcher: DynamicBatcher
     metrics: ServerMetrics
     store: FeedbackStore | None = None
@@ -123,7 +153,7 @@ class Service:
             raise ApiError(413, f"{place} has {len(text):,} characters; at most {most:,} are allowed")
 
 
-def get_service(request: Request) -> Service:
+def get_service(request: fastapi.Request) -> Service:
     """Return the parts of the server that a request came to."""
     service = request.app.state.service
     assert isinstance(service, Service)

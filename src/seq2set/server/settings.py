@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Annotated
 
 from seq2set.core.errors import InputError
+from seq2set.core.hardware import count_cores
 
 KEY_VARIABLE = "SEQ2SET_API_KEY"
 """The environment variable that holds the key which clients must send; without it none is asked for."""
+
+MOST_WORKERS = 8
+"""Model processes at the most, unless a number is set: each has a copy of the model in memory."""
 
 _MIB = 2**20
 
@@ -23,16 +27,25 @@ class ServeSettings:
     port: Annotated[int, "The port to listen on; 0 takes a free one."] = 8000
     key: str | None = field(default=None, repr=False)
     """The key that clients must send, if any; never an option, which other users of the machine could see."""
+    allowed_host: Annotated[
+        list[str] | None, "A further name by which clients may call the server; may be repeated."
+    ] = None
     feedback: Annotated[Path | None, "Keep feedback in this database; without it none is kept."] = None
+    workers: Annotated[
+        int | None, "Model processes, with one thread each; by default one per core, at most 8."
+    ] = None
     max_batch: Annotated[int, "Maximum texts per forward pass."] = 64
     window_ms: Annotated[float, "Batching window in milliseconds."] = 5.0
     queue_texts: Annotated[int, "Maximum texts that wait; more are refused with status 429."] = 512
     max_texts: Annotated[int, "Maximum texts per request."] = 64
     max_text_chars: Annotated[int, "Maximum characters per text."] = 100_000
     max_body_bytes: Annotated[int, "Maximum bytes per request."] = 8 * _MIB
+    max_held_bytes: Annotated[int, "Maximum bytes of all requests together."] = 64 * _MIB
     max_upload_bytes: Annotated[int, "Maximum bytes per uploaded file."] = 50 * _MIB
-    max_uploads: Annotated[int, "Maximum files at a time."] = 4
+    max_stored_bytes: Annotated[int, "Maximum bytes of all uploaded files together."] = 1024 * _MIB
+    max_uploads: Annotated[int, "Maximum files that are labelled at a time."] = 4
     max_connections: Annotated[int, "Maximum connections at a time."] = 512
+    max_client_connections: Annotated[int, "Maximum connections of one client address."] = 256
     answer_seconds: Annotated[float, "Request timeout in seconds; also for clients that stop reading."] = 30.0
     header_seconds: Annotated[float, "Timeout in seconds for the head of a request."] = 10.0
     body_seconds: Annotated[float, "Timeout in seconds for the body of a request."] = 20.0
@@ -42,7 +55,9 @@ class ServeSettings:
     def __post_init__(self) -> None:
         for limit in fields(self):
             value = getattr(self, limit.name)
-            if limit.name.startswith(("max_", "queue_")) and value < 1:
+            if value is None:
+                continue
+            if limit.name.startswith(("max_", "queue_", "workers")) and value < 1:
                 raise InputError(f"{limit.name} is {value}; it must be >= 1")
             if limit.name.endswith("_seconds") and value <= 0:
                 raise InputError(f"{limit.name} is {value}; it must be > 0")
@@ -55,6 +70,10 @@ class ServeSettings:
                 f"queue_texts is {self.queue_texts}; it must be >= {max(self.max_texts, self.max_batch)}, "
                 "so that a whole request and a whole batch can wait"
             )
+
+    def count_workers(self) -> int:
+        """Return how many model processes there are to be."""
+        return self.workers or min(count_cores(), MOST_WORKERS)
 
 
 def read_key() -> str | None:

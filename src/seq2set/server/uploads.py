@@ -21,21 +21,15 @@ from starlette.datastructures import UploadFile
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers import ReadOptions, read_documents
-from seq2set.inference.predictor import Prediction
-from seq2set.server.answers import Answer
+from seq2set.corpora.readers import FORMATS, ReadOptions, read_documents
 from seq2set.server.errors import INTERNAL, ApiError, make_error_body
 from seq2set.server.service import Service
 
-FORMATS = {
-    "csv": "text/csv",
-    "tsv": "text/tab-separated-values",
-    "jsonl": "application/x-ndjson",
-}
+SENT = {name: row.media_types[0] for name, row in FORMATS.items() if row.media_types}
 """The formats that are taken, and the type under which each is sent."""
 
-_ENDINGS = {"ndjson": "jsonl", "json": "jsonl"} | {name: name for name in FORMATS}
-_TYPES = {kind: name for name, kind in FORMATS.items()} | {"application/jsonl": "jsonl"}
+_ENDINGS = {suffix: name for name in SENT for suffix in FORMATS[name].suffixes}
+_TYPES = {kind: name for name in SENT for kind in FORMATS[name].media_types}
 _BLOCK = 2**20
 
 
@@ -91,7 +85,7 @@ async def _receive_form(request: Request, target: IO[bytes]) -> str | None:
         if not isinstance(file, UploadFile):
             raise ApiError(422, "the form has no file; send it as the field 'file'")
         await run_sync(shutil.copyfileobj, file.file, target)
-        ending = (file.filename or "").rpartition(".")[2].lower()
+        ending = Path(file.filename or "").suffix.lower()
         return _ENDINGS.get(ending) or _TYPES.get((file.content_type or "").partition(";")[0])
 
 
@@ -114,15 +108,12 @@ class JsonRows:
     head = b""
     failure = json.dumps(make_error_body("internal", INTERNAL)).encode() + b"\n"
     """The last line of results that break off."""
+    digits: int | None = 6
 
-    def __init__(self, *, explain: bool):
-        self._explain = explain
-
-    def rows(self, documents: Sequence[Document], answers: Sequence[Answer]) -> bytes:
+    def rows(self, documents: Sequence[Document], answers: Sequence[bytes]) -> bytes:
         """Write results."""
-        pairs = zip(documents, answers, strict=True)
-        found = (Prediction(one.id, one.text, answer.labels, answer.note) for one, answer in pairs)
-        lines = (json.dumps(one.to_dict(explain=self._explain), ensure_ascii=False) + "\n" for one in found)
+        found = ({"id": one.id, **json.loads(line)} for one, line in zip(documents, answers, strict=True))
+        lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in found)
         return "".join(lines).encode("utf-8", "replace")
 
 
@@ -130,20 +121,21 @@ class DelimitedRows:
     """A table with the columns id, labels, scores and note; labels and scores are joined by a separator."""
 
     failure = b""
+    digits = None  # a table has six that count, which may be further behind the point
 
     def __init__(self, delimiter: str, separator: str):
         self._delimiter, self._separator = delimiter, separator
         self.head = self._format([("id", "labels", "scores", "note")])
 
-    def rows(self, documents: Sequence[Document], answers: Sequence[Answer]) -> bytes:
+    def rows(self, documents: Sequence[Document], answers: Sequence[bytes]) -> bytes:
         """Write results."""
-        pairs = zip(documents, answers, strict=True)
-        return self._format([self._make_row(document, answer) for document, answer in pairs])
+        return self._format([self._make_row(*pair) for pair in zip(documents, answers, strict=True)])
 
-    def _make_row(self, document: Document, answer: Answer) -> tuple[str, str, str, str]:
-        labels = self._separator.join(one.label for one in answer.labels)
-        scores = self._separator.join(f"{one.score:.6g}" for one in answer.labels)
-        return document.id, labels, scores, answer.note or ""
+    def _make_row(self, document: Document, answer: bytes) -> tuple[str, str, str, str]:
+        found = json.loads(answer)
+        labels = self._separator.join(one["label"] for one in found["labels"])
+        scores = self._separator.join(f"{one['score']:.6g}" for one in found["labels"])
+        return document.id, labels, scores, found.get("note", "")
 
     def _format(self, rows: Sequence[Sequence[str]]) -> bytes:
         stream = io.StringIO()
@@ -156,7 +148,7 @@ def make_row_writer(
 ) -> JsonRows | DelimitedRows:
     """Return what writes results in a format; refuse what the format cannot hold."""
     if name not in _DELIMITERS:
-        return JsonRows(explain=explain)
+        return JsonRows()
     if explain:
         raise InputError(
             f"explain is true, but a {name.upper()} file has no place for words; send JSON lines"

@@ -183,3 +183,14 @@ def test_lines_end_in_carriage_returns_where_there_is_no_line_feed(tmp_path: Pat
     assert list(read_lines(path)) == [(1, "text,labels"), (2, "a,b"), (3, "c,d")]
     path = written(tmp_path / "b.csv", b"text,labels\na\rb,c\r\n")
     assert list(read_lines(path)) == [(1, "text,labels"), (2, "a\rb,c")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_without_a_mark_the_order_of_bytes_must_be_named(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "unmarked.txt"
+    path.write_bytes("one\ntwo\n".encode(f"{encoding}-be"))
+    with pytest.raises(
+        CorpusError, match=f"no byte order mark; pass --encoding {encoding}-le or {encoding}-be"
+    ):
+        list(read_lines(path, encoding))
+    assert [line.text for line in read_lines(path, f"{encoding}-be")] == ["one", "two"]

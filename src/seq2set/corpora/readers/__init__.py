@@ -45,25 +45,33 @@ class FileFormat(NamedTuple):
     suffixes: tuple[str, ...]
     read: str
     """Takes a path and `ReadOptions`, and returns a `RecordTable`, or yields documents"""
+    media_types: tuple[str, ...] = ()
+    """The types under which it is sent over HTTP, the usual one first"""
     compressible: bool = True
 
 
 _READERS = "seq2set.corpora.readers"
 FORMATS = {
     "csv": FileFormat(
-        "CSV", "a header, then one document per row", (".csv",), f"{_READERS}.delimited:read_csv"
+        "CSV",
+        "a header, then one document per row",
+        (".csv",),
+        f"{_READERS}.delimited:read_csv",
+        ("text/csv",),
     ),
     "tsv": FileFormat(
         "TSV",
         "a header, then one document per row, with tabs between the cells",
         (".tsv", ".tab"),
         f"{_READERS}.delimited:read_tsv",
+        ("text/tab-separated-values",),
     ),
     "jsonl": FileFormat(
         "JSON",
         "one object per line, or one list of objects",
         (".jsonl", ".ndjson", ".json"),
         f"{_READERS}.json_files:read_json",
+        ("application/x-ndjson", "application/jsonl"),
     ),
     "parquet": FileFormat(
         "Parquet",

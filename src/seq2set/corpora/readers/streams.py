@@ -180,7 +180,10 @@ def _find_marked(block: bytes) -> str | None:
 
 def _refuse_unmarked(block: bytes, encoding: str, path: Path) -> None:
     """Refuse UTF-16 without a mark, which is valid UTF-8 with a zero after each letter."""
-    if check_encoding(encoding) != "utf-8" or _find_marked(block):
+    name = check_encoding(encoding)
+    if block and name in ("utf-16", "utf-32") and not _find_marked(block):
+        raise CorpusError(f"the file has no byte order mark; pass --encoding {name}-le or {name}-be", path)
+    if name != "utf-8" or _find_marked(block):
         return
     even, odd = block[::2], block[1::2]
     for zeros, letters, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):

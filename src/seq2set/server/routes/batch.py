@@ -5,21 +5,21 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, aclosing, closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import anyio
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from seq2set.corpora.readers import ReadOptions
 from seq2set.server.answers import LabelRequest
 from seq2set.server.schemas import Search, describe_errors
 from seq2set.server.service import Service, get_service
-from seq2set.server.uploads import FORMATS, DelimitedRows, JsonRows, Upload, make_row_writer, receive
+from seq2set.server.uploads import SENT, DelimitedRows, JsonRows, Upload, make_row_writer, receive
 
 PATH = "/v1/batch"
 TOTAL = "X-Total-Documents"
@@ -34,14 +34,14 @@ _BODY: dict[str, Any] = {
             "multipart/form-data": {
                 "schema": {"type": "object", "properties": {"file": _FILE}, "required": ["file"]}
             },
-            **{kind: {"schema": _FILE} for kind in FORMATS.values()},
+            **{kind: {"schema": _FILE} for kind in SENT.values()},
         },
     }
 }
 _RESULTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Results in the format of the file.",
-        "content": {kind: {"schema": {"type": "string"}} for kind in FORMATS.values()},
+        "content": {kind: {"schema": {"type": "string"}} for kind in SENT.values()},
         "headers": {TOTAL: {"schema": {"type": "integer"}, "description": "How many results will come."}},
     }
 }
@@ -51,7 +51,7 @@ _RESULTS: dict[int | str, dict[str, Any]] = {
     PATH,
     response_class=StreamingResponse,
     openapi_extra=_BODY,
-    responses=_RESULTS | describe_errors(400, 401, 408, 413, 415, 422, 429, 500, 503),
+    responses=_RESULTS | describe_errors(400, 401, 403, 408, 413, 415, 421, 422, 429, 500, 503),
 )
 async def batch(
     request: Request,
@@ -93,16 +93,17 @@ async def _answer(
 ) -> StreamedResults:
     """Receive and check the file; what is held from then on is let go by the answer."""
     service = get_service(request)
-    held.enter_context(service.upload_slot())
     folder = held.enter_context(tempfile.TemporaryDirectory(prefix="seq2set-"))
     upload = await receive(request, Path(folder), file_format, options)
-    names = service.model.predictor.tagger.labels.names
+    held.enter_context(service.upload_slot())  # not before: a client that stalls must not hold it
+    names = service.model.labels.names
     writer = make_row_writer(upload.format, separator, names, explain=wanted.explain)
     total = await run_sync(upload.check, service)
+    wanted = replace(wanted, digits=writer.digits)
     await service.batcher.submit([""], wanted)  # what the model cannot do is refused before the answer begins
     results = _label(service, upload, wanted, writer)
     headers = {TOTAL: str(total)}
-    return StreamedResults(results, held, service.settings.answer_seconds, FORMATS[upload.format], headers)
+    return StreamedResults(results, held, SENT[upload.format], headers)
 
 
 class StreamedResults(StreamingResponse):
@@ -112,23 +113,17 @@ class StreamedResults(StreamingResponse):
         self,
         results: AsyncGenerator[bytes, None],
         held: ExitStack,
-        stall: float,
         media_type: str,
         headers: dict[str, str],
     ):
         super().__init__(results, media_type=media_type, headers=headers)
-        self._results, self._held, self._stall = results, held, stall
+        self._results, self._held = results, held
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the results to a client that goes on reading them."""
-
-        async def timed(message: Message) -> None:
-            with anyio.fail_after(self._stall):
-                await send(message)
-
+        """Send the results."""
         with self._held:
             async with aclosing(self._results):
-                await super().__call__(scope, receive, timed)
+                await super().__call__(scope, receive, send)
 
 
 async def _label(
@@ -141,7 +136,7 @@ async def _label(
         with closing(upload.documents()) as documents:  # type: ignore[type-var]
             while block := await run_sync(lambda: list(islice(documents, size))):
                 answers = await service.batcher.submit_patiently([one.text for one in block], wanted)
-                yield writer.rows(block, answers)
+                yield await run_sync(writer.rows, block, answers)
     except Exception:
         yield writer.failure
         raise

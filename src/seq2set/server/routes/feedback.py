@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from seq2set.server.errors import ApiError, unavailable
 from seq2set.server.feedback_store import Feedback
-from seq2set.server.schemas import EXAMPLE_TEXT, Body, Label, Text, describe_errors
+from seq2set.server.schemas import EXAMPLE_TEXT, Body, JsonRoute, Labels, describe_errors
 from seq2set.server.service import Service, get_service
 
 
@@ -25,14 +25,10 @@ class FeedbackBody(Body):
         }
     )
 
-    text: Text
-    accepted: list[Label] = Field(
-        default=[], max_length=1000, description="Labels of the model that are right."
-    )
-    rejected: list[Label] = Field(
-        default=[], max_length=1000, description="Labels of the model that are wrong."
-    )
-    added: list[Label] = Field(
+    text: str
+    accepted: Labels = Field(default=[], max_length=1000, description="Labels of the model that are right.")
+    rejected: Labels = Field(default=[], max_length=1000, description="Labels of the model that are wrong.")
+    added: Labels = Field(
         default=[], max_length=100, description="Labels that were missing; the model need not know them."
     )
 
@@ -43,11 +39,13 @@ class FeedbackAnswer(BaseModel):
     id: int
 
 
-router = APIRouter(tags=["feedback"])
+router = APIRouter(tags=["feedback"], route_class=JsonRoute)
 
 
 @router.post(
-    "/v1/feedback", status_code=201, responses=describe_errors(400, 401, 404, 408, 413, 422, 500, 503)
+    "/v1/feedback",
+    status_code=201,
+    responses=describe_errors(400, 401, 403, 404, 408, 413, 421, 422, 429, 500, 503),
 )
 async def feedback(body: FeedbackBody, request: Request) -> FeedbackAnswer:
     """Keep what was accepted, rejected and added; three empty lists say that the text has no label."""
@@ -73,7 +71,7 @@ def _check(body: FeedbackBody, service: Service) -> Feedback:
     twice = next((label for label, count in counts.items() if count > 1), None)
     if twice is not None:
         raise ApiError(422, f"label '{twice}' appears more than once")
-    known = service.model.predictor.tagger.labels
+    known = service.model.labels
     strange = next((one for one in (*said.accepted, *said.rejected) if known.index(one) is None), None)
     if strange is not None:
         raise ApiError(422, f"label '{strange}' is not known to the model; only added may name such labels")

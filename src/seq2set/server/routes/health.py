@@ -24,9 +24,11 @@ class HealthAnswer(BaseModel):
 router = APIRouter(tags=["health"], responses=describe_errors(408, 413, 500))
 
 
-@router.get("/healthz")
-async def healthz() -> HealthAnswer:
-    """Report that the process is alive."""
+@router.get("/healthz", responses=describe_errors(503))
+async def healthz(request: Request) -> HealthAnswer:
+    """Report whether a model process is alive and requests are taken to it."""
+    if not get_service(request).batcher.healthy:
+        raise unavailable("no model process is running")
     return HealthAnswer(status="ok")
 
 
@@ -41,7 +43,7 @@ async def readyz(request: Request) -> HealthAnswer:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses=_TEXT | describe_errors(401),
+    responses=_TEXT | describe_errors(401, 421),
 )
 async def metrics(request: Request) -> Response:
     """Return the counters in the format of Prometheus."""

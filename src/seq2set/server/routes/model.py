@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 
 import seq2set
 from seq2set.config.catalog import SEARCHES, shown_metrics
-from seq2set.server.answers import LabelRequest
 from seq2set.server.schemas import describe_errors
 from seq2set.server.service import LabelRow, Service, find_labels, get_service, read_figures
 
@@ -71,7 +70,7 @@ class ModelAnswer(BaseModel):
     limits: LimitsAnswer
 
 
-router = APIRouter(tags=["model"], responses=describe_errors(401, 408, 413, 500))
+router = APIRouter(tags=["model"], responses=describe_errors(401, 408, 413, 421, 500))
 
 
 @router.get("/v1/model")
@@ -92,35 +91,24 @@ async def labels(
     return LabelsAnswer(total=len(found), labels=found[offset : offset + limit])
 
 
-_METRIC_FIELDS = ("title", "summary", "digits", "better")
-
-
 def _describe(service: Service) -> ModelAnswer:
     served, settings = service.model, service.settings
-    tagger, metadata = served.predictor.tagger, served.predictor.metadata
-    searches = {name: row.summary for name, row in SEARCHES.items()} if tagger.decodes else {}
+    metadata = served.metadata
+    searches = {name: row.summary for name, row in SEARCHES.items()} if served.decodes else {}
     return ModelAnswer(
         model=served.kind,
         version=seq2set.__version__,
         card=served.card,
         metrics=metadata.get("validation", {}),
-        shown_metrics=[
-            MetricAnswer(name=name, **{field: getattr(row, field) for field in _METRIC_FIELDS})
-            for name, row in shown_metrics().items()
-        ],
+        shown_metrics=[MetricAnswer(name=name, **row._asdict()) for name, row in shown_metrics().items()],
         about={name: value for name, value in metadata.items() if name != "per_label"},
         manifest=served.manifest,
-        rule=RuleAnswer(**tagger.rule.to_dict(), in_words=tagger.rule.describe()),
-        rule_decides=tagger.rule_decides(LabelRequest()),
+        rule=RuleAnswer(**served.rule.to_dict(), in_words=served.rule.describe()),
+        rule_decides=served.rule_decides,
         searches=list(searches),
         search_summaries=searches,
-        labels=len(tagger.labels),
+        labels=len(served.labels),
         per_label=service.rows if read_figures(metadata) else None,
         feedback=service.store is not None,
-        limits=LimitsAnswer(
-            max_texts=settings.max_texts,
-            max_text_chars=settings.max_text_chars,
-            max_body_bytes=settings.max_body_bytes,
-            max_upload_bytes=settings.max_upload_bytes,
-        ),
+        limits=LimitsAnswer(**vars(settings)),
     )

@@ -1,0 +1,1 @@
+"""What stands around the app: who may ask, how much, and what is noted of it."""

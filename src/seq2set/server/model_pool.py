@@ -1,0 +1,215 @@
+"""The model processes behind one front: batches go to those that are idle, and one that dies is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from seq2set.core.errors import InputError, WorkError
+from seq2set.server.answers import LabelRequest
+from seq2set.server.metrics import ServerMetrics
+from seq2set.server.model_process import Message, TextBatch, read_answers, read_message
+
+_log = logging.getLogger(__name__)
+
+LONGEST_PAUSE = 30.0
+"""Seconds between attempts to replace a process, at the most."""
+
+
+class ProcessEndedError(WorkError):
+    """A model process ended before it had answered."""
+
+
+class ModelProcess:
+    """One model process, as the front sees it; all calls but `kill` wait for it."""
+
+    def __init__(self, model: Path, runtime: str):
+        # Threads would be in the way of the other processes, one of which there is for each core.
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(  # noqa: S603 (this very program)
+            [sys.executable, "-m", "seq2set.server.model_process", str(model), runtime],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl-C reaches the front only, which ends the others
+        )
+        self.pid = self._process.pid
+
+    def read_description(self) -> dict[str, Any]:
+        """Wait until the model is open, and return what it is."""
+        head = self._read().head
+        if "error" in head:
+            raise (InputError if head["code"] == InputError.exit_code else WorkError)(head["error"])
+        return head
+
+    def answer(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+        """Return each text's answer as JSON."""
+        assert self._process.stdin is not None
+        try:
+            TextBatch(texts, request).write(self._process.stdin)
+        except OSError as error:
+            raise self._ended() from error
+        return read_answers(self._read())
+
+    def wait(self) -> int:
+        """Wait for its end, and return its exit code."""
+        return self._process.wait()
+
+    def kill(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Let go of what an ended process has left."""
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with contextlib.suppress(OSError):  # what could not be written is of no use any more
+                stream.close()
+
+    def _read(self) -> Message:
+        assert self._process.stdout is not None
+        try:
+            return read_message(self._process.stdout)
+        except EOFError:
+            raise self._ended() from None
+
+    def _ended(self) -> ProcessEndedError:
+        return ProcessEndedError("the model process ended before it had answered; try again")
+
+
+class ModelPool:
+    """Some model processes; opening them waits for the model, leaving the block kills them."""
+
+    def __init__(self, model: Path, size: int, runtime: str = "auto"):
+        self._model, self.size, self._runtime = model, size, runtime
+        self._ready: set[ModelProcess] = set()
+        self._threads = ThreadPoolExecutor(2 * size, thread_name_prefix="seq2set-model")
+        self._closed = False
+        self._idle: asyncio.Queue[ModelProcess]
+        self._replacements: set[asyncio.Task[None]] = set()
+
+    def __enter__(self) -> ModelPool:
+        self._started = [ModelProcess(self._model, self._runtime) for _ in range(self.size)]
+        try:
+            self.description, *_ = [one.read_description() for one in self._started]
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    @property
+    def alive(self) -> int:
+        """How many processes can answer."""
+        return len(self._ready)
+
+    @property
+    def idle(self) -> int:
+        """How many processes wait for a batch."""
+        return self._idle.qsize()
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that can answer."""
+        return [process.pid for process in self._ready]
+
+    def start(self, metrics: ServerMetrics) -> None:
+        """Begin to answer inside the event loop that runs."""
+        self._metrics, self._loop = metrics, asyncio.get_running_loop()
+        self._idle = asyncio.Queue()
+        for process in self._started:
+            self._add(process)
+
+    async def take(self) -> ModelProcess:
+        """Wait for a process that is idle."""
+        while (process := await self._idle.get()) not in self._ready:
+            pass
+        return process
+
+    def give_back(self, process: ModelProcess) -> None:
+        """Make a process idle."""
+        if process in self._ready:
+            self._idle.put_nowait(process)
+
+    async def answer(self, process: ModelProcess, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+        """Answer texts with a process that was taken, and give it back."""
+        try:
+            return await self._loop.run_in_executor(self._threads, process.answer, texts, request)
+        except ProcessEndedError:
+            self._note_end(process)
+            raise
+        finally:
+            self.give_back(process)
+
+    def kill(self) -> None:
+        """End all processes now."""
+        self._closed = True
+        for process in self._started:
+            process.kill()
+        for process in self._started:
+            process.wait()
+            process.close()
+        self._threads.shutdown(wait=False)
+
+    def _add(self, process: ModelProcess) -> None:
+        self._ready.add(process)
+        self._metrics.processes.set(self.alive)
+        threading.Thread(target=self._watch, args=(process,), daemon=True).start()
+        self._idle.put_nowait(process)
+
+    def _watch(self, process: ModelProcess) -> None:
+        process.wait()
+        with contextlib.suppress(RuntimeError):  # the loop has ended before it
+            self._loop.call_soon_threadsafe(self._note_end, process)
+
+    def _note_end(self, process: ModelProcess) -> None:
+        """Replace a process that ended, once."""
+        if self._closed or process not in self._ready:
+            return
+        self._ready.discard(process)
+        self._metrics.processes.set(self.alive)
+        self._metrics.restarts.inc()
+        process.kill()  # where it has not ended altogether
+        _log.warning("model process %d ended with code %d; it is replaced", process.pid, process.wait())
+        self._started.remove(process)
+        process.close()
+        task = asyncio.create_task(self._replace())
+        self._replacements.add(task)
+        task.add_done_callback(self._replacements.discard)
+
+    def _check(self, process: ModelProcess) -> None:
+        if process.read_description() != self.description:
+            raise InputError(f"{self._model} holds another model than before; restart the server to serve it")
+
+    async def _replace(self) -> None:
+        pause = 0.5
+        while not self._closed:
+            process = ModelProcess(self._model, self._runtime)
+            self._started.append(process)
+            try:
+                await self._loop.run_in_executor(self._threads, self._check, process)
+            except (InputError, WorkError) as error:
+                _log.warning("the model process could not be replaced: %s", error)
+                self._started.remove(process)
+                process.kill()
+                process.wait()
+                process.close()
+                pause = min(2 * pause, LONGEST_PAUSE)
+                await asyncio.sleep(pause)
+            else:
+                self._add(process)
+                return

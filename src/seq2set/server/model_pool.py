@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from seq2set.core.errors import InputError, WorkError
+from seq2set.inference.engines.worker import THREADS
 from seq2set.server.answers import LabelRequest
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_process import Message, TextBatch, read_answers, read_message
@@ -35,7 +36,7 @@ class ModelProcess:
 
     def __init__(self, model: Path, runtime: str):
         # Threads would be in the way of the other processes, one of which there is for each core.
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"}
+        environment = {**os.environ, **THREADS}
         self._process = subprocess.Popen(  # noqa: S603 (this very program)
             [sys.executable, "-m", "seq2set.server.model_process", str(model), runtime],
             stdin=subprocess.PIPE,

@@ -211,3 +211,30 @@ def test_the_names_in_the_cache_stay(tmp_path: Path) -> None:
         "aapd-820d27e61e9314fc",
     ]
     assert named[0].fingerprint == "476d0f1119c53841"
+
+
+def test_a_folder_of_tables_is_a_corpus(tmp_path: Path) -> None:
+    for number in range(3):
+        rows = "".join(f"text {number}-{row},a;b\n" for row in range(4))
+        (tmp_path / f"part-{number}.csv").write_text("text,labels\n" + rows)
+    corpus = open_corpus(str(tmp_path))
+    ids = [document.id for _, document in corpus.iter_documents()]
+    assert sorted(ids, key=int) == [str(number) for number in range(1, 13)]
+    assert corpus.location is not None
+    assert corpus.location.path == str(tmp_path)
+
+
+def test_a_split_method_that_is_none_and_files_for_a_known_corpus_are_refused(table: Path) -> None:
+    with pytest.raises(UnknownNameError, match="split method 'half' is not known"):
+        open_corpus(str(table), options=PrepareOptions("half"))
+    with pytest.raises(
+        InputError, match="medline has splits of its own; 'v.csv' must be a number of documents"
+    ):
+        prepare_source("medline", options=PrepareOptions(valid="v.csv"))
+
+
+def test_a_split_column_with_an_empty_value_is_not_used(table: Path) -> None:
+    table.write_text("text,labels,set\na,x,train\n" + "b,x,\n" * 20)
+    corpus = open_corpus(str(table), ReadOptions(split="auto"))
+    sentence = "the column 'set' is not used: it holds an empty value, which is none of train, valid, test"
+    assert corpus.remarks == [sentence]

@@ -64,6 +64,4 @@ def _find_sheet(book: Any, name: str | None, path: Path) -> Any:
 
 
 def _write_out(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
     return "" if value is None else replace_nul(str(value))

@@ -76,6 +76,7 @@ class TablePolicy:
     labels: int
     table: Mapping[tuple[int, ...], tuple[float, ...]]
     documents: int = 1
+    keys: None = None
 
     @property
     def device(self) -> torch.device:

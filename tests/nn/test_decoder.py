@@ -61,7 +61,7 @@ def written_out(
         contexts = [read(a, below, h) for a, h in zip(decoder.attentions, sources, strict=True)]
         o = array(decoder.W_o.weight) @ np.tanh(W_d @ below + V @ np.concatenate(contexts))  # eq. 5
         mask = np.zeros_like(o)
-        emitted += [y] if y < decoder.symbols.labels else []
+        emitted += [y] if y < decoder.symbols.eos else []
         mask[emitted] = -np.inf  # eq. 7
         found.append(np.exp(o + mask) / np.exp(o + mask).sum())  # eq. 6
     return found

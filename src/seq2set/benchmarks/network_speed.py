@@ -44,6 +44,7 @@ from seq2set.models.seq2set import SetNetwork
 from seq2set.objectives.losses import negative_log_likelihood, self_critical
 from seq2set.objectives.rewards import f1
 from seq2set.text.batches import collate
+from seq2set.text.tfidf import encode_blocks
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Phase
 
@@ -110,14 +111,15 @@ class _PlainTagger:
         encoded = [
             limit_words(one, limits.max_words, limits.words) for one in self.tagger.words.encode(texts)
         ]
-        margins = None if self.tagger.prior is None else self.tagger.prior.read(texts)[0]
+        prior = self.tagger.prior
+        margins = None if prior is None else prior.read(encode_blocks(self.tagger.words, texts)).margins
         order = np.argsort([len(one) for one in encoded], kind="stable")
         scores = np.zeros((len(texts), len(self.tagger.labels)), np.float32)
         for start in range(0, len(order), BATCH):
             index = order[start : start + BATCH]
             read = collate(encoded, index)
-            prior = None if margins is None else torch.from_numpy(margins[index])
-            decoder = bind(self.network, read.ids, read.lengths, prior, rows)
+            chosen = None if margins is None else torch.from_numpy(margins[index])
+            decoder = bind(self.network, read.ids, read.lengths, chosen, rows)
             sets = roll_out(decoder, pick, limit_labels(self.network)).sets.float()
             scores[index] = sets.view(len(index), rows, -1).mean(1).numpy()
         return scores

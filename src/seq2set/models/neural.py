@@ -36,6 +36,7 @@ from seq2set.models.tagger import ModelState, Tensors
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.text.batches import pad_documents
+from seq2set.text.tfidf import encode_blocks
 from seq2set.text.vocabulary import UNK, Words
 
 WORDS_AT_A_TIME = 16_384
@@ -151,11 +152,13 @@ class NeuralTagger:
         A text takes the memory of the hypotheses that are `held` of it.
         """
         limit, vectors = self.config.encoder.max_words, self.config.encoder.words
-        encoded = [limit_words(one, limit, vectors) for one in self.words.encode(texts)]
+        blocks = list(encode_blocks(self.words, texts))
+        every = (one for block in blocks for one in np.split(block.ids, block.offsets[1:-1]))
+        encoded = [limit_words(one, limit, vectors) for one in every]
         known = has_words(encoded, self.words)
         margins = None
         if self.prior is not None:  # which reads the whole text, and words that have no vector
-            margins, also_known = self.prior.read(texts)
+            margins, also_known = self.prior.read(blocks)
             known |= also_known
         most = max(1, CELLS_AT_A_TIME // (held * (len(self.labels) + 1)))
         for index in _group_by_length(encoded, most):

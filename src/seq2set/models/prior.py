@@ -29,7 +29,7 @@ from seq2set.models.linear import LinearScorer, Reals, attribute_words, restore_
 from seq2set.models.linear_fitting import fit_linear
 from seq2set.models.tagger import ModelState
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
-from seq2set.text.vocabulary import Words
+from seq2set.text.vocabulary import FlatIds, Words
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -61,13 +61,9 @@ class PriorModel:
         """Restore from a saved state."""
         return cls(restore_features(state, "prior/"), LinearScorer.from_tensors(state.tensors, "prior/"))
 
-    def margins(self, texts: Sequence[str]) -> Reals:
-        """Return every label's margin for every text: (N, L)."""
-        return self.read(texts).margins
-
-    def read(self, texts: Sequence[str]) -> PriorReading:
-        """Return every label's margin for every text, and whether a word of it is known."""
-        features = self.features.transform(texts)
+    def read(self, encoded: Iterable[FlatIds]) -> PriorReading:
+        """Return every label's margin for every text of encoded blocks, and whether a word of it is known."""
+        features = self.features.transform_blocks(encoded)
         return PriorReading(self.scorer.margins(features), self.features.has_words(features))
 
     def attributions(self, text: str, labels: Iterable[int]) -> Iterator[npt.NDArray[np.float64]]:

@@ -191,7 +191,7 @@ class DecoderPolicy:
     @property
     def labels(self) -> int:
         """How many labels there are."""
-        return self.decoder.symbols.labels
+        return self.decoder.symbols.eos
 
     @property
     def documents(self) -> int:

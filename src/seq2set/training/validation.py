@@ -25,6 +25,7 @@ from seq2set.models.predictions import withhold_scores
 from seq2set.models.prior import PriorModel
 from seq2set.models.tagger import Examples
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
+from seq2set.text.tfidf import encode_blocks
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
 from seq2set.training.step import TrainingStep
@@ -47,7 +48,7 @@ def encode_validation(
     valid: Examples, config: Config, words: Words, labels: Labels, prior: PriorModel | None
 ) -> Validation:
     """Turn the validation split into numbers; a word is known that the encoder or the prior knows."""
-    read = prior.read(valid.texts) if prior else None
+    read = prior.read(encode_blocks(words, valid.texts)) if prior else None
     examples = encode_examples(valid, config, words, labels, read and read.margins)
     known = has_words(examples.words, words)
     actual = labels.with_unseen(valid.label_sets).indicator(valid.label_sets)

@@ -26,39 +26,17 @@ Bools = npt.NDArray[Any]
 Reals = npt.NDArray[Any]
 
 
-class Symbols(NamedTuple):
+class Symbols:
     """The numbers of the ends of a label sequence, beside the labels 0 .. L-1 themselves.
 
-    `eos` comes right after the labels, so that a decoder's outputs are the first L + 1 symbols; `bos` and
-    `pad` come after it and so can be read but never be generated.
+    `eos` comes right after the labels, so that a decoder's outputs are the first L + 1 symbols; `bos`, which
+    is read before the first label, and `pad` come after it and so can be read but never be generated.
     """
 
-    labels: int
-
-    @property
-    def eos(self) -> int:
-        """The end of a sequence."""
-        return self.labels
-
-    @property
-    def bos(self) -> int:
-        """What is read before the first label."""
-        return self.labels + 1
-
-    @property
-    def pad(self) -> int:
-        """What stands where there is nothing."""
-        return self.labels + 2
-
-    @property
-    def outputs(self) -> int:
-        """How many symbols can be generated: the labels and `eos`."""
-        return self.labels + 1
-
-    @property
-    def inputs(self) -> int:
-        """How many symbols can be read: all of them."""
-        return self.labels + 3
+    def __init__(self, labels: int):
+        self.labels = self.eos = labels
+        self.bos, self.pad = labels + 1, labels + 2
+        self.outputs, self.inputs = labels + 1, labels + 3
 
 
 class StepOutput(NamedTuple):

@@ -96,48 +96,42 @@ def label_masks(labels: Tensor, count: int) -> Tensor:
 
 def greedy(policy: DecoderPolicy, *, max_steps: int | None = None, keep_states: bool = False) -> Rollout:
     """Emit the likeliest symbol at each step."""
-    return drop_hypotheses(roll_out(policy, _pick_likeliest, max_steps=max_steps, keep_states=keep_states))
+
+    def pick(turn: Turn) -> Picked:
+        return score_symbols(turn, turn.log_probs.argmax(-1))
+
+    return drop_hypotheses(roll_out(policy, pick, max_steps=max_steps, keep_states=keep_states))
 
 
 def sample(
     policy: DecoderPolicy,
     *,
     samples: int = 1,
-    temperature: float = 1.0,
     generator: torch.Generator | None = None,
     max_steps: int | None = None,
 ) -> Rollout:
-    """Draw `samples` sequences per document; a temperature below 1 sharpens the draw, but not `log_prob`.
-
-    Where the policy's documents have keys, they are drawn by these in the place of the generator.
-    """
+    """Draw `samples` sequences per document, by the documents' keys or, without keys, by the generator."""
     if samples < 1:
         raise InputError(f"samples is {samples}; it must be >= 1")
-    if not 0 < temperature < float("inf"):
-        raise InputError(f"temperature is {temperature}; it must be > 0 and finite")
 
     def draw(turn: Turn) -> Picked:
         if policy.keys is not None:
-            return score_symbols(turn, _draw_by_keys(turn, policy.keys, temperature))
-        weights = torch.softmax(turn.log_probs.detach() / temperature, -1).flatten(0, 1)
+            return score_symbols(turn, _draw_by_keys(turn, policy.keys))
+        weights = turn.log_probs.detach().exp().flatten(0, 1)
         symbols = torch.multinomial(weights, 1, generator=generator).view(turn.log_probs.shape[:2])
         return score_symbols(turn, symbols)
 
     return roll_out(policy, draw, hypotheses=samples, max_steps=max_steps)
 
 
-def _draw_by_keys(turn: Turn, keys: Tensor, temperature: float) -> Tensor:
+def _draw_by_keys(turn: Turn, keys: Tensor) -> Tensor:
     """Draw symbols (B', K') with noise that depends on document, hypothesis and labels emitted so far alone.
 
     The likeliest symbol after Gumbel noise is a draw from the distribution itself.
     """
     own = mix_keys(mix_keys(keys[turn.documents][:, None], turn.hypotheses), turn.emitted.sum(-1))
     noise = -torch.log(-torch.log(draw_uniform(own, turn.log_probs.shape[-1])))
-    return (turn.log_probs.detach() / temperature + noise).argmax(-1)
-
-
-def _pick_likeliest(turn: Turn) -> Picked:
-    return score_symbols(turn, turn.log_probs.argmax(-1))
+    return (turn.log_probs.detach() + noise).argmax(-1)
 
 
 def roll_out(

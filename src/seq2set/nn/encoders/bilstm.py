@@ -14,10 +14,11 @@ Letters: B documents, T words, E numbers per word vector, H hidden units per dir
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -87,12 +88,10 @@ class BiLSTM(nn.Module):
         if route == "packed":
             return self._packed(vectors, lengths)
         if route == "whole":
-            return self._flipped(vectors, lengths, [Segment(vectors.shape[1], vectors.shape[0])])
-        ordered, order = lengths.sort(descending=True, stable=True)
-        segments = cut_segments(ordered.tolist(), vectors.shape[1])
-        encoded = self._flipped(vectors.index_select(0, order), ordered, segments, order)
-        back = order.argsort()
-        return Encoded(*(part.index_select(0, back) for part in encoded))
+            every = torch.arange(len(lengths), device=lengths.device)
+            return self._flipped(vectors, lengths, every, [Segment(vectors.shape[1], vectors.shape[0])])
+        order = lengths.sort(descending=True, stable=True).indices
+        return self._flipped(vectors, lengths, order, cut_segments(lengths[order].tolist(), vectors.shape[1]))
 
     def _packed(self, vectors: Tensor, lengths: Tensor) -> Encoded:
         width = vectors.shape[1]
@@ -102,23 +101,28 @@ class BiLSTM(nn.Module):
         mask = torch.arange(width, device=vectors.device) < lengths[:, None]
         return Encoded(states, mask, torch.cat([hidden[-2], hidden[-1]], -1))
 
-    def _flipped(
-        self, vectors: Tensor, lengths: Tensor, segments: list[Segment], order: Tensor | None = None
-    ) -> Encoded:
-        place = torch.arange(vectors.shape[1], device=vectors.device)[:, None]
-        mask = place < lengths  # (T, B)
-        mirror = torch.where(mask, lengths - 1 - place, place)[..., None]  # (T, B, 1)
-        last = (lengths - 1)[None, :, None]  # (1, B, 1)
-        states = vectors.transpose(0, 1)  # (T, B, E)
+    def _flipped(self, vectors: Tensor, lengths: Tensor, order: Tensor, segments: list[Segment]) -> Encoded:
+        """Read documents in this order, ahead and flipped within their lengths."""
+        batch, width = vectors.shape[:2]
+        rows = _Rows.of(lengths, order, width)
+        ahead = _permute(vectors.flatten(0, 1), rows.ahead, rows.from_ahead)  # (T * B, E)
+        back = _permute(vectors.flatten(0, 1), rows.back, rows.from_back)
         for layer in range(self.lstm.num_layers):
-            states = drop_between(states, self.lstm.dropout, self.training, order) if layer else states
-            ahead = self._one_way(states, f"l{layer}", segments)  # (T, B, H)
-            back = self._one_way(_take(states, mirror), f"l{layer}_reverse", segments)
-            states = torch.cat([ahead, _take(back, mirror)], -1)
+            if layer:
+                both = torch.cat([ahead, _permute(back, rows.flip, rows.flip)], -1)  # (T * B, 2H)
+                dropped = drop_between(both.view(width, batch, -1), self.lstm.dropout, self.training, order)
+                ahead = dropped.flatten(0, 1)
+                back = _permute(ahead, rows.flip, rows.flip)
+            ahead = self._one_way(ahead.view(width, batch, -1), f"l{layer}", segments).flatten(0, 1)
+            back = self._one_way(back.view(width, batch, -1), f"l{layer}_reverse", segments).flatten(0, 1)
         # The two last states: forward at the last word, backward at the first.
-        summary = torch.cat([_take(ahead, last), _take(back, last)], -1)[0]  # (B, 2H)
-        states = states.masked_fill(~mask[..., None], 0.0).transpose(0, 1)
-        return Encoded(states.contiguous(), mask.T, summary)
+        last = rows.from_ahead.view(batch, width).gather(1, lengths[:, None] - 1)[:, 0]  # (B,)
+        summary = torch.cat([ahead[last], back[last]], -1)  # (B, 2H)
+        ahead = _permute(ahead, rows.from_ahead, rows.ahead)
+        back = _permute(back, rows.from_back, rows.back)
+        mask = torch.arange(width, device=lengths.device) < lengths[:, None]  # (B, T)
+        states = torch.cat([ahead, back], -1).view(batch, width, -1)
+        return Encoded(states.masked_fill(~mask[..., None], 0.0), mask, summary)
 
     def _one_way(self, states: Tensor, suffix: str, segments: list[Segment]) -> Tensor:
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -180,6 +184,43 @@ def cut_segments(lengths: list[int], width: int) -> list[Segment]:
     return [*segments, Segment(width - start, live)]
 
 
-def _take(states: Tensor, places: Tensor) -> Tensor:
-    """Take the states (T, B, H) at places (S, B, 1): (S, B, H)."""
-    return states.gather(0, places.expand(-1, -1, states.shape[-1]))
+class _Rows(NamedTuple):
+    """Where words go: from how they came (B * T,) into the order of reading (T * B,), and the way back."""
+
+    ahead: Tensor
+    from_ahead: Tensor
+    back: Tensor
+    """Into documents that are flipped within their lengths"""
+    from_back: Tensor
+    flip: Tensor
+    """(T * B,) from the order of reading ahead to that of reading back, and the other way round"""
+
+    @classmethod
+    def of(cls, lengths: Tensor, order: Tensor, width: int) -> _Rows:
+        """Read documents in this order; padding stays where it is."""
+        batch, place, rank = len(order), torch.arange(width, device=lengths.device), order.argsort()[:, None]
+        mirror = torch.where(place < lengths[:, None], lengths[:, None] - 1 - place, place)  # (B, T)
+        flipped, column = mirror[order].T, torch.arange(batch, device=lengths.device)  # (T, B), (B,)
+        ahead, back = order * width + place[:, None], order * width + flipped
+        ways = (ahead, place * batch + rank, back, mirror * batch + rank, flipped * batch + column)
+        return cls(*(way.flatten() for way in ways))
+
+
+class _Permute(torch.autograd.Function):
+    """Rows in another order: whole rows are copied, forward and backward, in the place of single numbers."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
+        ctx.save_for_backward(inverse)
+        return rows.index_select(0, order)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        return grad.index_select(0, ctx.saved_tensors[0]), None, None
+
+
+def _permute(rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
+    """Put rows (n, H) in an order (n,) that `inverse` undoes."""
+    permuted: Tensor = _Permute.apply(rows, order, inverse)  # type: ignore[no-untyped-call]
+    return permuted

@@ -250,6 +250,14 @@ def test_plain_updates_learn() -> None:
     assert all(moved)
 
 
+def test_both_runtimes_are_compared_on_the_same_answers(br_run: RunFolder) -> None:
+    checks = small("onnx").checks or {}
+    assert checks["difference"] < 1e-4
+    assert checks["ratio_at_64"] > 0
+    with pytest.raises(InputError, match="it must be a network, since linear models have no graphs"):
+        run_benchmark("onnx", model=br_run.path, quick=True)
+
+
 def test_both_sides_of_predict_decode_alike() -> None:
     checks = small("predict").checks or {}
     assert checks["other_greedy_sets"] == 0

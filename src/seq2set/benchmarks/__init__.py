@@ -56,6 +56,12 @@ BENCHMARKS: dict[str, Benchmark] = {
     "metrics": Benchmark(
         "all metrics against scikit-learn's", _HERE + "arrays:measure_metrics", {"documents": 50}
     ),
+    "onnx": Benchmark(
+        "prediction on ONNX Runtime against torch, one text at a time",
+        _HERE + "onnx:measure_onnx",
+        {"documents": 4, **_MODEL, "settling": 2},
+        takes_model=True,
+    ),
     "predict": Benchmark(
         "prediction against the same network written plainly",
         _HERE + "network_speed:measure_prediction",

@@ -26,7 +26,6 @@ from seq2set.config.catalog import find_model
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.models.linear import LinearScorer, Reals, attribute_words, restore_features
-from seq2set.models.linear_fitting import fit_linear
 from seq2set.models.tagger import ModelState
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import FlatIds, Words
@@ -182,6 +181,8 @@ def _fit_in_folds(
     fold: npt.NDArray[np.int64],
     progress: Progress,
 ) -> _Scored:
+    from seq2set.models.linear_fitting import fit_linear  # not loaded for a model in use
+
     documents, labels = targets.shape
     folds = int(fold.max()) + 1
     margins = np.zeros(targets.shape, np.float32)

@@ -81,7 +81,7 @@ def export_onnx(
     part = _open_validation(model, tagger, options.data)
     old = [name for name in files if name == GRAPHS or name.endswith(".onnx")]
     with report_output_errors(folder), replace_files(folder, drop=old) as aside:
-        graphs = _write_graphs(aside, tagger, options.int8)
+        graphs = write_graphs(aside, tagger, int8=options.int8)
         report = _compare(
             folder, tagger, restore_onnx(tagger.state(), aside, graphs), part, options, progress
         )
@@ -96,7 +96,7 @@ def _open_validation(model: Path, tagger: Tagger, data: str | None) -> Split:
     return open_measured(trained, data, "valid").part
 
 
-def _write_graphs(folder: Path, tagger: Tagger, int8: bool) -> dict[str, str]:
+def write_graphs(folder: Path, tagger: Tagger, *, int8: bool = False) -> dict[str, str]:
     """Write a network's graphs and return their files by name."""
     import onnx
 

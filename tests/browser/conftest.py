@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,11 +42,9 @@ OpenPage = Callable[..., Page]
 
 
 @contextmanager
-def serving(
-    run: Path, *options: object, start: tuple[str, ...] = ("-m", "seq2set"), **environment: bytes | str
-) -> Iterator[str]:
+def serving(run: Path, *options: object, **environment: bytes | str) -> Iterator[str]:
     """Start `seq2set serve` on a free port, and end it afterwards."""
-    command = [sys.executable, *start, "serve", run, "--port", 0, "--no-access-log", *options]
+    command = [sys.executable, "-m", "seq2set", "serve", run, "--port", 0, "--no-access-log", *options]
     bare = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
     with subprocess.Popen(
         list(map(str, command)), stdout=subprocess.PIPE, text=True, env=bare | environment
@@ -113,6 +111,22 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     for watched, expected in opened:
         watched.check(expected)
         watched.page.context.close()
+
+
+@pytest.fixture(scope="module")
+def serve_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Serve runs, as `serving` does, each with a page of its own on the tab of the model."""
+    with ExitStack() as stack:
+
+        def begin(run: Path, **options: Any) -> Page:
+            url = stack.enter_context(serving(run, **options))
+            page = watched_page(browser).page
+            stack.callback(page.context.close)
+            page.goto(f"{url}/#model")
+            page.wait_for_selector(READY)
+            return page
+
+        yield begin
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,45 +13,44 @@ from playwright.sync_api import Page, expect
 from seq2set.corpora.prepared import PreparedCorpus
 
 TOYS = Path(__file__).parents[1] / "architecture"
-START = ("-c", "import toys; from seq2set.cli.app import main; main()")
 SMALL = ["encoder.embedding=4", "encoder.hidden=4", "decoder.embedding=4", "decoder.hidden=4"]
 SMALL += ["decoder.attention=4", "warm_start.epochs=1", "self_critical.epochs=1", "prior.enabled=false"]
 CHOSEN = ["objective.reward=toy-recall", "search.name=toy-first", "encoder.kind=toy-bag"]
 
 
-def know_toys() -> dict[str, str]:
-    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(TOYS), os.environ.get("PYTHONPATH"))))}
+def know_toys(folder: Path) -> dict[str, str]:
+    """Return the environment in which every process has the toys, also those that the server starts."""
+    (folder / "sitecustomize.py").write_text("import toys\n", encoding="utf-8")
+    places = (str(folder), str(TOYS), os.environ.get("PYTHONPATH"))
+    return {"PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
 def train(corpus: PreparedCorpus, out: Path, model: str, *settings: str) -> Path:
     named = [word for one in settings for word in ("--set", one)]
-    command = [sys.executable, *START, "train", "--data", corpus.folder, "--model", model, "--out", out]
-    subprocess.run([*map(str, command), *named], env=os.environ | know_toys(), check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "seq2set",
+        "train",
+        "--data",
+        corpus.folder,
+        "--model",
+        model,
+        "--out",
+        out,
+    ]
+    subprocess.run([*map(str, command), *named], env=os.environ | know_toys(out.parent), check=True)
     return out
 
 
 @pytest.fixture(scope="module")
-def toy_pages(browser, small_corpus: PreparedCorpus, tmp_path_factory) -> Iterator[dict[str, Page]]:
-    from conftest import READY, serving, watched_page
-
+def toy_pages(serve_page, small_corpus: PreparedCorpus, tmp_path_factory) -> dict[str, Page]:
     folder = tmp_path_factory.mktemp("toys")
     runs = {
         "model": train(small_corpus, folder / "frequency", "toy-frequency"),
         "network": train(small_corpus, folder / "network", "seq2set-simp", *SMALL, *CHOSEN),
     }
-    pages = {}
-    with (
-        serving(runs["model"], start=START, **know_toys()) as model,
-        serving(runs["network"], start=START, **know_toys()) as network,
-    ):
-        for name, url in {"model": model, "network": network}.items():
-            watched = watched_page(browser)
-            watched.page.goto(f"{url}/#model")
-            watched.page.wait_for_selector(READY)
-            pages[name] = watched.page
-        yield pages
-        for page in pages.values():
-            page.context.close()
+    return {name: serve_page(run, **know_toys(folder)) for name, run in runs.items()}
 
 
 def test_the_model_and_the_metric_are_on_the_page(toy_pages: dict[str, Page]) -> None:

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -106,19 +107,14 @@ def test_a_client_that_never_reads_is_given_up(start: Start) -> None:
         request = b"GET /v1/model HTTP/1.1\r\nHost: localhost\r\n\r\n"
         sending = threading.Thread(target=_send_all, args=(connection, request * 20_000))
         sending.start()
-        with pytest.raises(OSError, match="reset|Broken pipe|abort"):
-            sending.join()
-            while True:  # what was sent before is there, and then no more
-                if not connection.recv(65536):
-                    raise ConnectionResetError("reset")
-    _wait_for(lambda: not server.server.server_state.connections)
+        _wait_for(lambda: len(server.server.server_state.connections) == 1)
+        _wait_for(lambda: not server.server.server_state.connections)  # nothing was read
+        sending.join()
 
 
 def _send_all(connection: socket.socket, content: bytes) -> None:
-    try:
+    with suppress(OSError):
         connection.sendall(content)
-    except OSError:
-        return
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "127.0.0.1.evil", "10.0.0.1", ""])
@@ -239,7 +235,7 @@ def test_a_feedback_database_is_for_its_owner_only(start: Start, tmp_path: Path)
 
 def test_the_command_ends_in_time_and_says_what_it_dropped(br_run: RunFolder) -> None:
     command = [sys.executable, "-m", "seq2set", "serve", str(br_run.path), "--port", "0", "--workers", "1"]
-    command += ["--no-access-log", "--shutdown-seconds", "2", "--window-ms", "0"]
+    command += ["--no-access-log", "--shutdown-seconds", "15", "--window-ms", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stderr is not None

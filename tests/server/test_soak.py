@@ -91,8 +91,8 @@ def test_the_command_tells_how_the_soak_went(
         assert int(stop.value.code or 0) == code
     plain, found = capsys.readouterr().out.splitlines()
     assert plain == (
-        "soak: 3 requests, statuses {200: 3}, wrong answers {}, feedback 0 acknowledged and "
-        f"{lost} lost, memory 1, 1 MB (+0.0%): {end}"
+        "soak: 3 requests, statuses (times): 200 3; wrong answers: none; feedback 0 acknowledged and "
+        f"{lost} lost; memory 1, 1 MB (+0.0%): {end}"
     )
     assert json.loads(found)["feedback"] == {"acknowledged": 0, "lost": lost}
 

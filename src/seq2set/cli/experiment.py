@@ -60,6 +60,8 @@ def experiment(
     ] = None,
     assignments: options.Assignments = None,
     jobs: Annotated[int, typer.Option(help="Trainings at a time, each with its share of the cores.")] = 1,
+    engine: options.Engine = "local",
+    address: options.Address = None,
     cells: Annotated[
         Path | None,
         typer.Option(
@@ -82,6 +84,7 @@ def experiment(
 ) -> None:
     """Train and compare models, as the paper's tables do."""
     from seq2set.cli.console import RichProgress
+    from seq2set.core.cluster import Workplace
     from seq2set.experiments import ALL, find_experiment
     from seq2set.experiments.options import Options, parse_extra, parse_files, parse_models, parse_seeds
     from seq2set.experiments.run import plan_experiment, run_experiment
@@ -99,6 +102,7 @@ def experiment(
         files=parse_files(config or []),
         assignments=tuple(options.merge_assignments(assignments, columns)),
         jobs=jobs,
+        place=Workplace(engine, address),
         published=cells,
         extra=parse_extra(own, row.options),
     )

@@ -40,6 +40,10 @@ TopK = Annotated[
     typer.Option("--top-k", help="Return the k highest-scoring labels."),
 ]
 Runtime = Annotated[str, typer.Option("--runtime", metavar="RUNTIME", help="What runs the model, see below.")]
+Engine = Annotated[str, typer.Option("--engine", metavar="ENGINE", help="Where to compute: local or ray.")]
+Address = Annotated[
+    str | None, typer.Option("--address", help="The Ray cluster: HOST:PORT or auto; by default a local one.")
+]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 
 

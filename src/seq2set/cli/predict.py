@@ -68,13 +68,11 @@ def predict(
     explain: Annotated[
         bool, typer.Option("--explain", help="Name the words that each label rests on.")
     ] = False,
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help="Where to compute, see below.")] = "local",
+    engine: options.Engine = "local",
     workers: Annotated[
         int | None, typer.Option(help="Processes of one thread each; by default as many as pay.")
     ] = None,
-    address: Annotated[
-        str | None, typer.Option(help="The Ray cluster: HOST:PORT or auto; by default one of this machine.")
-    ] = None,
+    address: options.Address = None,
     shard_size: Annotated[int, typer.Option(help="Documents per shard, for an output folder.")] = 8_192,
     runtime: options.Runtime = "auto",
     as_json: options.JsonLines = False,

@@ -47,6 +47,8 @@ def tune(
     ] = None,
     trials: Annotated[int, typer.Option(help="How many trials the study is to have in all.")] = 20,
     jobs: Annotated[int, typer.Option(help="How many trials to do at a time, each in a process.")] = 1,
+    engine: options.Engine = "local",
+    address: options.Address = None,
     metric: Annotated[
         str | None,
         typer.Option(metavar="METRIC", help="The metric on validation, see below.  [default: micro_f1]"),
@@ -77,6 +79,7 @@ def tune(
         return
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
+    from seq2set.core.cluster import Workplace
     from seq2set.core.errors import InputError, import_extra
 
     if dry_run or undo:
@@ -97,6 +100,7 @@ def tune(
         space=space,
         trials=trials,
         jobs=jobs,
+        place=Workplace(engine, address),
         carve=carve,
         resume=resume,
         progress=RichProgress(),

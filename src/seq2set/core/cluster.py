@@ -1,4 +1,4 @@
-"""A Ray cluster: one that runs already, or one of this machine for as long as a command takes.
+"""A Ray cluster, one that runs already or one of this machine for as long as a command takes, with workers.
 
 Nothing is reported to the makers of Ray. A cluster of our own listens on the loopback interface only, and
 asks for a token that nobody else knows.
@@ -9,11 +9,17 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from seq2set.core.errors import InputError, WorkError, import_extra
+from seq2set.core.hardware import CORES, count_cores
+from seq2set.core.names import find_named
+from seq2set.core.processes import EndedWorker, Job, WorkerPool
 
 CONNECT_SECONDS = 10.0
 """How long a cluster may take to accept a connection."""
@@ -72,3 +78,93 @@ def _knock(address: str) -> None:
             f"the Ray cluster at {address} does not answer within {CONNECT_SECONDS:.0f} s ({error}); is it "
             "started, by `ray start --head`?"
         ) from error
+
+
+class ClusterPool(WorkerPool[Job]):
+    """Worker processes on the nodes of a cluster, with one core each; all nodes see the same files."""
+
+    pinned = False
+
+    def __init__(self, size: int, address: str | None = None):
+        super().__init__(size)
+        self._address, self._stack = address, ExitStack()
+        self._tasks: dict[int, tuple[Job, Any]] = {}
+
+    def __enter__(self) -> ClusterPool[Job]:
+        self._ray = self._stack.enter_context(open_cluster(self._address, max(self.size, count_cores())))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._stack:
+            references = [reference for _, reference in self._tasks.values()]
+            for reference in references:
+                self._ray.cancel(reference)  # an interruption, which closes the pipe of the process
+            if references:
+                self._ray.wait(references, num_returns=len(references))
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The jobs that are being worked on."""
+        return [job for job, _ in self._tasks.values()]
+
+    @property
+    def free_slot(self) -> int | None:
+        """The number of the first slot without a task, or None where all are busy."""
+        return min(set(range(self.size)) - self._tasks.keys(), default=None)
+
+    def start(
+        self, job: Job, arguments: Sequence[str], *, message: str | None = None, log: Path | None = None
+    ) -> None:
+        """Start Python with these arguments on a node; where the node is lost, on another."""
+        slot = self.free_slot
+        assert slot is not None
+        task = self._ray.remote(num_cpus=1)(run_process)
+        self._tasks[slot] = job, task.remote(list(arguments), message, log and str(log), str(Path.cwd()))
+
+    def wait(self, seconds: float = float("inf")) -> list[EndedWorker[Job]]:
+        """Wait until a process ends, at most so long, and return those that have."""
+        references = {reference: slot for slot, (_, reference) in self._tasks.items()}
+        limit = None if seconds == float("inf") else seconds
+        ready, _ = self._ray.wait(list(references), num_returns=1, timeout=limit)
+        return [self._collect(references[reference]) for reference in ready]
+
+    def _collect(self, slot: int) -> EndedWorker[Job]:
+        job, reference = self._tasks.pop(slot)
+        try:
+            output, code = self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            reason = str(error).strip().rpartition("\n")[2]
+            raise WorkError(f"a task of the Ray cluster failed: {reason}") from error
+        return EndedWorker(job, output, code)
+
+
+def run_process(arguments: list[str], message: str | None, log: str | None, folder: str) -> tuple[str, int]:
+    """Run Python in a folder and return what it printed and its exit code: the task of a worker."""
+    os.chdir(folder)
+    os.environ[CORES] = "1"  # so many the task has asked for
+    with WorkerPool[None](1) as pool:
+        pool.start(None, arguments, message=message, log=None if log is None else Path(log))
+        (ended,) = pool.wait()
+    return ended.output, ended.code
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where worker processes run: on this machine, or on the nodes of a cluster."""
+
+    engine: str = "local"
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        find_named("engine", self.engine, {"local": WorkerPool, "ray": ClusterPool})
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this machine."""
+        return self.engine == "local"
+
+    def open_pool(self, size: int) -> WorkerPool[Any]:
+        """Return a pool of worker processes."""
+        return WorkerPool(size) if self.is_here else ClusterPool(size, self.address)

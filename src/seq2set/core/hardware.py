@@ -12,9 +12,14 @@ from typing import Any
 
 import seq2set
 
+CORES = "SEQ2SET_CORES"
+"""The variable that says how many cores a process may use."""
+
 
 def count_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return how many cores this process may use; a cluster says so where it gives a process fewer."""
+    if CORES in os.environ:
+        return int(os.environ[CORES])
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -53,6 +53,9 @@ class EndedWorker(Generic[Job]):
 class WorkerPool(Generic[Job]):
     """Processes that work on one job each; leaving the block stops those that still run."""
 
+    pinned = True
+    """Whether the processes share the cores of this machine, and each should keep to its own"""
+
     def __init__(self, size: int):
         self.size = size
         self._workers: dict[int, _Worker[Job]] = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from seq2set.config import Config, build_config
 from seq2set.config.catalog import MODELS, find_model
+from seq2set.core.cluster import Workplace
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.core.names import find_named
 from seq2set.experiments import list_options
@@ -32,6 +33,8 @@ class Options:
     assignments: tuple[str, ...] = ()
     """Settings of all cells, as `section.name=value`."""
     jobs: int = 1
+    place: Workplace = field(default_factory=Workplace)
+    """Where trainings run that are done in processes."""
     published: Path | None = None
     """A folder of published cells, to be taken up where they fit."""
     extra: Mapping[str, str] = field(default_factory=dict)

@@ -12,6 +12,7 @@ import optuna
 
 from seq2set.config import Config, load_config, write_toml
 from seq2set.config.run_folder import RunFolder
+from seq2set.core.cluster import Workplace
 from seq2set.core.errors import InputError, StoppedError, WorkError
 from seq2set.core.files import hold_lock
 from seq2set.core.progress import Advance, Progress, Silent
@@ -101,6 +102,7 @@ def tune(
     space: Path | None = None,
     trials: int = 20,
     jobs: int = 1,
+    place: Workplace | None = None,
     carve: float | None = None,
     resume: bool = False,
     progress: Progress | None = None,
@@ -108,8 +110,8 @@ def tune(
     """Search for the settings that are best on validation, by the metric `decision.metric`.
 
     `space` is a TOML file, by default the one that comes with the model; `trials` counts those of earlier
-    calls as well. `jobs` processes work at a time. `carve` sets a share of the training split aside as
-    validation, for a corpus that has none.
+    calls as well. `jobs` processes work at a time, here or at another `place`. `carve` sets a share of the
+    training split aside as validation, for a corpus that has none.
     """
     for name, count in (("trials", trials), ("jobs", jobs)):
         if count < 1:
@@ -127,21 +129,21 @@ def tune(
             carve_validation(corpus, folder.corpus, carve)
         with open_study(folder) as study:
             context = StudyContext(folder, study, config, chosen)
-            _run_trials(context, trials, jobs, progress or Silent())
+            _run_trials(context, trials, jobs, place or Workplace(), progress or Silent())
             return summarize(context)
 
 
-def _run_trials(context: StudyContext, trials: int, jobs: int, progress: Progress) -> None:
+def _run_trials(context: StudyContext, trials: int, jobs: int, place: Workplace, progress: Progress) -> None:
     plan = TrialPlan(trials, list_stale_trials(context.study))
     begun = len(context.study.get_trials(deepcopy=False))  # by an earlier call, which may have wanted more
     with progress.stage("trials", max(trials, begun)) as advance:
         reporter = TrialReporter(context.study, context.config.decision.metric, advance, progress)
         reporter.catch_up()
         try:
-            if jobs == 1:
+            if jobs == 1 and place.is_here:
                 run_trials(context, plan, reporter)
             else:
-                run_workers(context.folder, plan, jobs, reporter)
+                run_workers(context.folder, plan, jobs, reporter, place)
         except (KeyboardInterrupt, StoppedError):
             raise _build_stop(context.folder, len(reporter.seen), trials) from None
     if len(reporter.seen) < trials:

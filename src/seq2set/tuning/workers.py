@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seq2set.config import load_config
+from seq2set.core.cluster import Workplace
 from seq2set.core.errors import Seq2SetError, StoppedError, WorkError
 from seq2set.core.files import hold_lock
 from seq2set.core.hardware import count_cores
@@ -44,10 +45,13 @@ def run_trials(context: StudyContext, plan: TrialPlan, report: Report) -> None:
         report()
 
 
-def run_workers(folder: StudyFolder, plan: TrialPlan, jobs: int, report: Report) -> None:
+def run_workers(
+    folder: StudyFolder, plan: TrialPlan, jobs: int, report: Report, place: Workplace | None = None
+) -> None:
     """Do trials in `jobs` processes at a time; each resumes its share of those that were stopped."""
-    threads = max(1, count_cores() // jobs)
-    with WorkerPool[int](jobs) as pool:
+    pool: WorkerPool[int] = (place or Workplace()).open_pool(jobs)
+    threads = max(1, count_cores() // jobs) if pool.pinned else 1
+    with pool:
         for number in range(jobs):
             numbers = (plan.trials, threads, *plan.stopped[number::jobs])
             command = ["-m", "seq2set.tuning.workers", str(folder.path), *map(str, numbers)]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from seq2set.config.run_folder import RunFolder
+from seq2set.core.cluster import Workplace
 from seq2set.experiments.cells.cell import Cell, CellResult, read_result
 from seq2set.experiments.cells.published import PublishedCells
 from seq2set.experiments.cells.warm_start_reuse import can_reuse, estimate_share_left
@@ -37,8 +38,15 @@ class PlannedCell(NamedTuple):
 class Schedule:
     """The cells of an experiment that are done and those that are left."""
 
-    def __init__(self, cells: Sequence[Cell], jobs: int = 1, stored: PublishedCells | None = None):
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        jobs: int = 1,
+        stored: PublishedCells | None = None,
+        place: Workplace | None = None,
+    ):
         self.cells, self.jobs, self.stored = tuple(cells), jobs, stored
+        self.place = place or Workplace()
         corpora = {data: open_training_corpus(data) for data in {cell.config.data for cell in cells}}
         found = {cell.name: read_result(cell, corpora[cell.config.data]) for cell in cells}
         self.results = {name: result for name, result in found.items() if result is not None}
@@ -112,7 +120,8 @@ class Schedule:
 
 def make_schedule(cells: Sequence[Cell], options: Options) -> Schedule:
     """Return the plan of the cells that an experiment needs."""
-    return Schedule(cells, options.jobs, PublishedCells(options.published) if options.published else None)
+    stored = PublishedCells(options.published) if options.published else None
+    return Schedule(cells, options.jobs, stored, options.place)
 
 
 def _is_begun(cell: Cell) -> bool:

@@ -49,7 +49,7 @@ def run_cells(schedule: Schedule, progress: Progress) -> RunOutcome:
     if schedule.stored is not None:
         _use_published(schedule, schedule.stored, progress)
     with _explain_stop(schedule):
-        run = _run_in_workers if schedule.jobs > 1 else _run_here
+        run = _run_here if schedule.jobs == 1 and schedule.place.is_here else _run_in_workers
         failures = run(schedule, progress)
     done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
     return RunOutcome(done, failures)
@@ -94,7 +94,7 @@ def _run_here(schedule: Schedule, progress: Progress) -> list[CellFailure]:
 
 def _run_in_workers(schedule: Schedule, progress: Progress) -> list[CellFailure]:
     failures: list[CellFailure] = []
-    pool: WorkerPool[Cell] = WorkerPool(schedule.jobs)
+    pool: WorkerPool[Cell] = schedule.place.open_pool(schedule.jobs)
     with progress.stage("cells", len(schedule.cells)) as advance, pool:
         advance(len(schedule.results))
         waiting = schedule.left
@@ -113,9 +113,9 @@ def _run_in_workers(schedule: Schedule, progress: Progress) -> list[CellFailure]
 
 
 def start_worker(pool: WorkerPool[Cell], cell: Cell) -> None:
-    """Start a worker process for a cell, with the share of the cores that its slot has."""
+    """Start a worker process for a cell, with the share of this machine's cores that its slot has."""
     assert pool.free_slot is not None
-    cores = map(str, share_cores(pool.free_slot, pool.size))
+    cores = map(str, share_cores(pool.free_slot, pool.size) if pool.pinned else ())
     pool.start(cell, ["-m", "seq2set.experiments.cells.run", *cores], message=json.dumps(cell.to_dict()))
 
 

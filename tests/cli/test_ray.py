@@ -17,7 +17,9 @@ import pytest
 
 from seq2set.config.run_folder import RunFolder
 from seq2set.core import cluster
+from seq2set.core.cluster import Workplace
 from seq2set.core.errors import InputError, MissingExtraError, WorkError
+from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.engines import ray_actors
 from seq2set.inference.engines.blocks import BlockResult, EngineSettings, Texts, open_engine
 from seq2set.inference.engines.local import InProcess
@@ -223,3 +225,95 @@ def test_a_missing_extra_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "ray", None)
     outcome = seq2set("predict", br_run.path, "wheat", "--engine", "ray")
     assert (outcome.code, outcome.err) == (2, f"seq2set: {MissingExtraError('ray', 'ray')}\n")
+
+
+def test_processes_on_a_cluster_are_those_of_one_machine(running: Any, tmp_path: Path) -> None:
+    with Workplace("ray").open_pool(2) as pool:
+        assert (pool.free_slot, pool.pinned) == (0, False)
+        speak = (
+            "import os, sys; print(sys.stdin.readline().upper(), os.getcwd(), os.environ['SEQ2SET_CORES'])"
+        )
+        pool.start("a", ["-c", speak], message="wheat")
+        pool.start("b", ["-c", "import sys; print('lost'); sys.exit(3)"], log=tmp_path / "log")
+        assert (pool.jobs, pool.free_slot) == (["a", "b"], None)
+        ended = {}
+        while pool.jobs:
+            ended |= {one.job: one for one in pool.wait()}
+    assert ended["a"].output.split() == ["WHEAT", str(Path.cwd()), "1"]
+    assert (ended["a"].code, ended["b"].code, ended["b"].output) == (0, 3, "")
+    assert (tmp_path / "log").read_text() == "lost\n"
+
+
+SAVE = """
+import pathlib, sys
+pathlib.Path(sys.argv[1]).touch()
+sys.stdin.read()
+pathlib.Path(sys.argv[2]).touch()
+"""
+
+
+def test_leaving_lets_processes_on_a_cluster_save(running: Any, tmp_path: Path) -> None:
+    began, saved = tmp_path / "began", tmp_path / "saved"
+    with Workplace("ray").open_pool(1) as pool:
+        pool.start("a", ["-c", SAVE, str(began), str(saved)])
+        while not began.exists():
+            assert pool.wait(0.05) == []
+    assert saved.exists()
+
+
+def test_a_task_that_the_cluster_loses_is_one_sentence(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "run_process", lose)
+    with pytest.raises(WorkError, match="a task of the Ray cluster failed: .*gone"):
+        with Workplace("ray").open_pool(1) as pool:
+            pool.start("a", [])
+            pool.wait()
+
+
+def lose(*given: object) -> None:
+    raise RuntimeError("gone")
+
+
+def test_cells_on_a_cluster_are_those_of_one_machine_and_continue(
+    running: Any, seq2set, small_corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    told = ["experiment", "compare", "--data", small_corpus.folder, "--models", "br,lp", "--jobs", 2]
+    found = {}
+    for engine in ("local", "ray"):
+        outcome = seq2set(*told, "--out", tmp_path / engine, "--engine", engine)
+        assert outcome.code == 0, outcome.err
+        for name in ("br", "lp"):
+            (card,) = (tmp_path / engine / "cells").glob(f"{name}*/model/model.safetensors")
+            found[engine, name] = card.read_bytes()
+    for name in ("br", "lp"):
+        assert found["ray", name] == found["local", name]
+    again = seq2set(*told, "--out", tmp_path / "ray", "--engine", "ray")
+    assert "2 of 2 cells are done already" in again.err
+
+
+def test_trials_on_a_cluster(running: Any, seq2set, small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    told = [
+        "tune",
+        "--data",
+        small_corpus.folder,
+        "--model",
+        "br",
+        "--engine",
+        "ray",
+        "--out",
+        tmp_path / "study",
+    ]
+    outcome = seq2set(*told, "--trials", 2)
+    assert outcome.code == 0, outcome.err
+    assert ": trial " in outcome.out
+    more = seq2set(*told, "--trials", 3, "--resume")
+    assert (more.code, " of 3, with" in more.out) == (0, True)
+
+
+def test_an_unknown_engine(seq2set, small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    for verb in (["experiment", "compare"], ["tune"]):
+        outcome = seq2set(*verb, "--data", small_corpus.folder, "--out", tmp_path, "--engine", "spark")
+        assert (outcome.code, outcome.err) == (
+            2,
+            "seq2set: engine 'spark' is not known; known are: local, ray\n",
+        )

@@ -138,10 +138,10 @@ def test_a_wrong_model_or_request_is_the_sentence_of_one_process(
         RayEngine(EngineSettings(tmp_path / "x", Request())),
     ):
         pass
-    actor = BlockActor({}, {})
+    actor = BlockActor({"files": {}}, {})
     assert actor.describe()["code"] == 2
     files = {path.name: path.read_bytes() for path in br_run.model.iterdir()}
-    actor = BlockActor(files, {})
+    actor = BlockActor({"files": files}, {})
     assert actor.predict(BLOCKS[0])["predictions"]
     monkeypatch.setattr(type(actor.predictor.tagger), "infer", refuse_texts)
     assert actor.predict(BLOCKS[0]) == {"error": "no such texts", "code": 2}

@@ -24,6 +24,9 @@ from seq2set.core.processes import EndedWorker, Job, WorkerPool
 CONNECT_SECONDS = 10.0
 """How long a cluster may take to accept a connection."""
 
+SIGN_SECONDS = 0.5
+"""Seconds between looks of a task at the sign that stops it."""
+
 _DEFAULTS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_NUM_REDIS_GET_RETRIES": "1",  # each attempt to reach a cluster takes 40 seconds
@@ -92,17 +95,18 @@ class ClusterPool(WorkerPool[Job]):
 
     def __enter__(self) -> ClusterPool[Job]:
         self._ray = self._stack.enter_context(open_cluster(self._address, max(self.size, count_cores())))
+        self._sign = self._ray.remote(num_cpus=0)(StopSign).remote()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._stack:
-            references = [reference for _, reference in self._tasks.values()]
-            for reference in references:
-                self._ray.cancel(reference)  # an interruption, which closes the pipe of the process
-            if references:
+            if references := [reference for _, reference in self._tasks.values()]:
+                # No cancelling: an interruption can get lost, or meet a process that is just saving.
+                self._ray.get(self._sign.put_up.remote())
                 self._ray.wait(references, num_returns=len(references))
+            self._ray.kill(self._sign)
 
     @property
     def jobs(self) -> list[Job]:
@@ -121,7 +125,8 @@ class ClusterPool(WorkerPool[Job]):
         slot = self.free_slot
         assert slot is not None
         task = self._ray.remote(num_cpus=1)(run_process)
-        self._tasks[slot] = job, task.remote(list(arguments), message, log and str(log), str(Path.cwd()))
+        target, folder = log and str(log), str(Path.cwd())
+        self._tasks[slot] = job, task.remote(list(arguments), message, target, folder, self._sign)
 
     def wait(self, seconds: float = float("inf")) -> list[EndedWorker[Job]]:
         """Wait until a process ends, at most so long, and return those that have."""
@@ -140,14 +145,35 @@ class ClusterPool(WorkerPool[Job]):
         return EndedWorker(job, output, code)
 
 
-def run_process(arguments: list[str], message: str | None, log: str | None, folder: str) -> tuple[str, int]:
+class StopSign:
+    """An actor by which tasks learn that they are to stop."""
+
+    def __init__(self) -> None:
+        self.up = False
+
+    def put_up(self) -> None:
+        """Stop all tasks."""
+        self.up = True
+
+    def is_up(self) -> bool:
+        """Say whether to stop."""
+        return self.up
+
+
+def run_process(
+    arguments: list[str], message: str | None, log: str | None, folder: str, sign: Any
+) -> tuple[str, int]:
     """Run Python in a folder and return what it printed and its exit code: the task of a worker."""
+    import ray
+
     os.chdir(folder)
     os.environ[CORES] = "1"  # so many the task has asked for
     with WorkerPool[None](1) as pool:
         pool.start(None, arguments, message=message, log=None if log is None else Path(log))
-        (ended,) = pool.wait()
-    return ended.output, ended.code
+        while not (ended := pool.wait(SIGN_SECONDS)):
+            if ray.get(sign.is_up.remote()):
+                return "", 1  # leaving the block closes the pipe, and waits until all is saved
+    return ended[0].output, ended[0].code
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ class ShardJob(NamedTuple):
         description = {
             "seq2set": seq2set.__version__,
             "model": compute_sha256(folder / MODEL_MANIFEST),
+            "runtime": settings.runtime,
             "request": request_to_plain(settings.request),
             "columns": {one.name: getattr(options, one.name) for one in fields(options) if one.compare},
             "input": [file.to_dict() for file in files],

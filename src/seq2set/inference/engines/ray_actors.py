@@ -39,7 +39,7 @@ AHEAD = 4
 class BlockActor:
     """A model on a node of the cluster."""
 
-    def __init__(self, files: dict[str, bytes], request: dict[str, Any], runtime: str = "auto"):
+    def __init__(self, holder: dict[str, Any], request: dict[str, Any], runtime: str = "auto"):
         os.environ.update(THREADS)
         limit_threads()
         from seq2set.inference.predictor import Predictor
@@ -48,7 +48,7 @@ class BlockActor:
         self.state: dict[str, Any] = {"version": seq2set.__version__}
         try:
             with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
-                for name, content in files.items():
+                for name, content in _read_files(holder["files"]).items():
                     (Path(folder) / name).write_bytes(content)
                 self.predictor, self.request = Predictor.open(Path(folder), runtime), Request(**request)
         except Exception as error:
@@ -66,6 +66,16 @@ class BlockActor:
             return to_plain(predict_block(self.predictor, texts, self.request))
         except Exception as error:
             return describe_error(error)
+
+
+def _read_files(files: Any) -> dict[str, bytes]:
+    """Return the model's files by name, or read them from the cluster's store."""
+    if isinstance(files, dict):
+        return files
+    import ray
+
+    found: dict[str, bytes] = ray.get(files)
+    return found
 
 
 class _Task(NamedTuple):
@@ -122,11 +132,11 @@ class RayEngine:
         with ExitStack() as stack:
             self.ray = stack.enter_context(open_cluster(self.settings.address, wanted or count_cores()))
             size = wanted or int(self.ray.cluster_resources().get("CPU", 1))
-            # Kept for as long as the engine: actors that start anew read it again.
+            # Kept for as long as the engine, and read by the actors themselves, also by those that start anew.
             self._files = self.ray.put({path.name: path.read_bytes() for path in folder.iterdir()})
             make = self.ray.remote(num_cpus=CPUS, max_restarts=-1)(BlockActor).remote
             asked = request_to_plain(self.settings.request), self.settings.runtime
-            self.actors = [make(self._files, *asked) for _ in range(size)]
+            self.actors = [make({"files": self._files}, *asked) for _ in range(size)]
             stack.callback(self._kill)
             self._starting = {self._ask_for_state(number): number for number in range(size)}
             self._idle: deque[int] = deque()

@@ -43,12 +43,15 @@ LEFT_OUT = {
     "seq2set data prepare aapd": "the user brings the corpus",
     "seq2set experiment all --data corpora/aapd": "trains for days, on a corpus that the user brings",
     "ray start": "a cluster of several machines; the tests of the engines start one on this machine",
+    "seq2set experiment compare --data medline --out /shared": "the same cluster, and hours",
+    "seq2set tune --data medline --model br --out /shared": "the same cluster",
+    "torchrun": "tests/training/test_torchrun.py runs two processes",
     "RAY_AUTH_TOKEN_PATH=": "another machine of that cluster",
     "seq2set predict runs/tickets --input 's3://": "a bucket and a cluster that are not there",
 }
 """What commands begin with, and why they are not run."""
 
-COMMANDS = ("seq2set", "pip", "make", "curl", "python", "ray")
+COMMANDS = ("seq2set", "pip", "make", "curl", "python", "ray", "torchrun")
 
 
 class Block(NamedTuple):

@@ -132,7 +132,7 @@ class RayEngine:
         with ExitStack() as stack:
             self.ray = stack.enter_context(open_cluster(self.settings.address, wanted or count_cores()))
             size = wanted or int(self.ray.cluster_resources().get("CPU", 1))
-            # Kept for as long as the engine, and read by the actors themselves, also by those that start anew.
+            # Kept for as long as the engine: the actors read it themselves, also those that start anew.
             self._files = self.ray.put({path.name: path.read_bytes() for path in folder.iterdir()})
             make = self.ray.remote(num_cpus=CPUS, max_restarts=-1)(BlockActor).remote
             asked = request_to_plain(self.settings.request), self.settings.runtime

@@ -3,6 +3,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import subprocess
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,17 @@ import numpy as np
 import pytest
 import torch
 
-from seq2set.benchmarks import BENCHMARKS, RATIOS, arrays, encoder, network_speed, page, run_benchmark
+from seq2set.benchmarks import (
+    BENCHMARKS,
+    RATIOS,
+    arrays,
+    encoder,
+    network_speed,
+    page,
+    processes,
+    run_benchmark,
+    threads,
+)
 from seq2set.benchmarks.growth import fit_exponent
 from seq2set.benchmarks.inputs import (
     DocumentShape,
@@ -287,6 +298,47 @@ def test_scaling_has_an_exponent_for_each_kind_of_size() -> None:
     assert {verb: set(one) for verb, one in checks["exponents"].items()} == {"predict": kinds, "train": kinds}
     assert list(checks["points"]["predict"]["documents"]["seconds"]) == [5, 20]
     assert list(checks["points"]["train"]["labels"]["seconds"]) == [5, 15]
+
+
+def test_a_start_without_torch_is_measured_where_the_model_can_be_exported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert (small("startup").shapes["runtime"], small("startup").opponent) == ("onnx", "the same with torch")
+    monkeypatch.setattr(processes, "_export", lambda *_: False)
+    alone = run_benchmark("startup", quick=True)
+    assert (alone.shapes["runtime"], alone.opponent) == ("torch", "a process that only imports torch")
+
+
+def test_threads_are_compared_in_every_situation() -> None:
+    result = small("threads")
+    checks = result.checks or {}
+    situation = "Python, 1 busy"
+    speeds = checks["documents_per_second"][situation]
+    assert speeds.keys() == {"one", "all", "auto"}
+    best = max(speeds["one"], speeds["all"])
+    assert checks["ratio"] == {situation: pytest.approx(speeds["auto"] / best, rel=0.01)}
+    assert result.opponent.endswith(situation)
+
+
+def test_both_faces_train_alike(tmp_path: Path) -> None:
+    settings = ["threads=1", "workers=1"]
+    faces = ("command line", "Python")
+    by_command, by_python = (threads._list_arguments(face, tmp_path, settings) for face in faces)
+    assert " ".join(by_command[5:]) == f"--set threads=1 --set workers=1 --out {tmp_path}"
+    assert by_python[2:] == [str(tmp_path), *settings]
+
+
+def test_a_busy_process_ends_with_its_block() -> None:
+    with threads.keep_busy(1):
+        children = list_loops()
+        assert len(children) == 1
+    assert not list_loops()
+
+
+def list_loops() -> list[str]:
+    """The loops that this process started."""
+    found = subprocess.run(["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True)
+    return [line for line in found.stdout.splitlines() if "while True: pass" in line]
 
 
 def test_memory_is_compared_in_bytes() -> None:

@@ -10,6 +10,7 @@ reported.
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,10 @@ import numpy.typing as npt
 import torch
 
 from seq2set.config import Config, build_config
-from seq2set.inference.model_folder import save_model
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
+from seq2set.corpora.splits import SplitPlan
+from seq2set.inference.model_folder import find_model_folder, save_model
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.models.network import build_network
@@ -103,13 +107,24 @@ def make_texts(documents: int, *, words: int = 130, vocabulary: int = 30_000, se
     return [" ".join(part) for part in parts]
 
 
+def make_labelled(count: int) -> Iterator[Document]:
+    """Give texts with labels of no meaning."""
+    for number, text in enumerate(make_texts(count)):
+        yield Document(str(number), text, tuple(sorted({f"label {number % 54}", f"label {number % 7}"})))
+
+
 def write_texts(path: Path, count: int) -> Path:
-    """Write texts with labels of no meaning as a file of JSON lines."""
+    """Write texts with labels as a file of JSON lines."""
     with path.open("w", encoding="utf-8") as stream:
-        for number, text in enumerate(make_texts(count)):
-            labels = [f"label {number % 54}", f"label {number % 7}"]
-            stream.write(json.dumps({"id": str(number), "text": text, "labels": labels}) + "\n")
+        for one in make_labelled(count):
+            stream.write(json.dumps({"id": one.id, "text": one.text, "labels": one.labels}) + "\n")
     return path
+
+
+def write_corpus(folder: Path, count: int) -> Path:
+    """Write texts with labels as a prepared corpus."""
+    plan, source = SplitPlan("random"), "made for a benchmark"
+    return prepare(make_labelled(count), folder, name="made", source=source, licence="none", plan=plan).folder
 
 
 PRESET = "paper-aapd"
@@ -211,6 +226,11 @@ class OpenModel(NamedTuple):
 
     model: Path
     folder: Path
+
+
+def copy_model(model: Path, folder: Path) -> Path:
+    """Copy a model's folder, to change the copy."""
+    return Path(shutil.copytree(find_model_folder(model), folder))
 
 
 @contextmanager

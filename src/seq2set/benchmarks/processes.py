@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from seq2set.benchmarks.inputs import open_model, write_texts
+from seq2set.benchmarks.inputs import copy_model, open_model, write_corpus, write_texts
 from seq2set.benchmarks.ratio import Ratio, run_apart, run_in_turns
 from seq2set.core.errors import WorkError
 
@@ -24,10 +24,11 @@ def measure_startup(
     Where the model can be exported, ours is ONNX Runtime and the opponent torch. Otherwise ours is torch, and
     the opponent a process that imports torch and does nothing: no command that uses it can start faster.
     """
-    with open_model(model, settings) as (chosen, _):
+    with open_model(model, settings) as (chosen, folder):
         predict = (*_SEQ2SET, "predict", str(chosen), *[TEXT] * documents)
-        onnx = (*predict, "--runtime", "onnx")
-        exported = model is None and _export(chosen, onnx)
+        copy = copy_model(chosen, folder / "exported")
+        exported = _export(copy, write_corpus(folder / "corpus", 100))
+        onnx = (*_SEQ2SET, "predict", str(copy), *predict[4:], "--runtime", "onnx")
         sides = [onnx, predict] if exported else [predict, ("-c", "import torch")]
         ours, theirs, help_page = run_in_turns([*sides, (*_SEQ2SET, "--help")], rounds)
     opponent = "the same with torch" if exported else "a process that only imports torch"
@@ -39,11 +40,10 @@ def measure_startup(
     return Ratio("startup", opponent, ours.seconds, theirs.seconds, shapes, checks)
 
 
-def _export(model: Path, predict: Sequence[str]) -> bool:
-    """Add ONNX graphs to a model, and say whether that and predicting with them worked."""
+def _export(model: Path, corpus: Path) -> bool:
+    """Add ONNX graphs to a model, and say whether that worked."""
     try:
-        run_apart(*_SEQ2SET, "export", str(model), "--to", "onnx")
-        run_apart(*predict)
+        run_apart(*_SEQ2SET, "export", str(model), "--to", "onnx", "--data", str(corpus), "--force")
     except WorkError:
         return False
     return True

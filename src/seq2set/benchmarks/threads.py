@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from seq2set.benchmarks.inputs import write_texts
+from seq2set.benchmarks.inputs import write_corpus
 from seq2set.benchmarks.ratio import Ratio, run_apart
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.hardware import count_cores
@@ -49,7 +49,7 @@ def measure_threads(
     seconds: dict[str, dict[str, float]] = {}
     with TemporaryDirectory() as name:
         folder = Path(name)
-        data = f'data.corpus="{write_texts(folder / "texts.jsonl", documents)}"'
+        data = f'data.corpus="{write_corpus(folder / "corpus", documents)}"'
         for face in faces:
             for processes in busy:
                 with keep_busy(processes):

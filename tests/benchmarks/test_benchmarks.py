@@ -43,6 +43,7 @@ from seq2set.benchmarks.ratio import (
     run_in_turns,
 )
 from seq2set.config.run_folder import RunFolder
+from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import InputError, WorkError
 from seq2set.models.network import ordered_likelihood
 from seq2set.models.predictions import SEARCHES
@@ -169,7 +170,7 @@ def test_every_search_has_its_cost_beside_greedy_decoding() -> None:
     assert checks["cost"].keys() == checks["documents_per_second"].keys() == set(SEARCHES)
     assert checks["cost"]["greedy"] == 1
     assert checks["cost"]["set-beam"] == pytest.approx(result.cost, abs=0.01)
-    assert (checks["width"], checks["samples"]) == (5, 8)
+    assert (checks["width"], checks["samples"]) == (5, SearchSettings().samples)
 
 
 def test_the_encoders_two_sides_agree() -> None:
@@ -405,7 +406,7 @@ def test_all_is_one_page_that_names_what_is_missing(
 def test_a_model_is_refused_where_it_says_nothing(tmp_path: Path) -> None:
     from seq2set.cli.bench import bench
 
-    with pytest.raises(InputError, match="--model is named, but .metrics. takes none; memory, predict"):
+    with pytest.raises(InputError, match="--model is named, but .metrics. takes none; memory, onnx, predict"):
         bench("metrics", model=tmp_path)
 
 

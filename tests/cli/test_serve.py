@@ -61,6 +61,8 @@ def test_serve_prints_its_address_answers_and_stops_when_told_to(
     assert (outcome.code, visitor.status, visitor.failure) == (0, 200, "")
     assert outcome.out == f"http://127.0.0.1:{port}\n"
     assert (tmp_path / "f.sqlite").is_file()
+    # What would end the process of a server that does not stop in time must not end this one.
+    assert all(one.finished.is_set() for one in threading.enumerate() if isinstance(one, threading.Timer))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, Tagger
 from seq2set.nn.decoding.searches import run_search
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
+from seq2set.text.tfidf import encode_blocks
 from tiny_networks import tiny_config, tiny_examples, trained
 
 BOTH_PHASES = ("self_critical.epochs=1", "warm_start.epochs=1")
@@ -61,7 +62,8 @@ def test_a_prior_with_fewer_classifiers_than_labels(tmp_path: Path) -> None:
     assert isinstance(tagger, NeuralTagger)
     assert tagger.prior is not None
     assert tagger.prior.scorer.weights.shape[1] == 3
-    assert tagger.prior.margins(examples.texts).shape == (24, 4)
+    read = tagger.prior.read(encode_blocks(tagger.words, examples.texts))
+    assert read.margins.shape == (24, 4)
     found = tagger.infer(
         examples.texts, Request(search="greedy", min_labels=4, explain=True, words_per_label=99)
     )

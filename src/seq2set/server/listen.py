@@ -16,7 +16,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -167,6 +167,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, seconds: float, batcher: DynamicBatcher, announce: Announce):
         super().__init__(config)
         self._seconds, self._batcher, self._announce = seconds, batcher, announce
+        self._timer: threading.Timer | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then announce the address."""
@@ -186,10 +187,16 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop at a signal; whatever still runs when the time is over ends with the process."""
-        timer = threading.Timer(self._seconds, self._end)
-        timer.daemon = True
-        timer.start()
+        if self._timer is None:
+            self._timer = threading.Timer(self._seconds, self._end)
+            self._timer.daemon = True
+            self._timer.start()
         super().handle_exit(sig, frame)
+
+    def dismiss_timer(self) -> None:
+        """Let the process live on once the server has ended in time: it may not be the server's own."""
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _end(self) -> None:
         self._report_dropped()
@@ -234,6 +241,11 @@ def serve(model: Path, runtime: str, settings: ServeSettings, announce: Announce
 
     The port is taken first, for it is the quickest to fail.
     """
-    with open_socket(settings) as listening, ModelPool(model, settings.count_workers(), runtime) as pool:
+    with ExitStack() as stack:
+        listening = stack.enter_context(open_socket(settings))
+        last = stack.enter_context(ExitStack())  # the end of the model processes is in the time too
+        pool = stack.enter_context(ModelPool(model, settings.count_workers(), runtime))
         app = create_app(ServedModel.from_dict(pool.description), pool, settings)
-        make_server(app, settings, announce).run([listening])
+        server = make_server(app, settings, announce)
+        last.callback(server.dismiss_timer)
+        server.run([listening])

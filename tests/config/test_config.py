@@ -48,7 +48,7 @@ def test_every_fault_is_reported_at_once() -> None:
         ({"seed": "one"}, "seed is 'one'; it must be a whole number"),
         ({"data": {"separator": ""}}, "data.separator is ''; it must hold at least 1 character(s)"),
         ({"data": {"text": 5}}, "data.text is 5; it must be a text"),
-        ({"features": {"ngrams": 9}}, "features.ngrams is 9; it must be <= 3"),
+        ({"features": {"ngrams": 9}}, "features.ngrams is 9; it must be <= 5"),
     ],
 )
 def test_a_fault_names_the_setting_the_value_and_what_is_allowed(

@@ -29,6 +29,7 @@ EVERYWHERE: dict[str, Any] = {
     "training.patience": 0,  # "a fixed number of epochs"
     "training.averaging": 0.0,
     "search.name": "greedy",
+    "text.unit": "word",
 }
 
 SIZES = {  # Table 2: (encoder, decoder) where it gives two

@@ -9,7 +9,7 @@ import pytest
 
 from seq2set.config import Config, build_config
 from seq2set.config.provenance import Provenance
-from seq2set.config.run_folder import RunFolder
+from seq2set.config.run_folder import RunFolder, recall_defaults
 from seq2set.core.errors import ConfigError, InputError, OutputError
 from seq2set.models.tagger import Examples, compute_fingerprint
 
@@ -102,3 +102,20 @@ def test_history_passes_over_a_line_cut_off_by_a_crash(tmp_path: Path) -> None:
     again = RunFolder.start(tmp_path / "run", Config(), resume=True)
     again.log({"step": 3})
     assert again.records() == [{"step": 1}, {"step": 2}, {"step": 3}]
+
+
+def test_a_run_goes_on_with_the_defaults_that_it_was_begun_with(tmp_path: Path) -> None:
+    begun = build_config(assignments=['data.separator=";"', "search.samples=8"])
+    run = RunFolder.start(tmp_path / "run", begun)
+    assert recall_defaults(run.config, build_config()) == begun
+    RunFolder.start(run.path, build_config(), resume=True)  # version 0.1.0 recorded these by itself
+    chosen = build_config(assignments=["search.samples=9"])
+    assert recall_defaults(run.config, chosen).search.samples == 9
+    with pytest.raises(ConfigError, match=r"other settings: search.samples: 8 -> 9; resume"):
+        RunFolder.start(run.path, chosen, resume=True)
+
+
+def test_what_was_never_a_default_is_not_recalled(tmp_path: Path) -> None:
+    run = RunFolder.start(tmp_path / "run", build_config(assignments=["search.samples=7"]))
+    assert recall_defaults(run.config, build_config()) == build_config()
+    assert recall_defaults(tmp_path / "none.toml", build_config()) == build_config()

@@ -191,6 +191,11 @@ def test_other_settings_are_trained_anew(published: Options) -> None:
     )
 
 
+def test_cells_of_the_same_documents_are_taken_however_files_were_read(published: Options) -> None:
+    options = replace(published, assignments=(*published.assignments, 'data.separator=";"'))
+    assert plan_experiment("compare", options).left == []
+
+
 def test_settings_of_another_version_are_trained_anew(published: Options, tmp_path: Path) -> None:
     rewrite(folder_of(published) / "br.json", lambda facts: facts["config"].update(cloud={"size": 3}))
     schedule = plan_experiment("compare", published)

@@ -133,7 +133,7 @@ def test_all_faults_of_a_space_are_told_at_once(tmp_path: Path) -> None:
         "decision.metric cannot be searched; all trials of a study have it in common",
         "features.ngram is not a setting, did you mean 'features.ngrams'?",
         "features.ngrams is 0; it must be >= 1",
-        "features.ngrams is 9; it must be <= 3",
+        "features.ngrams is 9; it must be <= 5",
         "features.min_documents is 3; it must be a table, such as { choice = [1, 2] }",
         "features.max_terms.chioce is not known in a search space, did you mean 'choice'?; "
         "known are: choice, integer, real and log",

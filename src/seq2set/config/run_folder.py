@@ -8,8 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seq2set.config import Config, load_config, write_toml
-from seq2set.config.loader import differ_only_in, list_changes
+from seq2set.config import Config, load_config, validate, write_toml
+from seq2set.config.loader import (
+    differ_only_in,
+    list_changes,
+    merge_settings,
+    nest_setting,
+    walk_settings,
+)
 from seq2set.config.provenance import (
     RECORD,
     Provenance,
@@ -26,6 +32,9 @@ Watch = Callable[[int, dict[str, Any]], None]
 
 PARTS = ("model", "checkpoints", "folds", "tensorboard", "history.jsonl", RECORD)
 """What a run holds beside its settings."""
+
+FORMER = {"data.separator": ";", "search.samples": 8}
+"""What version 0.1.0 recorded where nobody chose; today `Config` has another default."""
 
 
 class RunFolder:
@@ -149,9 +158,25 @@ def find_kept_weights(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"phase": last["best_phase"], "update": last["best_update"]} if "best_update" in last else {}
 
 
+def recall_defaults(begun_with: Path, config: Config) -> Config:
+    """Return settings with the former defaults of the file that a folder was begun with, if there is one.
+
+    What was begun goes on as it was begun, although a default is another one since.
+    """
+    if not begun_with.is_file():
+        return config
+    begun, today = (dict(walk_settings(one.model_dump())) for one in (load_config(begun_with), Config()))
+    values = config.model_dump()
+    now = dict(walk_settings(values))
+    for key, former in FORMER.items():
+        if begun[key] == former and now[key] == today[key]:
+            values = merge_settings(values, nest_setting(key, former))
+    return validate(values)
+
+
 def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
     """Refuse to go on in a folder with settings other than those in the file that it was begun with."""
-    changes = list_changes(load_config(begun_with), config)
+    changes = list_changes(load_config(begun_with), recall_defaults(begun_with, config))
     changed = [one for one in changes if not one.startswith(("threads:", "workers:"))]  # how, and not what
     if changed:
         faults = [f"{folder} was begun with other settings: {change}" for change in changed]

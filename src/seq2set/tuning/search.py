@@ -11,7 +11,7 @@ from typing import NamedTuple
 import optuna
 
 from seq2set.config import Config, load_config, write_toml
-from seq2set.config.run_folder import RunFolder
+from seq2set.config.run_folder import RunFolder, recall_defaults
 from seq2set.core.cluster import Workplace
 from seq2set.core.errors import InputError, StoppedError, WorkError
 from seq2set.core.files import hold_lock
@@ -117,6 +117,7 @@ def tune(
         if count < 1:
             raise InputError(f"--{name} is {count}; it must be >= 1")
     folder = StudyFolder(out)
+    config = recall_defaults(folder.config, config)
     corpus = check_tunable(open_training_corpus(config.data), carve)
     if carve is not None:
         data = config.data.model_copy(update={"corpus": str(folder.corpus.resolve())})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.provenance import Provenance
-from seq2set.config.run_folder import RunFolder, Watch, find_kept_weights
+from seq2set.config.run_folder import RunFolder, Watch, find_kept_weights, recall_defaults
 from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import get_rank
 from seq2set.core.progress import Progress, Silent
@@ -80,7 +80,9 @@ def train(
     progress = progress or Silent()
     if force and resume:
         raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
-    config, place = follow_corpus(config, out) if resume else (config, config.data)
+    place = config.data
+    if resume:
+        config, place = follow_corpus(recall_defaults(RunFolder(out).config, config), out)
     with progress.stage("open the corpus"):  # a large file is read for minutes
         corpus = open_training_corpus(place)
     pooled = None if folds is None else pool_documents(corpus, folds)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ import numpy as np
 
 from seq2set.config import Config, validate
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
-from seq2set.config.run_folder import RunFolder
+from seq2set.config.run_folder import RunFolder, recall_defaults
 from seq2set.core.files import compute_sha256, hold_lock, read_json, report_output_errors, write_json
 from seq2set.core.hardware import describe_machine
 from seq2set.core.progress import Progress
@@ -146,6 +146,7 @@ def _list_fingerprints(folder: Path) -> Iterator[str]:
 
 def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -> CellResult:
     """Run a cell, from the start or from where it was stopped; one that is done is only read."""
+    cell = replace(cell, config=recall_defaults(RunFolder(cell.folder).config, cell.config))
     with lock_cell(cell):
         return read_result(cell) or _train_and_measure(cell, progress, priors)
 

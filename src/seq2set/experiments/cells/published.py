@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from seq2set.config import Config, validate, write_toml
+from seq2set.config import Config, DataSettings, validate, write_toml
 from seq2set.config.loader import list_changes
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
@@ -60,7 +60,7 @@ class PublishedCell:
             yield f"the split was {self.facts['split']}, not {cell.split}"
         if self.config is None:
             yield "its settings are of another version"
-        elif changed := list_changes(_move_to(cell.config.data.corpus, self.config), cell.config):
+        elif changed := list_changes(_read_as(cell.config.data, self.config), cell.config):
             yield f"settings differ ({'; '.join(changed)})"
 
     def read_answers(self, ids: list[str], labels: list[list[str]], groups: list[str] | None) -> Answers:
@@ -142,9 +142,9 @@ def _choose_path(name: str, facts: Mapping[str, Any], folder: Path) -> Path:
     return folder / f"{name}-{identity[:8]}.json"
 
 
-def _move_to(corpus: str, config: Config) -> Config:
-    """Return settings with the corpus at another path; its fingerprint tells whether it is the same."""
-    return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus})})
+def _read_as(data: DataSettings, config: Config) -> Config:
+    """Return settings with the corpus elsewhere, read otherwise; its fingerprint tells if it is the same."""
+    return config.model_copy(update={"data": data})
 
 
 def _number_groups(groups: tuple[str, ...] | None) -> list[int] | None:

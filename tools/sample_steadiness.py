@@ -2,8 +2,8 @@
 
 Usage: python tools/sample_steadiness.py RUN CORPUS
 
-On the validation split of a prepared corpus: CPU time against the fewest samples, the share of documents whose set
-differs from that of the most samples, and micro-F1.
+On the validation split of a prepared corpus: CPU time against the fewest samples, the share of documents
+whose set differs from that of the most samples, and micro-F1.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ def train(
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config, load_config
     from seq2set.config.run_folder import RunFolder
+    from seq2set.core.hardware import get_rank
     from seq2set.workflows.train import train as run_training
 
     merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
@@ -48,7 +49,8 @@ def train(
         chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
     progress = RichProgress()
     run = run_training(chosen, out, resume=resume, force=force, folds=folds, progress=progress)
-    _print_outcome(run, progress)
+    if get_rank() == 0:  # it saves the model, which others may look for too early
+        _print_outcome(run, progress)
 
 
 def _print_outcome(run: RunFolder, progress: Progress) -> None:

@@ -7,7 +7,15 @@ import sys
 import pytest
 import torch
 
-from seq2set.core.hardware import count_cores, count_threads, get_rank, limit_threads, share_cores
+from seq2set.core.hardware import (
+    CORES,
+    count_cores,
+    count_processes,
+    count_threads,
+    get_rank,
+    limit_threads,
+    share_cores,
+)
 
 
 def test_auto_shares_the_cores_among_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,6 +24,21 @@ def test_auto_shares_the_cores_among_processes(monkeypatch: pytest.MonkeyPatch) 
     assert count_threads(3) == 3
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "1000")
     assert count_threads("auto") == 1
+
+
+def test_cores_are_those_that_a_cluster_gives_or_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 4, 6}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    monkeypatch.setenv(CORES, "5")
+    assert count_cores() == 5
+    monkeypatch.delenv(CORES)
+    assert count_cores() == 3
+    assert [count_processes("auto", "auto"), count_processes("auto", 2), count_processes(7, 2)] == [3, 2, 7]
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert count_cores() == 16
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert count_cores() == 1
 
 
 def test_the_first_process_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:

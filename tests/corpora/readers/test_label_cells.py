@@ -14,6 +14,9 @@ from seq2set.corpora.readers.label_cells import looks_broken, parse_bare_list, p
         ("[-1, 2]", [-1, 2]),
         ("['a', -2.5]", ["a", -2.5]),
         (r"['a\/b']", [r"a\/b"]),  # no escape of Python's, and no warning either
+        ("['a', nan]", ["a", None]),  # as pandas writes a missing label
+        ("['a', null]", ["a", None]),
+        ("['a', -'b']", None),
         ("[true, 'a']", None),
         ("[[1]]", None),
         ("{}", []),

@@ -106,7 +106,7 @@ class _PlainTagger:
 
     @torch.inference_mode()
     def score(self, texts: Sequence[str], pick: Pick, rows: int = 1) -> npt.NDArray[np.float32]:
-        """Return how many of so many sets of each text have each label, (N, L)."""
+        """Return in how many of the sampled sets of each text each label is, (N, L)."""
         limits = self.tagger.config.encoder
         encoded = [
             limit_words(one, limits.max_words, limits.words) for one in self.tagger.words.encode(texts)

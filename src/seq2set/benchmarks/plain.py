@@ -128,7 +128,7 @@ def pick_at_random(generator: torch.Generator) -> Pick:
 def bind(
     network: SetNetwork, ids: Tensor, lengths: Tensor, margins: Tensor | None, rows: int = 1
 ) -> PlainDecoder:
-    """Read documents, and return the set decoder with so many rows for each."""
+    """Read documents, and return the set decoder with the given number of rows for each."""
     encoded = encode_packed(cast("BiLSTMEncoder", network.encoder), ids, lengths)
     start, bias = encoded.summary, None
     if network.prior is not None and margins is not None:

@@ -40,7 +40,7 @@ def measure_threads(
     settings: Sequence[str] = (),
     rounds: int = 1,
 ) -> Ratio:
-    """Train on so many documents, beside each number of `busy` processes, by each of the `faces`.
+    """Train on a number of documents, beside each number of `busy` processes, by each of the `faces`.
 
     The ratio is that of the better of one thread and all threads to `auto`, in the situation where that is
     lowest: 0.95 means that `auto` loses a twentieth of the speed.
@@ -73,7 +73,7 @@ def measure_threads(
 
 @contextmanager
 def keep_busy(processes: int) -> Iterator[None]:
-    """Let so many processes take all of a core each while the block runs."""
+    """Let a number of processes take all of a core each while the block runs."""
     with ExitStack() as stack:
         for _ in range(processes):
             loop = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])

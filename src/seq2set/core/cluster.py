@@ -167,7 +167,7 @@ def run_process(
     import ray
 
     os.chdir(folder)
-    os.environ[CORES] = "1"  # so many the task has asked for
+    os.environ[CORES] = "1"  # what the task has asked for
     with WorkerPool[None](1) as pool:
         pool.start(None, arguments, message=message, log=None if log is None else Path(log))
         while not (ended := pool.wait(SIGN_SECONDS)):

@@ -98,7 +98,7 @@ class FlatLists:
         return len(self.lengths)
 
     def blocks(self, size: int = BLOCK) -> Iterator[ListBlock]:
-        """Yield all lists in blocks of so many."""
+        """Yield all lists in blocks of the given size."""
         start = 0
         for lengths in self.lengths.blocks(size):
             stop = start + int(lengths.sum())

@@ -1,0 +1,170 @@
+"""Vectors of whole texts by a frozen pretrained encoder.
+
+A text is cut into windows of sub-words that overlap; the mean of a window's states is its vector, and the
+mean of the windows' vectors, each counting by its length, brought to length 1, is the text's. Words beyond a
+number that can be set are left out, and counted.
+
+Letters: N texts, W windows, T sub-words, E numbers per vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2set.core.errors import InputError, import_extra
+from seq2set.nn.pretrained.encoder_folder import CONFIG, TOKENIZER, WEIGHTS, read_settings
+
+if TYPE_CHECKING:
+    from torch import nn
+
+WINDOW = 128
+"""Sub-words per window, with those that mark its ends; what small sentence encoders were trained on."""
+OVERLAP = 32
+"""How many of them a window shares with the one before it."""
+TOKENS_AT_A_TIME = 4096
+"""Bounds the memory of a batch."""
+
+Vectors = npt.NDArray[np.float32]
+
+
+class Pooled(NamedTuple):
+    """Vectors of texts, and what they are not made of."""
+
+    vectors: Vectors
+    """(N, E)"""
+    cut: npt.NDArray[np.int64]
+    """How many words of each text were left out, (N,)"""
+
+
+class _Windows(NamedTuple):
+    ids: list[list[int]]
+    text: list[int]
+    """The text of each window"""
+    cut: list[int]
+    """How many words of each text are in no window"""
+
+
+class PooledEncoder:
+    """A frozen encoder in use: texts in, vectors out."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        settings = read_settings(path)
+        self._tokenizer = _open_tokenizer(path, settings)
+        self._prefix, self._suffix = _find_marks(self._tokenizer)
+        self._pad = int(settings.get("pad_token_id") or 0)
+        self._window = min(WINDOW, int(settings.get("max_position_embeddings", WINDOW)) - 2)
+        self._network = _open_network(path)
+        self.size: int = self._network.config.hidden_size
+
+    def embed(self, texts: Sequence[str], most_words: int) -> Pooled:
+        """Return the texts' vectors, of their first `most_words` words."""
+        windows = self._cut_windows(texts, most_words)
+        sums = np.zeros((len(texts), self.size), np.float32)
+        lengths = np.array([len(one) for one in windows.ids])
+        order = np.argsort(lengths, kind="stable")
+        at_a_time = max(1, TOKENS_AT_A_TIME // self._window)
+        for start in range(0, len(order), at_a_time):
+            index = order[start : start + at_a_time]
+            vectors = self._encode([windows.ids[one] for one in index])
+            np.add.at(sums, np.array(windows.text)[index], vectors * lengths[index, None])
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        return Pooled(sums / np.maximum(norms, np.finfo(np.float32).tiny), np.array(windows.cut, np.int64))
+
+    def _cut_windows(self, texts: Sequence[str], most_words: int) -> _Windows:
+        room = max(1, self._window - len(self._prefix) - len(self._suffix))
+        step = max(1, room - OVERLAP)
+        found = _Windows([], [], [])
+        for number, one in enumerate(self._tokenizer.encode_batch(texts, add_special_tokens=False)):
+            words = [-1 if word is None else word for word in one.word_ids]
+            kept = [token for token, word in zip(one.ids, words, strict=True) if word < most_words]
+            # The last window is as long as the others, rather than a few sub-words with no surroundings.
+            starts = [*range(0, max(1, len(kept) - room), step), max(0, len(kept) - room)]
+            for start in sorted(set(starts)):
+                found.ids.append([*self._prefix, *kept[start : start + room], *self._suffix])
+                found.text.append(number)
+            found.cut.append(max(0, max(words, default=-1) + 1 - most_words))
+        return found
+
+    def _encode(self, windows: Sequence[Sequence[int]]) -> Vectors:
+        """Return the mean state of each window: (W, T) -> (W, E)."""
+        import torch
+
+        longest = max(1, *map(len, windows))
+        ids = torch.full((len(windows), longest), self._pad)
+        mask = torch.zeros((len(windows), longest), dtype=torch.long)
+        for row, window in enumerate(windows):
+            ids[row, : len(window)] = torch.tensor(window, dtype=torch.long)
+            mask[row, : max(1, len(window))] = 1
+        with torch.inference_mode():
+            states = self._network(input_ids=ids, attention_mask=mask).last_hidden_state  # (W, T, E)
+            weight = mask[:, :, None].to(states.dtype)
+            mean = (states * weight).sum(1) / weight.sum(1)
+        return np.asarray(mean.numpy(), np.float32)
+
+
+@lru_cache(maxsize=1)
+def open_encoder(path: Path, sha256: str) -> PooledEncoder:  # noqa: ARG001 (other files are another encoder)
+    """Open an encoder whose folder was checked; the last one stays open in this process."""
+    return PooledEncoder(path)
+
+
+def _open_tokenizer(path: Path, settings: dict[str, Any]) -> Any:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path / TOKENIZER))
+    except Exception as error:  # the library raises nothing more exact
+        raise InputError(f"{path / TOKENIZER} is not a tokenizer that can be read: {error}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    known, vectors = 1 + max(tokenizer.get_vocab().values(), default=-1), int(settings.get("vocab_size", 0))
+    if known > vectors:
+        raise InputError(
+            f"{path / TOKENIZER} has {known:,} sub-words, and {CONFIG} has vectors for {vectors:,}: the two do "
+            "not belong together"
+        )
+    if 2 * known < vectors:
+        raise InputError(
+            f"{path / TOKENIZER} does not fit: it has {known:,} sub-words, and {CONFIG} has vectors for "
+            f"{vectors:,}"
+        )
+    return tokenizer
+
+
+def _find_marks(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """Return what the tokenizer puts before and behind every text."""
+    marked = tokenizer.encode("a")
+    inner = [place for place, mark in enumerate(marked.special_tokens_mask) if not mark]
+    if not inner:
+        return marked.ids, []
+    return marked.ids[: inner[0]], marked.ids[inner[-1] + 1 :]
+
+
+def _open_network(path: Path) -> nn.Module:
+    transformers: Any = import_extra("transformers", "pretrained")
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    try:
+        network, loaded = transformers.AutoModel.from_pretrained(
+            path,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype="float32",
+            output_loading_info=True,
+        )
+    except Exception as error:  # each kind of network raises its own
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"{path} cannot be opened by transformers: {reason}") from error
+    missing = sorted(name for name in loaded["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        raise InputError(f"{path / WEIGHTS} lacks {len(missing)} of the encoder's weights, such as {missing[0]}")
+    opened: nn.Module = network.eval()
+    return opened

@@ -1,0 +1,165 @@
+"""TF-IDF features with a pretrained encoder's vectors beside them.
+
+The vectors are standardised by the training documents and multiplied by a small number: the regularisation of
+linear classifiers is a matter of scale, and 384 numbers of length 1 would drown the terms.
+
+Letters: N documents, F terms, E numbers per vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2set.core.errors import import_extra
+from seq2set.core.processes import run_in_processes
+from seq2set.core.progress import Progress
+from seq2set.core.sparse import CompressedRows, SparseRows
+from seq2set.nn.pretrained.encoder_folder import EncoderFolder
+from seq2set.nn.pretrained.pooled_vectors import OVERLAP, WINDOW, Pooled, open_encoder
+from seq2set.nn.pretrained.vector_cache import VectorCache
+from seq2set.text.tfidf import TfidfFeatures
+
+Reals = npt.NDArray[np.float32]
+
+BLOCK = 512
+"""Texts that a process works on at a time; so many are kept whenever they are done."""
+WORTH_PROCESSES = 2 * BLOCK
+
+
+@dataclass(frozen=True)
+class TextVectors:
+    """What makes vectors of texts: an encoder, and how many words of a text it reads."""
+
+    encoder: EncoderFolder
+    words: int
+
+    @cached_property
+    def cache(self) -> VectorCache:
+        """The vectors of this encoder that are on disk."""
+        source = f"{self.encoder.sha256} {self.words} {WINDOW} {OVERLAP} mean 1"
+        return VectorCache(source, open_encoder(self.encoder.path, self.encoder.sha256).size)
+
+    def compute(self, texts: Sequence[str]) -> Reals:
+        """Return the vectors (N, E) of texts in use: from the cache where they are there; none are kept."""
+        vectors = np.zeros((len(texts), self.cache.size), np.float32)
+        missing = []
+        for row, text in enumerate(texts):
+            if (found := self.cache.get(text)) is None:
+                missing.append(row)
+            else:
+                vectors[row] = found.vector
+        if missing:
+            vectors[missing] = _embed([texts[row] for row in missing], self.encoder, self.words).vectors
+        return vectors
+
+    def prepare(self, texts: Sequence[str], workers: int, progress: Progress) -> Reals:
+        """Return the vectors (N, E) of a split; those that are not in the cache are put there."""
+        if self.cache.unusable:
+            progress.note(
+                f"{len(self.cache.unusable)} files of vectors in {self.cache.folder} are cut short, damaged or "
+                "another encoder's; what they should hold is computed again"
+            )
+            self.cache.unusable.clear()
+        missing = sorted({text for text in texts if self.cache.get(text) is None}, key=len)
+        if missing:
+            self._fill(missing, workers, progress)
+        found = [self.cache.get(text) for text in texts]
+        cut = [one.cut for one in found if one is not None and one.cut]
+        if cut:
+            progress.note(
+                f"{len(cut):,} of {len(texts):,} texts have more than {self.words} words; their vectors leave "
+                f"out {sum(cut):,} words (features.vector_words)"
+            )
+        return np.stack([one.vector for one in found if one is not None])
+
+    def _fill(self, texts: Sequence[str], workers: int, progress: Progress) -> None:
+        delayed = import_extra("joblib", "train").delayed
+        blocks = [texts[start : start + BLOCK] for start in range(0, len(texts), BLOCK)]
+        jobs = (delayed(_embed_alone)(block, self.encoder, self.words) for block in blocks)
+        workers = workers if len(texts) > WORTH_PROCESSES else 1
+        with (
+            progress.stage("vectors", len(texts)) as advance,
+            run_in_processes(jobs, workers) as done,
+        ):
+            for block, pooled in zip(blocks, done, strict=True):
+                self.cache.put(block, pooled.vectors, pooled.cut)
+                advance(len(block))
+
+
+def _embed(texts: Sequence[str], encoder: EncoderFolder, words: int) -> Pooled:
+    return open_encoder(encoder.path, encoder.sha256).embed(texts, words)
+
+
+def _embed_alone(texts: Sequence[str], encoder: EncoderFolder, words: int) -> Pooled:
+    """Embed with one thread: several processes, one per core, are not in each other's way then."""
+    from seq2set.core.hardware import limit_threads
+
+    opened = open_encoder(encoder.path, encoder.sha256)  # torch is loaded now, so that the limit is undone
+    with limit_threads(1):
+        return opened.embed(texts, words)
+
+
+class Standard(NamedTuple):
+    """How vectors are standardised: what is taken away, and what the rest is multiplied by, (E,) each."""
+
+    mean: Reals
+    factor: Reals
+
+    @classmethod
+    def fit(cls, vectors: Reals, scale: float) -> Standard:
+        """Learn from the training documents' vectors (N, E)."""
+        spread = vectors.std(axis=0)
+        factor = np.where(spread > 0, scale / np.maximum(spread, np.finfo(np.float32).tiny), 0)
+        return cls(vectors.mean(axis=0).astype(np.float32), factor.astype(np.float32))
+
+    def __call__(self, vectors: Reals) -> Reals:
+        return np.asarray((vectors - self.mean) * self.factor, np.float32)
+
+
+@dataclass(frozen=True)
+class VectorFeatures(TfidfFeatures):
+    """Terms, and behind them the numbers of a vector: (N, F + E). Its length is that of the terms."""
+
+    vectors: TextVectors
+    standard: Standard
+
+    @classmethod
+    def extend(cls, terms: TfidfFeatures, vectors: TextVectors, standard: Standard) -> VectorFeatures:
+        """Put vectors beside terms."""
+        return cls(terms.words, terms.ngrams, terms.sublinear, terms.terms, terms.idf, vectors, standard)
+
+    def tensors(self, prefix: str) -> dict[str, npt.NDArray[Any]]:
+        """Return what is saved of it."""
+        return {**super().tensors(prefix), **{prefix + k: v for k, v in self.standard._asdict().items()}}
+
+    def append_vectors(self, matrix: SparseRows, texts: Sequence[str], known: Reals | None = None) -> SparseRows:
+        """Put the texts' vectors beside their terms: (N, F) -> (N, F + E); they may be computed already."""
+        dense = self.standard(self.vectors.compute(texts) if known is None else known)
+        return append_columns(matrix, dense)
+
+    def has_words(self, matrix: CompressedRows) -> npt.NDArray[np.bool_]:
+        """Say of each document whether it has a term with a word; every document has a vector."""
+        is_word = np.concatenate([self._is_word, np.zeros(matrix.shape[1] - len(self), bool)])
+        found = np.concatenate([[0], np.cumsum(is_word[matrix.indices])])
+        return np.asarray(np.diff(found[matrix.indptr]) > 0)
+
+
+def append_columns(matrix: SparseRows, dense: Reals) -> SparseRows:
+    """Put a dense matrix (N, E) to the right of sparse rows (N, F)."""
+    rows, size = dense.shape
+    sizes = np.diff(matrix.indptr)
+    ends = np.concatenate([[0], np.cumsum(sizes + size)])
+    behind = (ends[1:, None] - size + np.arange(size)).ravel()
+    data = np.zeros(int(ends[-1]), np.float32)
+    indices = np.zeros(int(ends[-1]), np.int32)
+    front = np.ones(len(data), bool)
+    front[behind] = False
+    data[front], indices[front] = matrix.data, matrix.indices
+    data[behind], indices[behind] = dense.ravel(), np.tile(matrix.shape[1] + np.arange(size), rows)
+    return SparseRows(data, indices, ends, matrix.shape[1] + size)

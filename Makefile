@@ -17,7 +17,7 @@ setup: $(VENV)/.ready ## make the virtual environment with everything in it
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo,excel,onnx,ray,serve,track,train,tune]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo,excel,onnx,pretrained,ray,serve,track,train,tune]'
 	touch $@
 
 demo: setup $(DEMO)/br/model/manifest.json $(DEMO)/seq2set/model/manifest.json ## prepare MEDLINE, train, evaluate, explain, write a report

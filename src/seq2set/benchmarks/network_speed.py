@@ -112,7 +112,9 @@ class _PlainTagger:
             limit_words(one, limits.max_words, limits.words) for one in self.tagger.words.encode(texts)
         ]
         prior = self.tagger.prior
-        margins = None if prior is None else prior.read(encode_blocks(self.tagger.words, texts)).margins
+        margins = (
+            None if prior is None else prior.read(encode_blocks(self.tagger.words, texts), texts).margins
+        )
         order = np.argsort([len(one) for one in encoded], kind="stable")
         scores = np.zeros((len(texts), len(self.tagger.labels)), np.float32)
         for start in range(0, len(order), BATCH):

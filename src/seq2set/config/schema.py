@@ -99,6 +99,15 @@ class FeatureSettings(Settings):
     """How many terms are kept, those that occur in the most documents."""
     sublinear: bool = True
     """Use 1 + log(count) in the place of a term's count."""
+    vectors: str = ""
+    """A pretrained encoder whose vectors of the texts stand beside the terms: a folder, a name in the cache,
+    an installed package that carries one, or a hub's `owner/name`; none by default. Needs the extra
+    `pretrained`."""
+    vector_words: Positive = 200
+    """How many words of a text the encoder reads, in windows that overlap; the rest is left out of the
+    vector, and how much that is is said."""
+    vector_scale: PositiveReal = 0.02
+    """What the standardised vectors are multiplied by: the larger, the more they weigh beside the terms."""
 
 
 class LinearSettings(Settings):

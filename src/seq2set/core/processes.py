@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -265,3 +265,22 @@ class Interruption:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
+
+
+@contextmanager
+def run_in_processes(jobs: Iterable[Any], workers: int) -> Iterator[Iterator[Any]]:
+    """Give what joblib's workers make of jobs, in order; none works on for a command that was stopped."""
+    from joblib import Parallel
+
+    with silence_pool(), contextlib.ExitStack() as stack:
+        with defer_interrupts():
+            made = Parallel(n_jobs=workers, return_as="generator")(jobs)
+            stack.callback(_close_pool, made)  # here: a Ctrl-C that was put off comes where the block ends
+        yield made
+
+
+def _close_pool(made: Generator[object]) -> None:
+    """Stop the workers without the warning about work that they did not finish."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        made.close()

@@ -31,6 +31,7 @@ from seq2set.models.predictions import (
     withhold,
 )
 from seq2set.models.tagger import ModelState, Tensors
+from seq2set.nn.pretrained.vector_features import describe_vectors, restore_vectors
 from seq2set.text.tfidf import TfidfFeatures, find_occurrences
 from seq2set.text.vocabulary import Words
 
@@ -62,6 +63,7 @@ class LinearTagger(ABC):
     def build_state(self, tensors: Tensors, fitted: Mapping[str, Any]) -> ModelState:
         """Return a state of the arrays and findings that only this model has, with those of all."""
         facts = {"rule": self.rule.to_dict(), "c": self.c, **fitted}
+        facts |= describe_vectors(self.features)
         tensors = {**tensors, **self.features.tensors("features.")}
         return ModelState(self.config, self.words, self.labels, tensors, facts)
 
@@ -124,7 +126,8 @@ def restore_features(state: ModelState, prefix: str) -> TfidfFeatures:
     """Read back the terms whose names begin with a prefix."""
     settings, tensors = state.config.features, state.tensors
     arrays = tensors[prefix + "terms"], tensors[prefix + "idf"]
-    return TfidfFeatures(state.words, settings.ngrams, settings.sublinear, *arrays)
+    terms = TfidfFeatures(state.words, settings.ngrams, settings.sublinear, *arrays)
+    return restore_vectors(terms, tensors, state.fitted.get("vectors"), prefix)
 
 
 @dataclass(frozen=True)

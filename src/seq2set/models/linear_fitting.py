@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +23,9 @@ from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.files import write_aside
 from seq2set.core.hardware import count_processes
-from seq2set.core.processes import defer_interrupts, silence_pool
+from seq2set.core.processes import run_in_processes
 from seq2set.core.progress import Advance, Progress
+from seq2set.core.sparse import SparseRows
 from seq2set.labels.calibration import Sigmoid
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
@@ -34,8 +34,10 @@ from seq2set.labels.thresholds import find_threshold
 from seq2set.models.linear import LinearScorer
 from seq2set.models.predictions import Scores, withhold_scores
 from seq2set.models.tagger import Examples
+from seq2set.nn.pretrained.encoder_folder import find_encoder
+from seq2set.nn.pretrained.vector_features import Standard, TextVectors, VectorFeatures, append_columns
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
-from seq2set.text.vocabulary import Words
+from seq2set.text.vocabulary import FlatIds, Words
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix, csr_matrix
@@ -102,20 +104,22 @@ def prepare_matrices(
 
     Where there are more than `most_terms`, those that occur in the most documents are kept.
     """
-    with progress.stage("features", 4) as advance:
+    with progress.stage("features", 3) as advance:
         labels = Labels.build(train.label_sets)
         words = Words.build(train.texts, **config.text.model_dump())
         advance(1)
         encoded = list(encode_blocks(words, train.texts))
-        features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
+        features = fit_terms(config, words, encoded)
         if most_terms is not None and len(features) > most_terms:
             progress.note(f"the {most_terms:,} most frequent of {len(features):,} terms are kept")
             features = _keep_frequent(features, most_terms)
         advance(1)
-        train_matrix = features.transform_blocks(encoded).to_scipy()
+        learnt, tuned = features.transform_blocks(encoded), features.transform(valid.texts)
         advance(1)
-        valid_matrix = features.transform(valid.texts).to_scipy()
-        advance(1)
+    if (wide := add_vectors(config, features, train.texts, progress)) is not None:
+        learnt, tuned = wide.append(learnt), append_columns(tuned, wide.prepare(valid.texts))
+        features = wide.features
+    train_matrix, valid_matrix = learnt.to_scipy(), tuned.to_scipy()
     return LinearTraining(
         config,
         run,
@@ -129,6 +133,44 @@ def prepare_matrices(
         labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
         features.has_words(valid_matrix),
     )
+
+
+def fit_terms(config: Config, words: Words, encoded: Sequence[FlatIds]) -> TfidfFeatures:
+    """Choose the terms of encoded training documents."""
+    own = {"ngrams", "min_documents", "max_terms", "sublinear"}
+    return TfidfFeatures.fit(words, encoded, **config.features.model_dump(include=own))
+
+
+@dataclass(frozen=True)
+class WideFeatures:
+    """Terms with vectors beside them, and the vectors (N, E) of the training documents."""
+
+    features: VectorFeatures
+    learnt: npt.NDArray[np.float32]
+    workers: int
+    progress: Progress
+
+    def append(self, matrix: SparseRows) -> SparseRows:
+        """Put the training documents' vectors beside their terms."""
+        return append_columns(matrix, self.features.standard(self.learnt))
+
+    def prepare(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the standardised vectors of another split, which the cache keeps too."""
+        found = self.features.vectors.prepare(texts, self.workers, self.progress)
+        return self.features.standard(found)
+
+
+def add_vectors(
+    config: Config, terms: TfidfFeatures, texts: Sequence[str], progress: Progress
+) -> WideFeatures | None:
+    """Compute the vectors that the settings ask for, and put them beside the terms; None where none are."""
+    if not config.features.vectors:
+        return None
+    vectors = TextVectors(find_encoder(config.features.vectors), config.features.vector_words)
+    workers = count_processes(config.workers, config.threads)
+    learnt = vectors.prepare(texts, workers, progress)
+    standard = Standard.fit(learnt, config.features.vector_scale)
+    return WideFeatures(VectorFeatures.extend(terms, vectors, standard), learnt, workers, progress)
 
 
 def _keep_frequent(features: TfidfFeatures, most: int) -> TfidfFeatures:
@@ -237,30 +279,11 @@ def fit_linear(
     # Filled label by label: many classes on many terms fit into memory once, not twice.
     weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
     bias = np.zeros(targets.shape[1], np.float32)
-    with _fit_in_processes(jobs, workers) as fitted:
+    with run_in_processes(jobs, workers) as fitted:
         for label, row in enumerate(fitted):
             weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
             advance(1)
     return LinearScorer(weights, bias)
-
-
-@contextmanager
-def _fit_in_processes(jobs: Iterable[Any], workers: int) -> Iterator[Iterator[npt.NDArray[np.float32]]]:
-    """Give what the workers fit; nobody fits on for a training that was stopped."""
-    from joblib import Parallel
-
-    with silence_pool(), ExitStack() as stack:
-        with defer_interrupts():
-            fitted = Parallel(n_jobs=workers, return_as="generator")(jobs)
-            stack.callback(_close, fitted)  # here, since a Ctrl-C that was put off comes where the block ends
-        yield fitted
-
-
-def _close(fitted: Generator[object]) -> None:
-    """Stop the workers without the warning about work that they did not finish."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        fitted.close()
 
 
 def _take_column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:

@@ -148,7 +148,7 @@ class LabelPowerset(LinearTagger):
         likely = self.posterior.combinations(self.scorer.margins(vector))[0]
         holds = self.posterior.holds
         held = likely * np.bincount(find_rows(holds)[holds.indices == label], minlength=len(likely))  # (K,)
-        weights = np.zeros(len(self.features), np.float32)
+        weights = np.zeros(vector.shape[1], np.float32)
         # All terms of all combinations would be hundreds of megabytes; only the text's own matter.
         weights[vector.indices] = self.scorer.weights[vector.indices] @ held.astype(np.float32)
         return weights

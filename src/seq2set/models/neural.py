@@ -35,6 +35,7 @@ from seq2set.models.prior import PriorModel, has_prior
 from seq2set.models.tagger import ModelState, Tensors
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
+from seq2set.nn.pretrained.vector_features import describe_vectors
 from seq2set.text.batches import pad_documents
 from seq2set.text.tfidf import encode_blocks
 from seq2set.text.vocabulary import UNK, Words
@@ -158,7 +159,7 @@ class NeuralTagger:
         known = has_words(encoded, self.words)
         margins = None
         if self.prior is not None:  # which reads the whole text, and words that have no vector
-            margins, also_known = self.prior.read(blocks)
+            margins, also_known = self.prior.read(blocks, texts)
             known |= also_known
         most = max(1, CELLS_AT_A_TIME // (held * (len(self.labels) + 1)))
         for index in _group_by_length(encoded, most):
@@ -205,6 +206,8 @@ class NeuralTagger:
         if self.prior is not None:
             tensors |= {**self.prior.scorer.tensors("prior/"), **self.prior.features.tensors("prior/")}
         facts = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
+        if self.prior is not None:
+            facts |= describe_vectors(self.prior.features)
         return ModelState(self.config, self.words, self.labels, tensors, facts)
 
     @classmethod

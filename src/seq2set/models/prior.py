@@ -27,6 +27,7 @@ from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.models.linear import LinearScorer, Reals, attribute_words, restore_features
 from seq2set.models.tagger import ModelState
+from seq2set.nn.pretrained.vector_features import VectorFeatures
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import FlatIds, Words
 
@@ -60,9 +61,11 @@ class PriorModel:
         """Restore from a saved state."""
         return cls(restore_features(state, "prior/"), LinearScorer.from_tensors(state.tensors, "prior/"))
 
-    def read(self, encoded: Iterable[FlatIds]) -> PriorReading:
-        """Return every label's margin for every text of encoded blocks, and whether a word of it is known."""
+    def read(self, encoded: Iterable[FlatIds], texts: Sequence[str]) -> PriorReading:
+        """Return every label's margin for every text, given encoded too, and whether a word of it is known."""
         features = self.features.transform_blocks(encoded)
+        if isinstance(self.features, VectorFeatures):
+            features = self.features.append_vectors(features, texts)
         return PriorReading(self.scorer.margins(features), self.features.has_words(features))
 
     def attributions(self, text: str, labels: Iterable[int]) -> Iterator[npt.NDArray[np.float64]]:
@@ -164,9 +167,14 @@ def _fit(
     progress: Progress,
 ) -> FittedPrior:
     encoded = list(encode_blocks(words, texts))
-    features = TfidfFeatures.fit(words, encoded, **config.features.model_dump())
+    from seq2set.models.linear_fitting import add_vectors, fit_terms  # not loaded for a model in use
+
+    features = fit_terms(config, words, encoded)
+    matrix = features.transform_blocks(encoded)
+    if (wide := add_vectors(config, features, texts, progress)) is not None:
+        features, matrix = wide.features, wide.append(matrix)
     frequent = targets[:, : config.prior.labels]  # (N, L) -> (N, K)
-    scored = _fit_in_folds(config, features.transform_blocks(encoded).to_scipy(), frequent, fold, progress)
+    scored = _fit_in_folds(config, matrix.to_scipy(), frequent, fold, progress)
     sigmoid = fit_sigmoid(scored.margins, frequent.toarray())
     constant = _constant_margins(targets[:, config.prior.labels :], sigmoid)  # (L - K,)
     scorer = LinearScorer(scored.scorer.weights, np.concatenate([scored.scorer.bias, constant]))

@@ -48,7 +48,7 @@ def encode_validation(
     valid: Examples, config: Config, words: Words, labels: Labels, prior: PriorModel | None
 ) -> Validation:
     """Turn the validation split into numbers; a word is known that the encoder or the prior knows."""
-    read = prior.read(encode_blocks(words, valid.texts)) if prior else None
+    read = prior.read(encode_blocks(words, valid.texts), valid.texts) if prior else None
     examples = encode_examples(valid, config, words, labels, read and read.margins)
     known = has_words(examples.words, words)
     actual = labels.with_unseen(valid.label_sets).indicator(valid.label_sets)

@@ -165,6 +165,8 @@ def _open_network(path: Path) -> nn.Module:
         raise InputError(f"{path} cannot be opened by transformers: {reason}") from error
     missing = sorted(name for name in loaded["missing_keys"] if not name.startswith("pooler."))
     if missing:
-        raise InputError(f"{path / WEIGHTS} lacks {len(missing)} of the encoder's weights, such as {missing[0]}")
+        raise InputError(
+            f"{path / WEIGHTS} lacks {len(missing)} of the encoder's weights, such as {missing[0]}"
+        )
     opened: nn.Module = network.eval()
     return opened

@@ -76,9 +76,7 @@ class VectorCache:
         row = place[0][place[1]]
         return CachedVector(row["vector"], int(row["cut"]))
 
-    def put(
-        self, texts: Sequence[str], vectors: npt.NDArray[np.float32], cut: npt.NDArray[np.int64]
-    ) -> None:
+    def put(self, texts: Sequence[str], vectors: npt.NDArray[np.float32], cut: npt.NDArray[np.int64]) -> None:
         """Keep the vectors of texts: all of them in one file, or none where the disk is full."""
         records = np.zeros(len(texts), self._kind)
         digests = [digest_text(text) for text in texts]

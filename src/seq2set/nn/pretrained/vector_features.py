@@ -8,7 +8,7 @@ Letters: N documents, F terms, E numbers per vector.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from seq2set.core.errors import import_extra
 from seq2set.core.processes import run_in_processes
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows, SparseRows
-from seq2set.nn.pretrained.encoder_folder import EncoderFolder
+from seq2set.nn.pretrained.encoder_folder import EncoderFolder, find_encoder
 from seq2set.nn.pretrained.pooled_vectors import OVERLAP, WINDOW, Pooled, open_encoder
 from seq2set.nn.pretrained.vector_cache import VectorCache
 from seq2set.text.tfidf import TfidfFeatures
@@ -138,10 +138,13 @@ class VectorFeatures(TfidfFeatures):
         """Return what is saved of it."""
         return {**super().tensors(prefix), **{prefix + k: v for k, v in self.standard._asdict().items()}}
 
-    def append_vectors(self, matrix: SparseRows, texts: Sequence[str], known: Reals | None = None) -> SparseRows:
-        """Put the texts' vectors beside their terms: (N, F) -> (N, F + E); they may be computed already."""
-        dense = self.standard(self.vectors.compute(texts) if known is None else known)
-        return append_columns(matrix, dense)
+    def transform(self, texts: Sequence[str]) -> SparseRows:
+        """Return the documents' terms and vectors as sparse rows (N, F + E)."""
+        return self.append_vectors(super().transform(texts), texts)
+
+    def append_vectors(self, matrix: SparseRows, texts: Sequence[str]) -> SparseRows:
+        """Put the texts' vectors beside their terms: (N, F) -> (N, F + E)."""
+        return append_columns(matrix, self.standard(self.vectors.compute(texts)))
 
     def has_words(self, matrix: CompressedRows) -> npt.NDArray[np.bool_]:
         """Say of each document whether it has a term with a word; every document has a vector."""
@@ -163,3 +166,26 @@ def append_columns(matrix: SparseRows, dense: Reals) -> SparseRows:
     data[front], indices[front] = matrix.data, matrix.indices
     data[behind], indices[behind] = dense.ravel(), np.tile(matrix.shape[1] + np.arange(size), rows)
     return SparseRows(data, indices, ends, matrix.shape[1] + size)
+
+
+def describe_vectors(features: TfidfFeatures) -> dict[str, Any]:
+    """Return what a model records of the encoder beside its terms, if there is one; plain JSON."""
+    if not isinstance(features, VectorFeatures):
+        return {}
+    encoder, words = features.vectors.encoder, features.vectors.words
+    facts = {"encoder": encoder.name, "sha256": encoder.sha256, "revision": encoder.revision, "words": words}
+    return {"vectors": facts}
+
+
+def restore_vectors(
+    terms: TfidfFeatures,
+    tensors: Mapping[str, npt.NDArray[Any]],
+    facts: Mapping[str, Any] | None,
+    prefix: str,
+) -> TfidfFeatures:
+    """Put the recorded encoder's vectors beside the terms again; a changed encoder is refused."""
+    if facts is None:
+        return terms
+    encoder = find_encoder(facts["encoder"], facts["sha256"], facts["revision"])
+    standard = Standard(tensors[prefix + "mean"], tensors[prefix + "factor"])
+    return VectorFeatures.extend(terms, TextVectors(encoder, facts["words"]), standard)

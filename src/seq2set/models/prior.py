@@ -62,7 +62,7 @@ class PriorModel:
         return cls(restore_features(state, "prior/"), LinearScorer.from_tensors(state.tensors, "prior/"))
 
     def read(self, encoded: Iterable[FlatIds], texts: Sequence[str]) -> PriorReading:
-        """Return every label's margin for every text, given encoded too, and whether a word of it is known."""
+        """Return every label's margin for every text, encoded in blocks, and whether a word is known."""
         features = self.features.transform_blocks(encoded)
         if isinstance(self.features, VectorFeatures):
             features = self.features.append_vectors(features, texts)

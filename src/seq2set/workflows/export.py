@@ -22,6 +22,7 @@ from seq2set.inference.predictor import Predictor
 from seq2set.inference.runtimes import GRAPH_FORMAT, GRAPHS, TENSORS, restore_onnx
 from seq2set.models.neural import network_weights
 from seq2set.models.predictions import Request
+from seq2set.models.prior import has_prior
 from seq2set.models.tagger import Tagger
 from seq2set.workflows.evaluate import open_measured
 from seq2set.workflows.training_corpus import find_training_corpus
@@ -76,6 +77,10 @@ def export_onnx(
         return ExportReport(folder, {})
     if not row.onnx:
         raise InputError(f"model is '{tagger.config.model}', whose row in the catalog names no ONNX graphs")
+    if tagger.config.features.vectors and has_prior(tagger.config):
+        raise InputError(
+            "features.vectors is set, and an encoder's vectors are not exported: the model runs on torch only"
+        )
     for package in ("onnx", "onnxruntime"):
         import_extra(package, "onnx")
     part = _open_validation(model, tagger, options.data)

@@ -60,7 +60,7 @@ class PooledEncoder:
         self._prefix, self._suffix = _find_marks(self._tokenizer)
         self._pad = int(settings.get("pad_token_id") or 0)
         self._window = min(WINDOW, int(settings.get("max_position_embeddings", WINDOW)) - 2)
-        self._network = _open_network(path)
+        self._network: Any = _open_network(path)
         self.size: int = self._network.config.hidden_size
 
     def embed(self, texts: Sequence[str], most_words: int) -> Pooled:
@@ -127,7 +127,7 @@ def _open_tokenizer(path: Path, settings: dict[str, Any]) -> Any:
     known, vectors = 1 + max(tokenizer.get_vocab().values(), default=-1), int(settings.get("vocab_size", 0))
     if known > vectors:
         raise InputError(
-            f"{path / TOKENIZER} has {known:,} sub-words, and {CONFIG} has vectors for {vectors:,}: the two do "
+            f"{path / TOKENIZER} has {known:,} sub-words, and {CONFIG} has vectors for {vectors:,}: they do "
             "not belong together"
         )
     if 2 * known < vectors:

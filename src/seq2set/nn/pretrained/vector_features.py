@@ -62,8 +62,8 @@ class TextVectors:
         """Return the vectors (N, E) of a split; those that are not in the cache are put there."""
         if self.cache.unusable:
             progress.note(
-                f"{len(self.cache.unusable)} files of vectors in {self.cache.folder} are cut short, damaged or "
-                "another encoder's; what they should hold is computed again"
+                f"{len(self.cache.unusable)} files of vectors in {self.cache.folder} are cut short, damaged "
+                "or another encoder's; what they should hold is computed again"
             )
             self.cache.unusable.clear()
         missing = sorted({text for text in texts if self.cache.get(text) is None}, key=len)
@@ -73,8 +73,8 @@ class TextVectors:
         cut = [one.cut for one in found if one is not None and one.cut]
         if cut:
             progress.note(
-                f"{len(cut):,} of {len(texts):,} texts have more than {self.words} words; their vectors leave "
-                f"out {sum(cut):,} words (features.vector_words)"
+                f"{len(cut):,} of {len(texts):,} texts have more than {self.words} words; their vectors "
+                f"leave out {sum(cut):,} words (features.vector_words)"
             )
         return np.stack([one.vector for one in found if one is not None])
 
@@ -119,6 +119,7 @@ class Standard(NamedTuple):
         return cls(vectors.mean(axis=0).astype(np.float32), factor.astype(np.float32))
 
     def __call__(self, vectors: Reals) -> Reals:
+        """Standardise vectors (N, E)."""
         return np.asarray((vectors - self.mean) * self.factor, np.float32)
 
 

@@ -1,0 +1,141 @@
+"""An encoder's folder: where it is found, and what is refused before anything of it is run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+from safetensors.torch import load_file, save_file
+
+from seq2set.core.errors import InputError
+from seq2set.corpora.cache import get_cache_folder
+from seq2set.nn.pretrained.encoder_folder import find_encoder, is_present
+from seq2set.nn.pretrained.pooled_vectors import PooledEncoder
+from tiny_encoders import change_settings, write_encoder
+
+
+def test_found_by_path_and_in_the_cache(tmp_path: Path) -> None:
+    here = find_encoder(str(write_encoder(tmp_path / "tiny")))
+    write_encoder(get_cache_folder() / "encoders" / "tiny")
+    assert find_encoder("tiny").path == get_cache_folder() / "encoders" / "tiny"
+    assert here.path == tmp_path / "tiny"
+    assert len(here.sha256) == 64
+    assert is_present("tiny")
+    assert not is_present("tinier")
+
+
+def test_found_in_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, encoders in (("carries_one", 1), ("carries_none", 0), ("carries_two", 2)):
+        (tmp_path / name / "data").mkdir(parents=True)
+        (tmp_path / name / "__init__.py").touch()
+        for number in range(encoders):
+            write_encoder(tmp_path / name / "data" / f"encoder{number}")
+    assert find_encoder("carries_one").path == tmp_path / "carries_one" / "data" / "encoder0"
+    with pytest.raises(InputError, match="'carries_none' carries no encoder"):
+        find_encoder("carries_none")
+    assert not is_present("carries_none")
+    with pytest.raises(InputError, match="'carries_two' carries several encoders; name one by its folder"):
+        find_encoder("carries_two")
+
+
+def test_a_hub_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def snapshot_download(name: str, revision: str | None, allow_patterns: list[str]) -> str:
+        asked.append((name, revision, allow_patterns))
+        if name == "owner/gone":
+            raise OSError("no route")
+        return str(write_encoder(tmp_path / "0123abcd"))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    assert find_encoder("owner/tiny").revision == "0123abcd"
+    find_encoder("owner/tiny", revision="0123abcd")
+    files = ["config.json", "tokenizer.json", "model.safetensors"]
+    assert asked == [("owner/tiny", None, files), ("owner/tiny", "0123abcd", files)]
+    with pytest.raises(InputError, match="'owner/gone' is not on this machine and cannot be fetched"):
+        find_encoder("owner/gone")
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(InputError, match="'no-such' is neither a folder, nor in .*; `make weights`"):
+        find_encoder("no-such")
+
+
+def test_a_changed_encoder_is_refused(tmp_path: Path) -> None:
+    was = find_encoder(str(write_encoder(tmp_path))).sha256
+    assert find_encoder(str(tmp_path), was).sha256 == was
+    write_encoder(tmp_path, seed=2)
+    with pytest.raises(InputError, match="is not the one that the model was trained with"):
+        find_encoder(str(tmp_path), was)
+
+
+def test_a_pickle_is_refused_by_name(tmp_path: Path) -> None:
+    (write_encoder(tmp_path) / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
+    with pytest.raises(InputError, match="weights in pytorch_model.bin, a format that can run code"):
+        find_encoder(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_a_missing_file(name: str, tmp_path: Path) -> None:
+    (write_encoder(tmp_path) / name).unlink()
+    with pytest.raises(InputError, match=f"there is no {name} in it"):
+        find_encoder(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"auto_map": {"AutoModel": "own.Net"}}, "asks for code of its own"),
+        ({"is_decoder": True}, "is not an encoder"),
+    ],
+)
+def test_settings_that_are_refused(changes: dict[str, object], sentence: str, tmp_path: Path) -> None:
+    change_settings(write_encoder(tmp_path), **changes)
+    with pytest.raises(InputError, match=sentence):
+        find_encoder(str(tmp_path))
+
+
+@pytest.mark.parametrize(("text", "sentence"), [("{", "cannot be read"), ("{}", "no 'model_type'")])
+def test_settings_that_are_none(text: str, sentence: str, tmp_path: Path) -> None:
+    (write_encoder(tmp_path) / "config.json").write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        find_encoder(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "sentence"), [(9, "18 sub-words, .* vectors for 9: they do not"), (90, "does not fit")]
+)
+def test_a_tokenizer_of_another_encoder(vocabulary: int, sentence: str, tmp_path: Path) -> None:
+    write_encoder(tmp_path, vocabulary=vocabulary)
+    with pytest.raises(InputError, match=sentence):
+        PooledEncoder(tmp_path)
+
+
+def test_a_tokenizer_that_is_none(tmp_path: Path) -> None:
+    (write_encoder(tmp_path) / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match="tokenizer.json is not a tokenizer that can be read"):
+        PooledEncoder(tmp_path)
+
+
+def test_missing_weights(tmp_path: Path) -> None:
+    weights = load_file(write_encoder(tmp_path) / "model.safetensors")
+    del weights["encoder.layer.0.output.dense.weight"]
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(InputError, match="lacks 1 of the encoder's weights, such as encoder.layer.0.output"):
+        PooledEncoder(tmp_path)
+
+
+def test_cut_weights(tmp_path: Path) -> None:
+    path = write_encoder(tmp_path) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(InputError, match="cannot be opened by transformers"):
+        PooledEncoder(tmp_path)
+
+
+def test_without_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(InputError, match=r"pip install 'seq2set\[pretrained\]'"):
+        PooledEncoder(write_encoder(tmp_path))

@@ -293,4 +293,8 @@ def test_thresholds_per_label_are_refused_for_a_metric_that_they_cannot_be_found
     ):
         find_best_rule("per-label", scores, right, "labels")
     # The best of the other kinds: all labels of each text.
-    assert find_best_rule("best", scores, right, "labels").held_out.keys() == {"global", "top-k"}
+    assert find_best_rule("best", scores, right, "labels").held_out.keys() == {
+        "global",
+        "top-k",
+        "expected-f1",
+    }

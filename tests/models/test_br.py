@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -178,3 +179,58 @@ def test_sigmoid_and_threshold_are_those_of_the_validation_documents(tmp_path: P
     assert found[0][1] != pytest.approx(found[1][1])
     assert tagger.sigmoid == found[0][0]
     assert tagger.rule.thresholds == pytest.approx((found[0][1],))
+
+
+def test_the_kind_of_rule_is_chosen_for_the_metric(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    train, valid = (load_examples(small_corpus.split(name)) for name in ("train", "valid"))
+    config = settings("decision.metric=macro_f1", "decision.rule=best")
+    run = RunFolder.start(tmp_path / "run", config)
+    tagger = train_br(config, train, valid, run, Silent())
+    assert len(list(run.checkpoints.glob("linear-fold-*.safetensors"))) == 3
+    plain_config = settings("decision.metric=macro_f1")
+    plain = train_br(plain_config, train, valid, RunFolder.start(tmp_path / "plain", plain_config), Silent())
+    chosen, fixed = (evaluate_tagger(one, valid).metrics["macro_f1"] for one in (tagger, plain))
+    assert plain.rule.kind == "global"
+    assert chosen >= fixed - 0.05
+    # A run that was stopped after its folds reads them back, to the same rule.
+    assert train_br(config, train, valid, run, Silent()).rule == tagger.rule
+
+
+class Noted(Silent):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def draw_doubtful(generator: np.random.Generator, documents: int) -> Examples:
+    """Draw texts of which one in five speaks of wheat, a quarter of those with the label; oil is surer."""
+    texts, sets = [], []
+    for number in range(documents):
+        noise = list(generator.choice(list("abcdefghij"), 4))
+        if number % 5 == 0:
+            texts.append(" ".join(["wheat", *noise]))
+            sets.append(["grain"] if generator.random() < 0.25 else [])
+        else:
+            sure = generator.random()
+            texts.append(" ".join(["oil"] * (1 + (sure > 0.5)) + ["gas"] * (sure < 0.6) + noise))
+            sets.append(["crude"] if generator.random() < (0.95 if sure > 0.5 else 0.3) else [])
+    return Examples(texts, sets)
+
+
+def test_the_better_of_cross_validated_and_tuned_rules_is_kept(tmp_path: Path) -> None:
+    config = settings("decision.metric=macro_f1", "decision.rule=best", "linear.c=[1.0]")
+    kept = []
+    for seed in (0, 1):
+        generator, noted = np.random.default_rng(seed), Noted()
+        train, valid = draw_doubtful(generator, 400), draw_doubtful(generator, 40)
+        run = RunFolder.start(tmp_path / str(seed), config)
+        tagger = train_br(config, train, valid, run, noted)
+        crossed, tuned = (float(one) for one in re.findall(r"\d\.\d{4}", noted.notes[-1]))
+        reached = evaluate_tagger(tagger, valid).metrics["macro_f1"]
+        # Validation has no part in cross-validated thresholds: they reach there exactly what was compared.
+        assert (round(reached, 4) == crossed) == (crossed > tuned)
+        kept.append(crossed > tuned)
+        assert tagger.rule.kind == "per-label" or crossed <= tuned
+    assert kept == [False, True]  # both happen

@@ -23,6 +23,13 @@ def train(
     preset: options.Preset = None,
     config: options.ConfigFile = None,
     assignments: options.Assignments = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            help="Choose C and the kind of decision rule for this metric on validation, such as macro_f1.",
+        ),
+    ] = None,
     folds: Annotated[
         int | None,
         typer.Option(help="Cross-validate on all documents first, for small corpora; then learn from all."),
@@ -41,7 +48,9 @@ def train(
     from seq2set.core.hardware import get_rank
     from seq2set.workflows.train import train as run_training
 
-    merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
+    rule = None if metric is None else "best"
+    settings = {"data.corpus": data, "decision.metric": metric, "decision.rule": rule}
+    merged = options.merge_assignments(assignments, columns, settings)
     begun = RunFolder(out).config
     if resume and begun.is_file() and not (merged or preset or model or config):
         chosen = load_config(begun)

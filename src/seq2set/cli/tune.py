@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 RULE_KINDS = {
     "global": "one threshold for all labels",
     "per-label": "one threshold per label",
+    "expected-f1": "the set of the highest expected F1",
     "top-k": "the k highest-scoring labels",
     "best": "whichever of these is best on held-out documents",
 }

@@ -317,6 +317,10 @@ class DecisionSettings(Settings):
 
     metric: Annotated[str, OneOf(METRICS, lambda row: row.tunable)] = "micro_f1"
     """The metric on the validation split that thresholds are tuned for."""
+    rule: Literal["global", "best"] = "global"
+    """Which rules are tried where the threshold is tuned: one threshold for all labels, or every kind, of
+    which the best on held-out validation documents is kept; `br` also tries thresholds per label that are
+    cross-validated on training documents."""
     threshold: Annotated[float, Field(ge=0, le=1)] | Literal["tuned", "boundary"] = "tuned"
     """The score from which on a label is given: a number, `tuned` for the best on validation, or
     `boundary` for the classifier's own (a margin of zero)."""

@@ -48,7 +48,7 @@ from seq2set.labels.rules import make_global_rule
 from seq2set.models.tagger import ModelState, Tagger
 from seq2set.text.vocabulary import Words
 
-FORMAT = 2
+FORMAT = 3
 """Raised when a folder written from now on could not be read by earlier versions."""
 
 MANIFEST = "manifest.json"

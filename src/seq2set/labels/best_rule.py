@@ -17,7 +17,15 @@ from seq2set.core.text_utils import join_names
 from seq2set.labels.indicator import Indicators, as_indicator
 from seq2set.labels.label_thresholds import SUPPORTED, find_label_thresholds
 from seq2set.labels.metrics import Counts
-from seq2set.labels.rules import RULES, Rule, RuleKind, make_global_rule, make_label_rule, make_top_rule
+from seq2set.labels.rules import (
+    RULES,
+    Rule,
+    RuleKind,
+    make_expected_rule,
+    make_global_rule,
+    make_label_rule,
+    make_top_rule,
+)
 from seq2set.labels.thresholds import find_number, find_threshold, refuse_unfit
 
 KINDS: tuple[str, ...] = (*RULES, "best")
@@ -48,6 +56,7 @@ def find_best_rule(
 
     - `global`: one threshold for all labels, see `find_threshold`.
     - `top-k`: as many of the best labels as serve best, every number tried.
+    - `expected-f1`: the set of the highest expected F1, the scores taken for probabilities; nothing to tune.
     - `per-label`: a threshold for each label, see `find_label_thresholds`. Labels that fewer than `least`
       documents have take the global threshold, lest chance make theirs.
     - `best`: the kind that is best on documents held out in turn from its own tuning, because on the very
@@ -111,6 +120,8 @@ def _tune(
 ) -> TunedRule:
     if kind == "top-k":
         return _measure(make_top_rule(find_number(scores, right, metric)), scores, right, metric)
+    if kind == "expected-f1":
+        return _measure(make_expected_rule(), scores, right, metric)
     shared = find_threshold(scores, right, metric).value
     if kind == "global":
         return _measure(make_global_rule(shared), scores, right, metric)

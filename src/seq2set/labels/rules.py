@@ -1,4 +1,4 @@
-"""Rules by which scores become a set of labels: one threshold for all, one per label, or the k best.
+"""Rules by which scores become a set of labels: thresholds, the k best, or the best in expectation.
 
 Shapes: N documents, L labels.
 """
@@ -13,15 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.labels.expected_f1 import choose_best_sets
 
-RuleKind = Literal["global", "top-k", "per-label"]
+RuleKind = Literal["global", "top-k", "expected-f1", "per-label"]
 RULES: tuple[RuleKind, ...] = get_args(RuleKind)
 """The kinds of rules, the simplest first."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule; make one with `make_global_rule`, `make_label_rule` or `make_top_rule`."""
+    """A rule; make one with a function below: `make_global_rule` and the like."""
 
     kind: RuleKind
     thresholds: tuple[float, ...] = ()
@@ -31,6 +32,8 @@ class Rule:
 
     def decide(self, scores: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
         """Say which labels of scores (N, L) are given; one that scores -inf never is."""
+        if self.kind == "expected-f1":
+            return choose_best_sets(scores)
         if self.kind == "top-k":
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             chosen = np.zeros(scores.shape, bool)
@@ -47,6 +50,8 @@ class Rule:
         if self.kind == "top-k":
             limit = {"thresholds": list(self.thresholds)} if self.thresholds else {}
             return {"kind": self.kind, "k": self.k} | limit
+        if self.kind == "expected-f1":
+            return {"kind": self.kind}
         return {"kind": self.kind, "thresholds": list(self.thresholds)}
 
     @classmethod
@@ -58,6 +63,8 @@ class Rule:
             return make_label_rule(found["thresholds"])
         if found["kind"] == "top-k":
             return make_top_rule(found["k"], *found.get("thresholds", ()))
+        if found["kind"] == "expected-f1":
+            return make_expected_rule()
         raise UnknownNameError("rule", found["kind"], RULES)
 
     def describe(self) -> str:
@@ -65,6 +72,8 @@ class Rule:
         if self.kind == "top-k":
             best = "the best label of each text" if self.k == 1 else f"the {self.k} best labels of each text"
             return f"{best} with a score of at least {self.thresholds[0]:.4g}" if self.thresholds else best
+        if self.kind == "expected-f1":
+            return "the set of labels of the highest expected F1"
         lowest, highest = min(self.thresholds), max(self.thresholds)
         if self.kind == "global":
             return f"every label that scores at least {lowest:.4g}" if lowest <= 1 else "no label at all"
@@ -93,6 +102,11 @@ def make_top_rule(k: int, threshold: float | None = None) -> Rule:
     if k < 1:
         raise InputError(f"top_k is {k}; it must be >= 1")
     return Rule("top-k", () if threshold is None else (_check_threshold(threshold),), k)
+
+
+def make_expected_rule() -> Rule:
+    """Give the set of the highest expected F1, for scores that are probabilities; see `expected_f1`."""
+    return Rule("expected-f1")
 
 
 def _check_threshold(threshold: float) -> float:

@@ -8,6 +8,7 @@ Shapes: N documents, F terms, L labels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,14 +16,30 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
+from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
+from seq2set.labels.crossed_thresholds import find_crossed_thresholds
+from seq2set.labels.metrics import Counts
+from seq2set.labels.rules import Rule, make_label_rule
 from seq2set.models.linear import LinearScorer, LinearTagger, restore_common
-from seq2set.models.linear_fitting import ScoredFit, find_best_c, prepare_matrices, score_zero_margin
+from seq2set.models.linear_fitting import (
+    FittedCandidate,
+    LinearTraining,
+    ScoredFit,
+    find_best_c,
+    has_open_rule,
+    prepare_matrices,
+    score_zero_margin,
+)
 from seq2set.models.predictions import Scores
+from seq2set.models.prior import fold_documents
 from seq2set.models.tagger import Examples, ModelState
+
+FOLDS = 3
+"""In how many parts the training documents are split to cross-validate thresholds."""
 
 
 class _Classifiers(NamedTuple):
@@ -43,7 +60,38 @@ def train_br(
         return ScoredFit(_Classifiers(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
 
     best = find_best_c(data, fit)
-    return BinaryRelevance(config, data.features, data.labels, best.rule, best.c, *best.machine)
+    rule = _try_crossed_rule(data, best, train.groups) if has_open_rule(config) else best.rule
+    return BinaryRelevance(config, data.features, data.labels, rule, best.c, *best.machine)
+
+
+def _try_crossed_rule(
+    data: LinearTraining, best: FittedCandidate[_Classifiers], groups: Sequence[str] | None
+) -> Rule:
+    """Return thresholds cross-validated on the training documents where validation says that they are better.
+
+    Validation had no part in them, and the other rule is judged on documents held out from its tuning.
+    """
+    metric = data.config.decision.metric
+    documents = data.train.shape[0]
+    fold = fold_documents(FOLDS, documents, data.config.seed, groups)
+    margins = np.zeros(data.train_targets.shape, np.float32)
+    for number in np.unique(fold):
+        held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        rest = rest if len(rest) else held  # a single document cannot be held out from itself
+        name, title = f"linear-fold-{number + 1}", f"without fold {number + 1} of {fold.max() + 1}"
+        part = data.train[rest], data.train_targets[rest]
+        margins[held] = data.fit_or_resume(name, best.c, title, *part).margins(data.train[held])
+    right = data.train_targets.toarray().astype(bool)
+    thresholds = best.machine.sigmoid(find_crossed_thresholds(margins, right, fold, metric))
+    rule = make_label_rule(thresholds)
+    reached = Counts.of_known(rule.decide(best.scores), data.valid_actual).metrics()[metric]
+    assert best.held_out is not None  # kinds were compared
+    better = is_better(reached, best.held_out, metric)
+    data.progress.note(
+        f"{metric} on validation: {reached:.4f} by thresholds cross-validated on training documents, "
+        f"{best.held_out:.4f} by the best of the other rules ({best.rule.kind}), held out in turn"
+    )
+    return rule if better else best.rule
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from seq2set.core.hardware import count_processes
 from seq2set.core.processes import run_in_processes
 from seq2set.core.progress import Advance, Progress
 from seq2set.core.sparse import SparseRows
+from seq2set.labels.best_rule import find_best_rule
 from seq2set.labels.calibration import Sigmoid
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
@@ -197,6 +198,10 @@ class FittedCandidate(Generic[Machine]):
     machine: Machine
     rule: Rule
     reached: float
+    scores: Scores
+    """Of the validation split (N, L), -inf in documents without a known word"""
+    held_out: float | None = None
+    """What the rule's kind reached on documents held out from its tuning, where kinds were compared"""
 
 
 def score_zero_margin(sigmoid: Sigmoid) -> float:
@@ -218,7 +223,17 @@ def find_best_c(data: LinearTraining, fit: Callable[[float], ScoredFit[Machine]]
             break
         best = candidate
     assert best is not None  # the settings hold at least one C
-    return best
+    return _try_rules(data, best) if has_open_rule(data.config) else best
+
+
+def has_open_rule(config: Config) -> bool:
+    """Say whether the kind of rule is to be chosen on validation."""
+    return config.decision.rule == "best" and config.decision.threshold == "tuned"
+
+
+def _try_rules(data: LinearTraining, best: FittedCandidate[Machine]) -> FittedCandidate[Machine]:
+    found = find_best_rule("best", best.scores, data.valid_actual, data.config.decision.metric)
+    return replace(best, rule=found.rule, held_out=found.held_out[found.rule.kind])
 
 
 def _try_c(
@@ -233,7 +248,7 @@ def _try_c(
     if not any(record["c"] == c for record in data.run.records()):
         seconds = round(time.perf_counter() - began, 3)
         data.run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})
-    return FittedCandidate(c, scored.machine, rule, reached[config.decision.metric])
+    return FittedCandidate(c, scored.machine, rule, reached[config.decision.metric], scores)
 
 
 def _choose_threshold(config: Config, scores: Scores, boundary: float, actual: csr_matrix) -> float:

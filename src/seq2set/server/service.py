@@ -118,7 +118,7 @@ def find_labels(rows: Sequence[LabelRow], query: str) -> list[LabelRow]:
 
 
 def _list_thresholds(rule: Rule, labels: int) -> Sequence[float | None]:
-    if rule.kind == "top-k":
+    if rule.kind in ("top-k", "expected-f1"):  # no label has a threshold of its own
         return [None] * labels
     return rule.thresholds if rule.kind == "per-label" else rule.thresholds * labels
 

@@ -13,6 +13,7 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError
 from seq2set.core.hardware import limit_threads
 from seq2set.core.progress import Progress, Silent
+from seq2set.labels.best_rule import find_best_rule
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
@@ -142,7 +143,7 @@ def _fit_prior(
 
 
 def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
-    """Tune the threshold of the marginals on validation, or take the one that is set."""
+    """Tune the threshold, or the rule, of the marginals on validation, or take the one that is set."""
     wanted = tagger.config.decision.threshold
     if wanted == "boundary":
         value = 0.5
@@ -150,7 +151,10 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
         answer = tagger.infer(valid.texts, Request(search="marginal"))
         scores = withhold_scores(answer.scores, answer.known)
         actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
-        value = find_threshold(scores, actual, tagger.config.decision.metric).value
+        metric = tagger.config.decision.metric
+        if tagger.config.decision.rule == "best":
+            return replace(tagger, rule=find_best_rule("best", scores, actual, metric).rule)
+        value = find_threshold(scores, actual, metric).value
     else:
         value = wanted
     return replace(tagger, rule=make_global_rule(value))

@@ -23,7 +23,7 @@ class LabelsAnswer(BaseModel):
 class RuleAnswer(BaseModel):
     """How scores become a set of labels."""
 
-    kind: Literal["global", "top-k", "per-label"]
+    kind: Literal["global", "top-k", "expected-f1", "per-label"]
     thresholds: list[float] | None = None
     k: int | None = None
     in_words: str

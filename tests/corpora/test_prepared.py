@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seq2set.core.errors import CorpusError, UnknownNameError
+from seq2set.core.files import compute_sha256
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
@@ -89,7 +90,6 @@ def test_verify_finds_one_flipped_bit(folder: Path) -> None:
     data = bytearray((folder / "test.parquet").read_bytes())
     data[10] ^= 1
     (folder / "test.parquet").write_bytes(data)
-    corpus = PreparedCorpus.open(folder)
     with pytest.raises(
         CorpusError, match=r"test\.parquet: the file's SHA-256 is not the one in corpus\.json"
     ):
@@ -124,7 +124,7 @@ def test_a_file_of_another_size_is_named(folder: Path) -> None:
 
 def test_other_columns_are_named(folder: Path) -> None:
     pq.write_table(pa.table({"id": [1], "text": ["t"]}), folder / "train.parquet")
-    change_facts(folder, lambda facts: facts["files"]["train.parquet"].update(bytes=size_of(folder)))
+    change_facts(folder, lambda facts: facts["files"]["train.parquet"].update(describe(folder)))
     message = (
         "the columns are id: int64, text: string; they must be id: string, text: string, labels: list<string>"
     )
@@ -169,8 +169,9 @@ def change_facts(folder: Path, change: Any) -> None:
     (folder / "corpus.json").write_text(json.dumps(facts))
 
 
-def size_of(folder: Path) -> int:
-    return (folder / "train.parquet").stat().st_size
+def describe(folder: Path) -> dict[str, Any]:
+    path = folder / "train.parquet"
+    return {"bytes": path.stat().st_size, "sha256": compute_sha256(path)}
 
 
 GROUPED = [

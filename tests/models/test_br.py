@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 
 from seq2set.config import build_config
 from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import InputError
 from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.evaluation.measure import evaluate_tagger
@@ -93,6 +94,12 @@ def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: 
     with pytest.raises(KeyboardInterrupt):
         train_br(config, learn, tune, run, Stopper())
     assert [record["c"] for record in run.records()] == [0.01]
+    kept = run.checkpoints / "linear-c-0.01.safetensors"
+    written = kept.read_bytes()
+    kept.write_bytes(written[:-1] + bytes([written[-1] ^ 1]))
+    with pytest.raises(InputError, match=r"0\.01\.safetensors is damaged \(its content is not what was"):
+        train_br(config, learn, tune, RunFolder.start(run.path, config, resume=True), Silent())
+    kept.write_bytes(written)
     stamp = (run.checkpoints / "linear-c-0.01.safetensors").stat().st_mtime_ns
     resumed = train_br(config, learn, tune, RunFolder.start(run.path, config, resume=True), Silent())
     assert (run.checkpoints / "linear-c-0.01.safetensors").stat().st_mtime_ns == stamp

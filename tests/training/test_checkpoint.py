@@ -165,3 +165,27 @@ def test_what_a_killed_run_was_writing_goes(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"")
     remove_leftovers(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["best-3.safetensors", LAST]
+
+
+def test_a_flipped_bit_is_noticed_before_a_run_goes_on(tmp_path: Path) -> None:
+    model = network(1)
+    save_checkpoint(tmp_path, PLACE, model, adam(model), averaged(model))
+    save_weights(tmp_path / "best-1.safetensors", model)
+    for path in (tmp_path / LAST, tmp_path / "best-1.safetensors"):
+        content = bytearray(path.read_bytes())
+        content[-3] ^= 1
+        path.write_bytes(content)
+    other = network(2)
+    with pytest.raises(InputError, match="its content is not what was written"):
+        load_checkpoint(tmp_path, other, adam(other), averaged(other))
+    with pytest.raises(InputError, match="its content is not what was written"):
+        load_weights(tmp_path / "best-1.safetensors", other)
+    assert same_weights(other, network(2))
+
+
+def test_a_checkpoint_of_an_earlier_version_has_no_digest(tmp_path: Path) -> None:
+    model = network(1)
+    save_file(model.state_dict(), tmp_path / "best-1.safetensors")
+    other = network(2)
+    load_weights(tmp_path / "best-1.safetensors", other)
+    assert same_weights(model, other)

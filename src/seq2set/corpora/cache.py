@@ -7,13 +7,17 @@ is made. All of them can be made again from the files.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import time
 from collections.abc import Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from seq2set.core.errors import Seq2SetError
+from seq2set.core.files import compute_sha256, write_text
 
 VARIABLE = "SEQ2SET_CACHE"
 """The environment variable that names another cache folder."""
@@ -63,6 +67,8 @@ def list_cached() -> list[CachedFolder]:
     """Return all that is in the cache, by name."""
     found: list[CachedFolder] = []
     for part in sorted(get_cache_folder().glob("*")):
+        if part.name == _CHECKED:
+            continue
         prepared = part.name == "corpora"
         for path in sorted(part.iterdir()) if part.is_dir() else [part]:
             made_again = not prepared or path.name.startswith(".") or bool(_DIGEST.search(path.name))
@@ -75,6 +81,7 @@ def clean_cache(names: Collection[str] = (), *, everything: bool = False) -> lis
     chosen = [one for one in list_cached() if everything or (one.name in names if names else one.is_copy)]
     for one in chosen:
         _delete(one.path)
+    _delete(get_cache_folder() / _CHECKED)
     return chosen
 
 
@@ -94,3 +101,40 @@ def _delete(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)  # another process may delete it too
     else:
         path.unlink(missing_ok=True)
+
+
+_CHECKED = "checked.json"
+_MOST_CHECKED = 500
+_SETTLED = 2.0
+"""A file that changed within so many seconds may change again without another time of change."""
+
+
+def compute_sha256_once(path: Path) -> str:
+    """Return the SHA-256 of a file; it is read again only where its size, time of change or inode differ."""
+    status, name = path.stat(), str(path.absolute())
+    seen = [status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino]
+    entry = _read_checked().get(name)
+    if isinstance(entry, list) and entry[:-1] == seen:
+        return str(entry[-1])
+    digest = compute_sha256(path)
+    if status.st_mtime < time.time() - _SETTLED:
+        _note_checked(name, [*seen, digest])
+    return digest
+
+
+def _read_checked() -> dict[str, Any]:
+    try:
+        known = json.loads((get_cache_folder() / _CHECKED).read_text(encoding="utf-8"))
+    except (OSError, RuntimeError, ValueError):  # none yet, no home folder, or damaged
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _note_checked(name: str, entry: list[Any]) -> None:
+    known = _read_checked()
+    known.pop(name, None)
+    kept = dict([*known.items(), (name, entry)][-_MOST_CHECKED:])
+    try:
+        write_text(get_cache_folder() / _CHECKED, json.dumps(kept))
+    except (OSError, RuntimeError, Seq2SetError):
+        return  # a cache that cannot be written costs time, and nothing else

@@ -96,7 +96,12 @@ def read_first_pass(
     waiting: list[Document] = []
     characters = 0
     with pq.ParquetWriter(
-        whole.texts, _TEXTS, compression="lz4", use_dictionary=False, write_statistics=False
+        whole.texts,
+        _TEXTS,
+        compression="lz4",
+        use_dictionary=False,
+        write_statistics=False,
+        write_page_checksum=True,
     ) as writer:
         for document in documents:
             whole.add(document)
@@ -229,7 +234,7 @@ def write_splits(whole: FirstPass, folder: Path, placement: Placement, ids: Uniq
     schema = GROUPED_SCHEMA if len(group_names) else SCHEMA
     with ExitStack() as stack:
         files = [stack.enter_context(_SplitFile(folder / name_split_file(name), schema)) for name in SPLITS]
-        source = stack.enter_context(pq.ParquetFile(whole.texts))
+        source = stack.enter_context(pq.ParquetFile(whole.texts, page_checksum_verification=True))
         labels = _read_lists(whole, source, placement)
         for group in range(source.num_row_groups):
             table = source.read_row_group(group, use_threads=False)
@@ -284,7 +289,12 @@ class _SplitFile:
 
     def __init__(self, path: Path, schema: Any):
         self._writer = pq.ParquetWriter(
-            path, schema, compression="zstd", use_dictionary=_REPEATED, write_statistics=False
+            path,
+            schema,
+            compression="zstd",
+            use_dictionary=_REPEATED,
+            write_statistics=False,
+            write_page_checksum=True,
         )
         self._waiting: list[Any] = []
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from seq2set.core.errors import CorpusError, UnknownNameError
 from seq2set.core.files import compute_sha256
+from seq2set.corpora.cache import compute_sha256_once
 from seq2set.corpora.carve import SEED
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.readers.parquet import open_parquet
@@ -108,7 +109,7 @@ class PreparedCorpus:
 
     @classmethod
     def open(cls, folder: Path) -> PreparedCorpus:
-        """Open a folder after checking that its files are there and have the recorded sizes and columns."""
+        """Open a folder after checking that its files have the recorded sizes, checksums and columns."""
         corpus = cls(folder, _read_facts(folder))
         for name in SPLITS:
             corpus._check_file(name_split_file(name))
@@ -161,11 +162,13 @@ class PreparedCorpus:
     def verify(self) -> None:
         """Compare the checksum of every file with the recorded one, which reads all of them."""
         for name in map(name_split_file, SPLITS):
-            if compute_sha256(self.folder / name) != self._get_recorded(name)["sha256"]:
-                raise CorpusError(
-                    f"the file's SHA-256 is not the one in {FACTS}; prepare the corpus again",
-                    self.folder / name,
-                )
+            self._compare(name, compute_sha256(self.folder / name))
+
+    def _compare(self, name: str, digest: str) -> None:
+        if digest != self._get_recorded(name)["sha256"]:
+            raise CorpusError(
+                f"the file's SHA-256 is not the one in {FACTS}; prepare the corpus again", self.folder / name
+            )
 
     def _get_recorded(self, name: str) -> dict[str, Any]:
         recorded: dict[str, Any] = self.facts["files"][name]
@@ -181,6 +184,7 @@ class PreparedCorpus:
                 f"the file has {path.stat().st_size:,} bytes and {FACTS} says {recorded:,}; prepare it again",
                 path,
             )
+        self._compare(name, _compute_digest(path))
         with open_parquet(path) as file:
             if not any(file.schema_arrow.equals(schema) for schema in (SCHEMA, GROUPED_SCHEMA)):
                 seen = ", ".join(f"{field.name}: {field.type}" for field in file.schema_arrow)
@@ -189,6 +193,13 @@ class PreparedCorpus:
                     "and may be followed by group: string",
                     path,
                 )
+
+
+def _compute_digest(path: Path) -> str:
+    try:
+        return compute_sha256_once(path)
+    except OSError as error:
+        raise CorpusError(f"the file cannot be read: {error.strerror}", path) from error
 
 
 def is_prepared(folder: Path) -> bool:

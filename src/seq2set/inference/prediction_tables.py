@@ -43,7 +43,7 @@ class ParquetTableWriter:
         kept = [known.get(name) or _infer_type(values) for name, values in zip(names, columns, strict=False)]
         types = [*kept, pa.list_(pa.string()), pa.list_(pa.float64()), pa.string(), pa.string()]
         self.schema = pa.schema(list(zip(self.layout.head, types, strict=False)))
-        self.writer = pq.ParquetWriter(self.stream, self.schema)
+        self.writer = pq.ParquetWriter(self.stream, self.schema, write_page_checksum=True)
 
     def close(self) -> str:
         """Write the end of the file; without any row there are only its columns."""

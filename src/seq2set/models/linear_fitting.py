@@ -12,19 +12,23 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from seq2set.config import Config
 from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
+from seq2set.core.errors import InputError
 from seq2set.core.files import write_aside
 from seq2set.core.hardware import count_processes
 from seq2set.core.processes import run_in_processes
 from seq2set.core.progress import Advance, Progress
+from seq2set.core.seals import UNSEALED, check_seal, seal_file
 from seq2set.core.sparse import SparseRows
 from seq2set.labels.best_rule import find_best_rule
 from seq2set.labels.calibration import Sigmoid
@@ -83,14 +87,26 @@ class LinearTraining:
         """Read classifiers from the checkpoint of this name, or fit one for each target and keep them."""
         checkpoint = self.run.checkpoints / f"{name}-c-{c:g}.safetensors"
         if checkpoint.is_file():
-            return LinearScorer(**load_file(checkpoint))
+            return _read_scorer(checkpoint)
         features = self.train if features is None else features
         targets = self.train_targets if targets is None else targets
         with self.progress.stage(f"{title}, C = {c:g}", targets.shape[1]) as advance:
             scorer = fit_linear(self.config, features, targets, c, advance, seen)
         with write_aside(checkpoint) as aside:
-            save_file({"weights": scorer.weights, "bias": scorer.bias}, aside)
+            save_file({"weights": scorer.weights, "bias": scorer.bias}, aside, metadata=UNSEALED)
+            seal_file(aside)
         return scorer
+
+
+def _read_scorer(checkpoint: Path) -> LinearScorer:
+    try:
+        check_seal(checkpoint)
+        return LinearScorer(**load_file(checkpoint))
+    except (OSError, SafetensorError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{checkpoint} is damaged ({reason}); delete it, and --resume fits it again"
+        ) from error
 
 
 def prepare_matrices(

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from seq2set.core.errors import InputError
 from seq2set.core.files import write_aside
+from seq2set.core.seals import UNSEALED, check_seal, seal_file
 from seq2set.objectives.rewards import RunningF1
 
 LAST = "last.safetensors"
@@ -121,7 +122,8 @@ def save_checkpoint(
     tensors |= _collect_adam(optimizer)
     tensors |= {_AVERAGE + name: value for name, value in averaged.average.items()}
     with write_aside(folder / LAST) as aside:
-        save_file(tensors, aside, metadata={"place": json.dumps(asdict(place))})
+        save_file(tensors, aside, metadata={"place": json.dumps(asdict(place)), **UNSEALED})
+        seal_file(aside)
 
 
 def load_checkpoint(
@@ -131,6 +133,7 @@ def load_checkpoint(
     if not (folder / LAST).is_file():
         return None
     with _refuse_misfit(folder / LAST):
+        check_seal(folder / LAST)
         place, tensors = _read_place(folder / LAST), load_file(folder / LAST)
         network.load_state_dict(_select_prefix(tensors, _WEIGHTS))
         _restore_adam(optimizer, _select_prefix(tensors, _ADAM))
@@ -154,6 +157,7 @@ def _read_place(path: Path) -> Position:
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Read a checkpoint's weights."""
     with _refuse_misfit(path):
+        check_seal(path)
         return _select_prefix(load_file(path), _WEIGHTS)
 
 
@@ -164,13 +168,16 @@ def find_best_weights(folder: Path, update: int) -> Path:
 
 def save_weights(path: Path, network: nn.Module) -> None:
     """Write the weights alone."""
+    tensors = {name: value.contiguous() for name, value in network.state_dict().items()}
     with write_aside(path) as aside:
-        save_file({name: value.contiguous() for name, value in network.state_dict().items()}, aside)
+        save_file(tensors, aside, metadata=UNSEALED)
+        seal_file(aside)
 
 
 def load_weights(path: Path, network: nn.Module) -> None:
     """Read weights back."""
     with _refuse_misfit(path):
+        check_seal(path)
         network.load_state_dict(load_file(path))
 
 

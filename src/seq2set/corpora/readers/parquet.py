@@ -40,7 +40,7 @@ def open_parquet(path: Path) -> Iterator[Any]:
     if path.stat().st_size == 0:
         raise CorpusError("the file is empty", path)
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
     except PermissionError as error:
         raise CorpusError("the file cannot be read: permission is denied", path) from error

@@ -224,3 +224,11 @@ def test_sizes_are_short() -> None:
     assert [_format_size(size) for size in (0, 999, 1000, 2_500_000, 3_210_000_000)] == [
         "0 bytes", "999 bytes", "1 kB", "2 MB", "3.2 GB",
     ]  # fmt: skip
+
+
+def test_no_test_split_and_a_size_of_it_are_refused_together(seq2set, csv: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    outcome = seq2set("data", "prepare", "mine", "--from", csv, "--out", out, "--no-test", "--test", "3")
+    assert outcome.code == 2
+    assert "--no-test and --test are both given; give one of the two" in outcome.err
+    assert not out.exists()

@@ -291,7 +291,12 @@ CASES = {
         "a.csv", number_rows(lambda number: "same"), note="11 documents have an id that another has"
     ),
     "missing ids": Case(
-        "a.csv", number_rows(lambda number: "7" if number == 1 else ""), note="1 document has an id"
+        "a.csv", number_rows(lambda number: "7" if number == 1 else ""), note="11 documents have no id"
+    ),
+    "one missing id": Case(
+        "a.csv",
+        number_rows(lambda number: "" if number == 1 else str(100 + number)),
+        note="1 document has no id",
     ),
     "ids with a point": Case("a.csv", number_rows(lambda number: f"{number}.0")),
     "ids of another name": Case("a.csv", number_rows(str, "sku"), ("--id", "sku")),
@@ -312,6 +317,7 @@ CASES = {
         split=(6, 2, 4),
     ),
     "no test split": Case("a.csv", write_csv(), ("--test", "0"), split=(11, 1, 0)),
+    "no test split wanted": Case("a.csv", write_csv(), ("--no-test",), split=(11, 1, 0)),
     "groups": Case(
         "a.csv",
         name_splits("owner", ("ann", "bob", "cat", "dan")),

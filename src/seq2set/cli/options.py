@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 from typer.core import TyperCommand
 
+from seq2set.core.errors import InputError
+
 if TYPE_CHECKING:
     from seq2set.config import DataSettings
 
@@ -84,6 +86,7 @@ class Columns(TextColumns):
     test: Annotated[str | None, "Test documents: a number, a share such as 0.1, or a file; 0 for none."] = (
         None
     )
+    no_test: Annotated[bool | None, "No test split: learn from and tune on all documents."] = None
 
 
 Settings = Mapping[str, str | int | None]
@@ -93,6 +96,10 @@ Settings = Mapping[str, str | int | None]
 def name_columns(columns: Settings) -> dict[str, Any]:
     """Return the settings of the section `data` that the options for columns give."""
     given = {name: value for name, value in columns.items() if value is not None}
+    if given.pop("no_test", None):
+        if "test" in given:
+            raise InputError("--no-test and --test are both given; give one of the two")
+        given["test"] = "0"
     for name in ("valid", "test"):
         if name in given and Path(str(given[name])).exists():
             given[name] = str(Path(str(given[name])).absolute())  # a run is measured from other folders too
@@ -110,8 +117,6 @@ def merge_assignments(
     assignments: Sequence[str] | None, columns: Settings, options: Settings | None = None
 ) -> list[str]:
     """Return what `--set` and other options assign; refuse a setting that both give."""
-    from seq2set.core.errors import InputError
-
     named = {f"data.{name}": value for name, value in name_columns(columns).items()} | dict(options or {})
     given = {setting: value for setting, value in named.items() if value is not None}
     for assignment in assignments or ():

@@ -49,10 +49,11 @@ def prepare(
     from seq2set.corpora.sources import SOURCES
 
     with RichProgress().stage(f"prepare {name}") as advance:
+        sizes = options.name_columns(columns)
         chosen = PrepareOptions(
             split,
-            parse_size("valid", columns["valid"] or ""),
-            parse_size("test", columns["test"] or ""),
+            parse_size("valid", sizes.get("valid", "")),
+            parse_size("test", sizes.get("test", "")),
             seed,
             columns["encoding"],
             max_words,

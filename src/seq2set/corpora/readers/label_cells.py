@@ -168,6 +168,15 @@ class LabelTally:
     """Cells that look like lists and cannot be read as such"""
     listed: int = 0
     """Lists with a label that would stand for a missing one if it filled the cell"""
+    with_id: int = 0
+    without_id: int = 0
+
+    def count_id(self, name: str | None) -> None:
+        """Count a document by whether it has an id."""
+        if name:
+            self.with_id += 1
+        else:
+            self.without_id += 1
 
     def sentences(self) -> list[str]:
         """Describe what was found; nothing where all cells were plain."""
@@ -185,6 +194,9 @@ class LabelTally:
                 f"{stand} split at the separator like any other text, brackets and all; "
                 "write ['a', 'b'] or a;b"
             )
+        if self.without_id and self.with_id:  # without any id, numbers are no surprise
+            some = "1 document has" if self.without_id == 1 else f"{self.without_id:,} documents have"
+            said.append(f"{some} no id and the number of the row in its place; --id names another column")
         return said
 
     def _missing(self) -> str:

@@ -123,8 +123,11 @@ def build_document(record: Record, options: ReadOptions, path: Path) -> Document
     """Build a document from a record; a text that is null is empty, labels that are null are none."""
     check_columns(record.values, options, path, record.line)
     text = " ".join(filter(None, _read_texts(record, options, path)))
+    name = _read_name(record, options.id)
+    if options.tally:
+        options.tally.count_id(name)
     return Document(
-        id=_read_name(record, options.id) or str(record.number),
+        id=name or str(record.number),
         text=strip_markup(text) if options.strip_html else text,
         labels=_read_labels(record, options, path),
         split=_read_name(record, options.split),

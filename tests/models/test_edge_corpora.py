@@ -62,7 +62,7 @@ def test_a_prior_with_fewer_classifiers_than_labels(tmp_path: Path) -> None:
     assert isinstance(tagger, NeuralTagger)
     assert tagger.prior is not None
     assert tagger.prior.scorer.weights.shape[1] == 3
-    read = tagger.prior.read(encode_blocks(tagger.words, examples.texts))
+    read = tagger.prior.read(encode_blocks(tagger.words, examples.texts), examples.texts)
     assert read.margins.shape == (24, 4)
     found = tagger.infer(
         examples.texts, Request(search="greedy", min_labels=4, explain=True, words_per_label=99)

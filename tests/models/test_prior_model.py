@@ -30,7 +30,7 @@ def fitted(examples: Examples, *settings: str, labels: Labels | None = None) -> 
 
 
 def margins(prior: PriorModel, texts: list[str]) -> Reals:
-    return prior.read([prior.features.words.flat_encode(texts)]).margins
+    return prior.read([prior.features.words.flat_encode(texts)], texts).margins
 
 
 def changed(examples: Examples, place: int) -> Examples:

@@ -34,7 +34,8 @@ class Notes(Silent):
 
 
 @pytest.fixture
-def vectors(tmp_path: Path) -> TextVectors:
+def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TextVectors:
+    monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path / "cache"))
     return TextVectors(find_encoder(str(write_encoder(tmp_path / "encoder"))), 30)
 
 
@@ -88,8 +89,8 @@ def test_a_damaged_cache_is_noticed(damage: str, vectors: TextVectors, tmp_path:
     path.write_bytes({"cut": whole[:-9], "changed": whole[:-1] + b"\x77"}.get(damage, whole))
     notes, again = Notes(), TextVectors(vectors.encoder, 30)
     np.testing.assert_allclose(again.prepare(TEXTS, 1, notes), first, atol=1e-5)
-    assert "1 files of vectors" in notes.sentences[0]
-    assert not TextVectors(vectors.encoder, 30).cache.unusable
+    assert "cut short, damaged or another encoder's: 1;" in notes.sentences[0]
+    assert TextVectors(vectors.encoder, 30).cache.unusable == []
 
 
 def test_a_full_disk(vectors: TextVectors, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,16 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.errors import InputError, import_extra
 from seq2set.nn.pretrained.encoder_folder import CONFIG, TOKENIZER, WEIGHTS, read_settings
-
-if TYPE_CHECKING:
-    from torch import nn
 
 WINDOW = 128
 """Sub-words per window, with those that mark its ends; what small sentence encoders were trained on."""
@@ -60,7 +57,7 @@ class PooledEncoder:
         self._prefix, self._suffix = _find_marks(self._tokenizer)
         self._pad = int(settings.get("pad_token_id") or 0)
         self._window = min(WINDOW, int(settings.get("max_position_embeddings", WINDOW)) - 2)
-        self._network: Any = _open_network(path)
+        self._network = _open_network(path)
         self.size: int = self._network.config.hidden_size
 
     def embed(self, texts: Sequence[str], most_words: int) -> Pooled:
@@ -147,7 +144,7 @@ def _find_marks(tokenizer: Any) -> tuple[list[int], list[int]]:
     return marked.ids[: inner[0]], marked.ids[inner[-1] + 1 :]
 
 
-def _open_network(path: Path) -> nn.Module:
+def _open_network(path: Path) -> Any:
     transformers: Any = import_extra("transformers", "pretrained")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -168,5 +165,4 @@ def _open_network(path: Path) -> nn.Module:
         raise InputError(
             f"{path / WEIGHTS} lacks {len(missing)} of the encoder's weights, such as {missing[0]}"
         )
-    opened: nn.Module = network.eval()
-    return opened
+    return network.eval()

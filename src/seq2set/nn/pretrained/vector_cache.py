@@ -47,7 +47,7 @@ class VectorCache:
         )
         self._found: dict[bytes, tuple[Any, int]] = {}
         self.unusable: list[Path] = []
-        """Files of which something cannot be used"""
+        """Files that are cut short, damaged or another encoder's"""
         for path in sorted(self.folder.glob("*.npy")):
             self._read(path)
 
@@ -66,8 +66,17 @@ class VectorCache:
         ]
         if not all(right):
             self.unusable.append(path)
-        for number in np.flatnonzero(right):
-            self._found[records["text"][number].tobytes()] = (records, int(number))
+            return
+        for number, row in enumerate(records):
+            self._found[row["text"].tobytes()] = (records, number)
+
+    def drop_unusable(self) -> int:
+        """Delete the files that cannot be used, and return how many they were."""
+        dropped = len(self.unusable)
+        for path in self.unusable:
+            path.unlink(missing_ok=True)
+        self.unusable.clear()
+        return dropped
 
     def get(self, text: str) -> CachedVector | None:
         """Return a text's vector, if it is there."""

@@ -60,12 +60,11 @@ class TextVectors:
 
     def prepare(self, texts: Sequence[str], workers: int, progress: Progress) -> Reals:
         """Return the vectors (N, E) of a split; those that are not in the cache are put there."""
-        if self.cache.unusable:
+        if dropped := self.cache.drop_unusable():
             progress.note(
-                f"{len(self.cache.unusable)} files of vectors in {self.cache.folder} are cut short, damaged "
-                "or another encoder's; what they should hold is computed again"
+                f"files of vectors in {self.cache.folder} that are cut short, damaged or another encoder's: "
+                f"{dropped}; what they should hold is computed again"
             )
-            self.cache.unusable.clear()
         missing = sorted({text for text in texts if self.cache.get(text) is None}, key=len)
         if missing:
             self._fill(missing, workers, progress)

@@ -57,7 +57,7 @@ class PooledEncoder:
         self._prefix, self._suffix = _find_marks(self._tokenizer)
         self._pad = int(settings.get("pad_token_id") or 0)
         self._window = min(WINDOW, int(settings.get("max_position_embeddings", WINDOW)) - 2)
-        self._network = _open_network(path)
+        self._network: Any = _open_network(path)
         self.size: int = self._network.config.hidden_size
 
     def embed(self, texts: Sequence[str], most_words: int) -> Pooled:

@@ -48,10 +48,12 @@ def small_documents(count: int = 160, seed: int = 3) -> list[Document]:
     return documents
 
 
-@pytest.fixture(autouse=True)
-def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep tests out of the user's cache."""
-    monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+@pytest.fixture(autouse=True, scope="session")
+def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep tests, and what they share, out of the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEQ2SET_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -106,6 +106,22 @@ def test_a_linear_training_that_is_told_to_stop_leaves_no_process_behind_and_has
     assert code == 1
 
 
+def test_an_interrupt_that_another_exception_swallows_is_one_all_the_same(
+    seq2set, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CPython 3.11 makes a TypeError of one that comes amid an import."""
+
+    def swallow(*_: object, **__: object) -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        raise TypeError("expected a message argument")
+
+    monkeypatch.setattr("seq2set.workflows.train.train", swallow)
+    (tmp_path / "mine.csv").write_text("text,labels\nwords,a\n", encoding="utf-8")
+    outcome = seq2set("train", "--data", tmp_path / "mine.csv", "--out", tmp_path / "run")
+    assert (outcome.code, outcome.err) == (1, "seq2set: stopped; rerun with --resume to continue\n")
+
+
 def test_a_ctrl_c_while_the_pool_starts_is_no_reason_for_a_warning(
     monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:

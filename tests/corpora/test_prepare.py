@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -96,6 +97,7 @@ def test_the_facts_tell_all_of_it(tmp_path: Path) -> None:
     }
     for name, recorded in files.items():
         data = (tmp_path / "c" / name).read_bytes()
+        assert re.fullmatch("[0-9a-f]{64}", recorded.pop("content"))
         assert recorded == {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
     assert sorted(files) == ["test.parquet", "train.parquet", "valid.parquet"]
 

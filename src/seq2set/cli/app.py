@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -29,7 +30,7 @@ from seq2set.cli.console import say_error
 from seq2set.cli.data import check, corpus, known, prepare, stats
 from seq2set.cli.options import list_names, read_catalog
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing
-from seq2set.core.processes import end_pool
+from seq2set.core.processes import SIGNALS, end_pool
 
 
 class StoppableCommands(TyperGroup):
@@ -37,17 +38,30 @@ class StoppableCommands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a verb."""
+        asked: list[int] = []
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            asked.append(number)
+            signal.default_int_handler(number, frame)
+
         here = threading.current_thread() is threading.main_thread()  # only there may signals be handled
-        # By itself SIGTERM ends a process on the spot, and leaves the processes that fit classifiers behind.
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler) if here else None
+        # By itself SIGTERM ends a process on the spot, and leaves the processes that fit classifiers behind;
+        # a shell's background job ignores SIGINT, and goes on doing so.
+        heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, stop) for number in heard} if here else {}
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
+        except Seq2SetError:
+            raise
+        except (KeyboardInterrupt, Exception) as error:
+            # An interrupt amid an import comes out of it as another exception (CPython 3.11: a TypeError).
+            if not asked and not isinstance(error, KeyboardInterrupt):
+                raise
             end_pool()
             raise StoppedError("stopped; rerun with --resume to continue") from error
         finally:
-            if here:
-                signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 app = typer.Typer(

@@ -237,7 +237,8 @@ def end_pool() -> None:
         executor.shutdown(wait=True, kill_workers=True)
 
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""What asks a command to stop."""
 
 
 class Interruption:
@@ -249,7 +250,7 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():  # only there may signals be handled
-            self._before = {number: signal.signal(number, self._ask) for number in _SIGNALS}
+            self._before = {number: signal.signal(number, self._ask) for number in SIGNALS}
         return self
 
     def __exit__(

@@ -7,9 +7,10 @@ but for a byte per document that says which split it goes to.
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -224,6 +225,8 @@ class WrittenTotals:
     without_text: int = 0
     without_labels: int = 0
     groups: int = 0
+    contents: dict[str, str] = field(default_factory=dict)
+    """By the name of a split: the SHA-256 that its file would have without page checksums"""
 
 
 def write_splits(whole: FirstPass, folder: Path, placement: Placement, ids: UniqueIds) -> WrittenTotals:
@@ -255,6 +258,7 @@ def write_splits(whole: FirstPass, folder: Path, placement: Placement, ids: Uniq
             for index, file in enumerate(files):
                 file.add(table.filter(pa.array(part == index)))
     totals.groups = int(seen.sum())
+    totals.contents = {name: file.content for name, file in zip(SPLITS, files, strict=True)}
     return totals
 
 
@@ -284,26 +288,53 @@ def _count(totals: WrittenTotals, part: NDArray[np.int8], words: NDArray[Any], l
     totals.without_labels += int((labels[kept] == 0).sum())
 
 
+class _Hashed(io.RawIOBase):
+    """A file of which nothing is kept but the SHA-256."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        return len(data)
+
+
 class _SplitFile:
-    """A file of one split; small tables are joined, for small row groups read slowly."""
+    """A file of one split; small tables are joined, for small row groups read slowly.
+
+    It is written a second time, to nowhere: a corpus is recognised by the bytes that its files had before
+    they got page checksums, so that what was trained, measured and published then is known for the same.
+    """
 
     def __init__(self, path: Path, schema: Any):
-        self._writer = pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            use_dictionary=_REPEATED,
-            write_statistics=False,
-            write_page_checksum=True,
-        )
+        self._plain = _Hashed()
+        self._writers = [
+            pq.ParquetWriter(
+                place,
+                schema,
+                compression="zstd",
+                use_dictionary=_REPEATED,
+                write_statistics=False,
+                write_page_checksum=checksums,
+            )
+            for place, checksums in ((path, True), (self._plain, False))
+        ]
         self._waiting: list[Any] = []
+
+    @property
+    def content(self) -> str:
+        return self._plain.digest.hexdigest()
 
     def __enter__(self) -> _SplitFile:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._flush()
-        self._writer.close()
+        for writer in self._writers:
+            writer.close()
 
     def add(self, table: Any) -> None:
         self._waiting.append(table)
@@ -313,6 +344,8 @@ class _SplitFile:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._writer.write_table(pa.concat_tables(self._waiting))
+            joined = pa.concat_tables(self._waiting)
+            for writer in self._writers:
+                writer.write_table(joined)
         self._waiting = []
         pa.default_memory_pool().release_unused()

@@ -109,7 +109,7 @@ def prepare(
             "split": {"method": plan.method, "seed": plan.seed, "valid": plan.valid, "test": plan.test},
             **limits._asdict(),
             "notes": _note_ids(notes or {}, ids.renamed),
-            "files": _describe_files(folder),
+            "files": _describe_files(folder, totals),
         }
         write_json(folder / FACTS, facts)
     return PreparedCorpus.open(out)
@@ -225,6 +225,10 @@ def _count(placement: Placement, totals: WrittenTotals) -> dict[str, Any]:
     } | ({"groups": totals.groups} if totals.groups else {})
 
 
-def _describe_files(folder: Path) -> dict[str, dict[str, Any]]:
-    paths = [folder / name_split_file(name) for name in SPLITS]
-    return {path.name: {"sha256": compute_sha256(path), "bytes": path.stat().st_size} for path in paths}
+def _describe_files(folder: Path, totals: WrittenTotals) -> dict[str, dict[str, Any]]:
+    described = {}
+    for name, content in totals.contents.items():
+        path = folder / name_split_file(name)
+        sums = {"sha256": compute_sha256(path), "content": content}
+        described[path.name] = {**sums, "bytes": path.stat().st_size}
+    return described

@@ -123,7 +123,9 @@ class PreparedCorpus:
     @property
     def fingerprint(self) -> str:
         """A short text that differs where the documents, or their split, differ."""
-        sums = "".join(self._get_recorded(name_split_file(name))["sha256"] for name in SPLITS)
+        recorded = [self._get_recorded(name_split_file(name)) for name in SPLITS]
+        # Files without page checksums are their own content.
+        sums = "".join(file.get("content", file["sha256"]) for file in recorded)
         return hashlib.sha256(sums.encode()).hexdigest()[:16]
 
     @property

@@ -83,7 +83,7 @@ def test_damage_inside_the_file_is_named(tmp_path: Path) -> None:
 def test_no_permission_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read(tmp_path / "a.parquet", {"text": ["t"], "labels": ["x"]})
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "no")
 
     monkeypatch.setattr(pq, "ParquetFile", refuse)

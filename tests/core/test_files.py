@@ -5,8 +5,12 @@ import hashlib
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors import SafetensorError
+from safetensors.numpy import save_file
 
+import seq2set.core.disk as disk
 from seq2set.core.errors import OutputError, WorkError
 from seq2set.core.files import (
     compute_sha256,
@@ -61,6 +65,8 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_the_old_folder_goes_back_when_the_new_one_cannot_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As on systems where two folders cannot be exchanged."""
+    monkeypatch.setattr("seq2set.core.files.exchange_folders", lambda *_: False)
     out = tmp_path / "out"
     out.mkdir()
     (out / "old").touch()
@@ -120,6 +126,59 @@ def test_a_really_full_disk() -> None:
     with pytest.raises(OutputError, match="the disk is full"), report_output_errors(Path("/dev/full")):
         with Path("/dev/full").open("w") as stream:
             stream.write("x")
+
+
+def test_a_folder_is_replaced_where_two_cannot_be_exchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seq2set.core.disk.sys.platform", "darwin")
+    disk._find_rename.cache_clear()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+    with write_folder_aside(tmp_path / "out", force=True) as aside:
+        (aside / "new").touch()
+    disk._find_rename.cache_clear()
+    assert left_over(tmp_path) == ["out"]
+    assert left_over(tmp_path / "out") == ["new"]
+
+
+def test_a_folder_has_ordinary_permissions_whatever_wrote_its_files(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with write_folder_aside(tmp_path / "out") as aside:
+            (aside / "inner").mkdir(mode=0o700)
+            save_file({"a": np.zeros(1)}, aside / "inner" / "a.safetensors")  # which gives it 0600
+    finally:
+        os.umask(before)
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.rglob("*")}
+    assert modes == {"out": "0o755", "inner": "0o755", "a.safetensors": "0o644"}
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EIO])
+def test_a_file_system_that_has_nothing_to_sync(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(handle: int) -> None:
+        raise OSError(number, "as the system says")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    if number == errno.EINVAL:
+        write_text(tmp_path / "a", "x")
+        assert left_over(tmp_path) == ["a"]
+        return
+    with pytest.raises(OSError, match="as the system says"):
+        write_text(tmp_path / "a", "x")
+    assert left_over(tmp_path) == []
+
+
+def test_what_libraries_say_of_a_full_disk_becomes_a_sentence(tmp_path: Path) -> None:
+    for words in ("I/O error: No space left on device (os error 28)", "File too large (os error 27)"):
+        with pytest.raises(OutputError, match="cannot write to x: the"), report_output_errors(Path("x")):
+            raise SafetensorError(words)
+    with pytest.raises(OutputError, match="the disk is full"), report_output_errors(Path("x")):
+        raise OSError("8000 requested and 120 written")  # numpy
+    with pytest.raises(SafetensorError, match="strange"), report_output_errors(Path("x")):
+        raise SafetensorError("strange")
 
 
 def test_other_complaints_pass() -> None:

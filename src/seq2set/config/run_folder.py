@@ -23,8 +23,9 @@ from seq2set.config.provenance import (
     refuse_other_documents,
     write_provenance,
 )
+from seq2set.core.disk import make_folder
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import refuse_occupied, report_output_errors, update_keys, write_text
+from seq2set.core.files import append_line, refuse_occupied, report_output_errors, update_keys, write_text
 
 Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
@@ -84,7 +85,7 @@ class RunFolder:
         elif not run._killed_while_it_began():
             refuse_occupied(path)
         with report_output_errors(path):
-            run.checkpoints.mkdir(parents=True, exist_ok=True)
+            make_folder(run.checkpoints)
         if provenance is not None and not run.has_learnt():
             write_provenance(path, provenance)
         if not run.config.is_file():
@@ -131,8 +132,7 @@ class RunFolder:
 
     def log(self, record: dict[str, Any]) -> None:
         """Add a line to the history."""
-        with report_output_errors(self.history), self.history.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        append_line(self.history, json.dumps(record, ensure_ascii=False))
         if self.watch is not None:
             self.watch(len(self.records()), record)
 

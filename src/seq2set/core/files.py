@@ -1,8 +1,9 @@
 """Files that are never half-written, checksums, and locks between processes.
 
-A file is written aside and then renamed; what is read back was checksummed. A lock is held for as long as a
-block runs and is released when its process dies: SQLite locks its files in this way on every system, and
-nothing is ever written to a lock file.
+A file is written aside, brought to the disk and then renamed, and its folder is brought to the disk as well:
+whenever the power fails, the old content or the new one is there, whole. What is read back was checksummed. A
+lock is held for as long as a block runs and is released when its process dies: SQLite locks its files in this
+way on every system, and nothing is ever written to a lock file.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -19,6 +21,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
+from seq2set.core.disk import exchange_folders, make_folder, sync
 from seq2set.core.errors import OutputError, WorkError
 
 _REASONS = {
@@ -30,7 +35,10 @@ _REASONS = {
     errno.EEXIST: "a part of the path is a file, not a folder",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
     errno.ENAMETOOLONG: "the name is too long",
+    errno.EFBIG: "the file would be larger than is allowed here",
 }
+_NUMBERED = re.compile(r"os error (\d+)")
+_CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 
 
 @contextmanager
@@ -38,26 +46,44 @@ def report_output_errors(path: Path) -> Iterator[None]:
     """Turn the system's complaints about writing to `path` into one sentence."""
     try:
         yield
-    except OSError as error:
-        if error.errno not in _REASONS:
+    except (OSError, SafetensorError) as error:
+        number = _find_number(error)
+        if number not in _REASONS:
             raise
-        raise OutputError(f"cannot write to {path}: {_REASONS[error.errno]}") from error
+        raise OutputError(f"cannot write to {path}: {_REASONS[number]}") from error
+
+
+def _find_number(error: Exception) -> int | None:
+    """Return the system's number of an error; safetensors tells it in words, and numpy not at all."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    if _CUT_SHORT.search(str(error)):
+        return errno.ENOSPC
+    told = _NUMBERED.search(str(error))
+    return None if told is None else int(told[1])
 
 
 @contextmanager
 def write_aside(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it over `path` when the block ends well."""
     with report_output_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
         aside = Path(name)
         try:
             yield aside
-            aside.chmod(0o666 & ~_umask())
-            aside.replace(path)
+            put_file(aside, path, 0o666 & ~_umask())
         finally:
             aside.unlink(missing_ok=True)
+
+
+def put_file(aside: Path, path: Path, mode: int) -> None:
+    """Put a file that was written aside into its place, so that it is there even if the power fails now."""
+    aside.chmod(mode)
+    sync(aside)
+    aside.replace(path)
+    sync(path.parent)
 
 
 @contextmanager
@@ -69,20 +95,31 @@ def write_folder_aside(path: Path, *, force: bool = False) -> Iterator[Path]:
     """
     refuse_occupied(path, force=force)
     with report_output_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
             yield aside
-            aside.chmod(0o777 & ~_umask())
+            _settle(aside)
             _put_in_place(aside, path)
+            sync(path.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
 
+def _settle(folder: Path) -> None:
+    """Give all that a folder holds its usual mode, whatever library wrote it, and bring it to the disk."""
+    mask = _umask()
+    for part in [*folder.rglob("*"), folder]:
+        part.chmod((0o777 if part.is_dir() else 0o666) & ~mask)
+        sync(part)
+
+
 def _put_in_place(new: Path, path: Path) -> None:
-    """Rename `new` to `path`; what was there goes back when that fails, and away when it is done."""
+    """Rename `new` to `path`; what was there is at `new` then, or away where the two cannot be exchanged."""
     if not path.is_dir():
         new.replace(path)
+        return
+    if exchange_folders(new, path):
         return
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
     path.replace(old)
@@ -120,6 +157,18 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` whole, or leave what was there."""
     with write_aside(path) as aside:
         aside.write_text(text, encoding="utf-8")
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file; it is on the disk when this returns, or cut off where the power failed."""
+    with report_output_errors(path):
+        new = not path.exists()
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        if new:
+            sync(path.parent)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -33,6 +33,7 @@ from seq2set.config.catalog import RUNTIMES
 from seq2set.core.errors import InputError, MissingExtraError, ModelFolderError
 from seq2set.core.files import (
     compute_sha256,
+    put_file,
     read_json,
     report_output_errors,
     write_folder_aside,
@@ -123,8 +124,7 @@ def replace_files(folder: Path, drop: Iterable[str] = ()) -> Iterator[Path]:
             both = {name: files[name] | {"next": new[name]["sha256"]} for name in new.keys() & files.keys()}
             write_json(folder / MANIFEST, manifest | {"files": files | both})
             for name in new:
-                (aside / name).chmod((folder / CONFIG).stat().st_mode)
-                (aside / name).replace(folder / name)
+                put_file(aside / name, folder / name, (folder / CONFIG).stat().st_mode)
             write_json(folder / MANIFEST, manifest | {"files": files | new})
         finally:
             shutil.rmtree(aside, ignore_errors=True)

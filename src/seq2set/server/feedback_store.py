@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from seq2set.core.disk import make_folder
 from seq2set.core.errors import CorpusError, OutputError
 from seq2set.core.files import report_output_errors
 from seq2set.corpora.sources.feedback import CREATE, check_version
@@ -103,7 +104,7 @@ def _identify(path: Path) -> list[tuple[int, int]] | None:
 
 def _open(path: Path) -> sqlite3.Connection:
     with report_output_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # it holds texts; its log gets the same mode
     connection = None
     try:

@@ -32,6 +32,7 @@ from seq2set.config import Config, validate
 from seq2set.config.catalog import ENCODERS, REWARDS, SEARCHES, find_model
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError, Seq2SetError, StoppedError, WorkError
+from seq2set.core.files import report_output_errors
 from seq2set.core.hardware import count_cores
 from seq2set.core.processes import EndedWorker, WorkerPool, set_environment
 from seq2set.training.examples import EncodedExamples
@@ -115,7 +116,8 @@ def start_group(share: Share, workers: int, run: RunFolder) -> Iterator[Fabric]:
         return
     store = TCPStore(LOOPBACK, 0, workers, is_master=True, wait_for_workers=False)
     with tempfile.TemporaryDirectory(prefix="seq2set-") as folder, WorkerPool[int](workers - 1) as pool:
-        save_file(_pack(share.learn, share.tune), Path(folder) / "examples.safetensors")
+        with report_output_errors(Path(folder)):
+            save_file(_pack(share.learn, share.tune), Path(folder) / "examples.safetensors")
         request = {"folder": folder, "run": str(run.path), "port": store.port, "workers": workers}
         request |= {"config": share.config.model_dump(mode="json"), "sizes": share.sizes}
         for rank in range(1, workers):

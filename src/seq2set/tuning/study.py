@@ -29,6 +29,7 @@ from seq2set.config import Config, load_config, write_toml
 from seq2set.config.catalog import METRICS
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder, refuse_changes
+from seq2set.core.disk import make_folder
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import refuse_occupied, report_output_errors, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
@@ -94,7 +95,7 @@ def start_study(
     chosen = read_space(space, config) if space else read_shipped_space(config)
     refuse_occupied(folder.path)
     with report_output_errors(folder.path):
-        folder.path.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.path)
     facts = {"corpus": source.corpus.name, "fingerprint": source.corpus.fingerprint, "carve": source.carve}
     write_json(folder.record, {"format": FORMAT, **facts})
     write_text(folder.space, chosen.to_toml())

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -22,8 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import seq2set
+from seq2set.core.disk import make_folder
 from seq2set.core.errors import InputError, OutputError
 from seq2set.core.files import (
+    append_line,
     compute_sha256,
     hold_lock,
     read_json,
@@ -149,10 +150,7 @@ class ShardFolder:
 
     def _record(self, name: str, documents: int) -> None:
         line = {"name": name, "documents": documents, "sha256": compute_sha256(self.path / name)}
-        with report_output_errors(self.path / DONE), (self.path / DONE).open("ab") as stream:
-            stream.write(json.dumps(line).encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+        append_line(self.path / DONE, json.dumps(line))
         self.done[name] = documents
 
 
@@ -160,7 +158,7 @@ class ShardFolder:
 def open_shards(path: Path, job: ShardJob, *, force: bool) -> Iterator[ShardFolder]:
     """Begin a folder of shards, or continue one; refuse what another job has left, unless `force` is set."""
     with report_output_errors(path):
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
     if not (path / MANIFEST).exists() and not {one.name for one in path.iterdir()} <= {LOCK}:
         refuse_occupied(path)
     busy = f"another process writes shards into {path}; wait until it ends, or name another folder"

@@ -20,6 +20,7 @@ import numpy as np
 from seq2set.config import Config, validate
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder, recall_defaults
+from seq2set.core.disk import make_folder
 from seq2set.core.files import compute_sha256, hold_lock, read_json, report_output_errors, write_json
 from seq2set.core.hardware import describe_machine
 from seq2set.core.progress import Progress
@@ -155,7 +156,7 @@ def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -
 def lock_cell(cell: Cell) -> Iterator[None]:
     """Keep other processes from working on a cell."""
     with report_output_errors(cell.folder):
-        cell.folder.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(cell.folder.parent)
     lock = cell.folder.with_name(f".{cell.name}.lock")
     busy = f"{cell.folder} is locked by another process; wait until it ends, or stop it"
     with hold_lock(lock, busy=busy, seconds=PATIENCE):

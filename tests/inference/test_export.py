@@ -286,6 +286,10 @@ def test_graphs_of_another_version_other_weights_or_damaged_are_refused(exported
     rewrite(exported, "onnx.json", json.dumps(about | {"weights": "0"}).encode())
     with pytest.raises(ModelFolderError, match=r"ONNX graphs of other weights than model.safetensors holds"):
         load_model(exported, "onnx")
+    for graphs in (None, {"encoder": "../encoder.onnx"}):
+        rewrite(exported, "onnx.json", json.dumps(about | {"graphs": graphs}).encode())
+        with pytest.raises(ModelFolderError, match=r"onnx.json names (no graphs|'../encoder.onnx')"):
+            load_model(exported, "onnx")
     rewrite(exported, "onnx.json", json.dumps(about).encode())
     rewrite(exported, "encoder.onnx", b"no graph")
     with pytest.raises(ModelFolderError, match=r"encoder.onnx is no graph that can be opened"):

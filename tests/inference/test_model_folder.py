@@ -11,6 +11,7 @@ import pytest
 
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ModelFolderError, OutputError
+from seq2set.inference.manifest import describe_file
 from seq2set.inference.model_folder import (
     find_model_folder,
     load_model,
@@ -120,9 +121,7 @@ def test_foreign_settings_are_refused_though_their_checksum_is_right(
     saved["settings"]["from_the_future"] = 1
     (tmp_path / "m" / "config.json").write_text(json.dumps(saved))
     manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
-    from seq2set.core.files import compute_sha256
-
-    manifest["files"]["config.json"]["sha256"] = compute_sha256(tmp_path / "m" / "config.json")
+    manifest["files"]["config.json"] = describe_file(tmp_path / "m" / "config.json")
     (tmp_path / "m" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(
         ModelFolderError, match=r"does not hold a model that can be opened: .*from_the_future"
@@ -132,12 +131,10 @@ def test_foreign_settings_are_refused_though_their_checksum_is_right(
 
 def rewritten(model: Path, facts: dict[str, object], version: int = 2) -> Path:
     """Put other facts into a folder, with checksums that are right."""
-    from seq2set.core.files import compute_sha256
-
     saved = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(saved | {"facts": facts}))
     manifest = json.loads((model / "manifest.json").read_text()) | {"format": version}
-    manifest["files"]["config.json"]["sha256"] = compute_sha256(model / "config.json")
+    manifest["files"]["config.json"] = describe_file(model / "config.json")
     (model / "manifest.json").write_text(json.dumps(manifest))
     return model
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from seq2set.inference.runtimes import is_installed, map_tensors
+from seq2set.core.names import is_installed
+from seq2set.core.tensor_files import map_tensors
 
 
 def test_mapped_numbers_are_those_that_were_saved(tmp_path: Path) -> None:

@@ -200,6 +200,8 @@ def _describe_allowed(detail: ErrorDetails) -> str:
         return f"be {sign} {context[key]:g}"
     if kind == "literal_error":
         return f"be {context['expected']}"
+    if kind == "too_long":
+        return f"hold at most {context['max_length']} value(s)"
     if kind == "too_short":
         return f"hold at least {context['min_length']} value(s)"
     if kind == "string_too_short":

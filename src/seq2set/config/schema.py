@@ -16,6 +16,11 @@ from seq2set.core.names import OneOf
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Size = Annotated[int, Field(ge=1, le=65_536)]
+"""Of a layer: more would not fit into the memory of any machine"""
+Layers = Annotated[int, Field(ge=1, le=64)]
+Several = Annotated[int, Field(ge=1, le=10_000)]
+"""Of what is held in memory at a time, or started"""
 PositiveReal = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -127,7 +132,7 @@ class ChainSettings(Settings):
     order: Literal["frequency", "random", "ensemble"] = "frequency"
     """The order of the labels in a chain: by descending training frequency, drawn at random, or an ensemble
     of random chains whose scores are averaged."""
-    chains: Positive = 5
+    chains: Several = 5
     """How many chains an ensemble has."""
 
 
@@ -151,11 +156,11 @@ class EncoderSettings(Settings):
     """The encoder of `seq2seq`, `seq2set-simp` and `seq2set`; `cnn` and `cnn-rnn` have the convolution."""
     words: Positive = 50_000
     """How many of the known words have a vector, the most frequent ones; the rest is `unk` to it."""
-    embedding: Positive = 256
+    embedding: Size = 256
     """Size of a word vector."""
-    hidden: Positive = 256
+    hidden: Size = 256
     """Hidden units per direction of the LSTM."""
-    layers: Positive = 2
+    layers: Layers = 2
     """Layers of the LSTM."""
     dropout: Share = 0.3
     """The share of units that training drops."""
@@ -166,9 +171,9 @@ class EncoderSettings(Settings):
 class CnnSettings(Settings):
     """The convolution of `cnn`, `cnn-rnn` and `encoder.kind`; word vectors are the encoder's settings."""
 
-    widths: Annotated[tuple[Positive, ...], Field(min_length=1)] = (3, 4, 5)
+    widths: Annotated[tuple[Layers, ...], Field(min_length=1, max_length=64)] = (3, 4, 5)
     """How many words in a row the filters look at."""
-    filters: Positive = 128
+    filters: Size = 128
     """Filters of each width."""
     dropout: Share = 0.5
     """The share of the filters' responses that training drops."""
@@ -177,13 +182,13 @@ class CnnSettings(Settings):
 class DecoderSettings(Settings):
     """The decoders: LSTMs that emit one label per step."""
 
-    embedding: Positive = 256
+    embedding: Size = 256
     """Size of a label vector."""
-    hidden: Positive = 512
+    hidden: Size = 512
     """Hidden units."""
-    layers: Positive = 2
+    layers: Layers = 2
     """Layers of the LSTM."""
-    attention: NotNegative = 0
+    attention: Annotated[int, Field(ge=0, le=65_536)] = 0
     """Units of each attention; 0 takes as many as hidden units."""
     dropout: Share = 0.3
     """The share of units that training drops."""
@@ -304,9 +309,9 @@ class SearchSettings(Settings):
     name: Annotated[str, OneOf(SEARCHES)] = "greedy"
     """The search that prediction uses unless asked for another, of all models with a decoder; `beam` is
     what the SGM model, `seq2seq`, was published with."""
-    width: Positive = 5
+    width: Several = 5
     """Hypotheses per document in beam searches."""
-    samples: Positive = 24
+    samples: Several = 24
     """Sampled sets per document in marginal search."""
     temperature: PositiveReal = 1.0
     """The temperature of the policy that marginal search samples from."""
@@ -335,10 +340,10 @@ class Config(Settings):
     """Which preset the settings started from."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     """The seed of everything random in a run."""
-    threads: Positive | Literal["auto"] = "auto"
+    threads: Several | Literal["auto"] = "auto"
     """How many CPU threads a process uses; `auto` takes one, or all cores where a network trains in one
     process and is seen to be faster with them."""
-    workers: Positive | Literal["auto"] = "auto"
+    workers: Several | Literal["auto"] = "auto"
     """How many processes train a network, or fit linear classifiers, together; `auto` takes one per core
     where there is enough to do, and as many as `threads` for classifiers, or one for a network, where that is
     a number."""

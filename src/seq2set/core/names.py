@@ -7,6 +7,7 @@ first used: help, validation and documentation read the tables and import nothin
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -30,6 +31,14 @@ def load_named(path: str) -> Any:
     """Import what `module:name` names."""
     module, _, attribute = path.partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def is_installed(package: str) -> bool:
+    """Say whether a package can be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ImportError:
+        return False
 
 
 class OneOf:

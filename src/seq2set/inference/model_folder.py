@@ -31,32 +31,33 @@ import seq2set
 from seq2set.config import validate
 from seq2set.config.catalog import RUNTIMES
 from seq2set.core.errors import InputError, MissingExtraError, ModelFolderError
-from seq2set.core.files import (
-    compute_sha256,
-    put_file,
-    read_json,
-    report_output_errors,
-    write_folder_aside,
-    write_json,
-    write_text,
-)
+from seq2set.core.files import put_file, report_output_errors, write_folder_aside, write_json, write_text
 from seq2set.core.names import find_named
+from seq2set.core.tensor_files import TensorForm, check_forms, read_header
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
-from seq2set.inference.runtimes import TENSORS as TENSORS
+from seq2set.inference.manifest import CARD as CARD
+from seq2set.inference.manifest import (
+    CONFIG,
+    LABELS,
+    SEEN,
+    TOKENIZER,
+    build_manifest,
+    describe_file,
+    read_json_file,
+    read_manifest,
+    read_text_file,
+)
+from seq2set.inference.manifest import FORMAT as FORMAT
+from seq2set.inference.manifest import MANIFEST as MANIFEST
+from seq2set.inference.manifest import TENSORS as TENSORS
+from seq2set.inference.manifest import find_model_folder as find_model_folder
+from seq2set.inference.manifest import verify as verify
 from seq2set.inference.runtimes import choose_runtime, read_tensors, restore_tagger
+from seq2set.inference.saved_settings import read_config
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
-from seq2set.models.tagger import ModelState, Tagger
+from seq2set.models.tagger import ModelState, Outline, Tagger
 from seq2set.text.vocabulary import Words
-
-FORMAT = 3
-"""Raised when a folder written from now on could not be read by earlier versions."""
-
-MANIFEST = "manifest.json"
-CONFIG, TOKENIZER, LABELS = "config.json", "tokenizer.json", "labels.json"
-CARD = "README.md"
-SEEN = "seen.safetensors"
-"""Not needed to open a model; without it `evaluate` cannot notice documents that the model has seen."""
 
 
 def save_model(
@@ -81,7 +82,7 @@ def save_model(
         write_text(aside / CARD, card)
         if arrays := seen.arrays():
             save_file(arrays, aside / SEEN)
-        write_json(aside / MANIFEST, _build_manifest(aside))
+        write_json(aside / MANIFEST, build_manifest(aside))
 
 
 def renew_model(
@@ -97,8 +98,7 @@ def renew_model(
     Whenever this is killed, the folder can be opened.
     """
     folder = find_model_folder(folder)
-    settings = _read_json(folder / CONFIG)["settings"]
-    config = {"settings": settings, "facts": dict(facts), "about": dict(metadata)}
+    config = {"settings": read_config(folder).settings, "facts": dict(facts), "about": dict(metadata)}
     with replace_files(folder) as aside:
         write_json(aside / CONFIG, config)
         write_text(aside / CARD, card)
@@ -116,20 +116,22 @@ def replace_files(folder: Path, drop: Iterable[str] = ()) -> Iterator[Path]:
         aside = Path(tempfile.mkdtemp(prefix=".new.", dir=folder))
         try:
             yield aside
-            new = {path.name: _describe_file(path) for path in sorted(aside.iterdir())}
-            manifest = _read_json(folder / MANIFEST) | {"format": FORMAT, "seq2set": seq2set.__version__}
-            gone = set(drop) - new.keys()
-            files = {name: about for name, about in manifest["files"].items() if name not in gone}
+            new = {path.name: describe_file(path) for path in sorted(aside.iterdir())}
+            manifest = read_manifest(folder) | {"format": FORMAT, "seq2set": seq2set.__version__}
+            files, gone = manifest["files"], set(drop) - new.keys()
+            kept = {name: about for name, about in files.items() if name not in gone}
             # Until all files are in their place, the old and the new ones are right.
             both = {name: files[name] | {"next": new[name]["sha256"]} for name in new.keys() & files.keys()}
-            write_json(folder / MANIFEST, manifest | {"files": files | both})
+            moving = {name: about | {"moving": True} for name, about in new.items() if name not in files}
+            moving |= {name: files[name] | {"moving": True} for name in gone & files.keys()}
+            write_json(folder / MANIFEST, manifest | {"files": kept | both | moving})
             for name in new:
                 put_file(aside / name, folder / name, (folder / CONFIG).stat().st_mode)
-            write_json(folder / MANIFEST, manifest | {"files": files | new})
+            for name in gone:
+                (folder / name).unlink(missing_ok=True)
+            write_json(folder / MANIFEST, manifest | {"files": kept | new})
         finally:
             shutil.rmtree(aside, ignore_errors=True)
-    for name in gone:
-        (folder / name).unlink(missing_ok=True)
 
 
 def load_model(folder: Path, runtime: str = "auto", threads: int = 1) -> Tagger:
@@ -138,24 +140,28 @@ def load_model(folder: Path, runtime: str = "auto", threads: int = 1) -> Tagger:
     files = verify(folder)
     find_named("runtime", runtime, RUNTIMES)
     try:
-        saved = _read_json(folder / CONFIG)
-        config = validate(saved["settings"], place=str(folder / CONFIG))
+        saved = read_config(folder)
+        config = validate(saved.settings, place=str(folder / CONFIG))
         runtime = choose_runtime(runtime, config.model, files)
-        state = ModelState(
-            config=config,
-            words=Words.from_json((folder / TOKENIZER).read_text(encoding="utf-8")),
-            labels=Labels.from_dict(_read_json(folder / LABELS)),
-            tensors=read_tensors(folder, config.model, runtime),
-            fitted=_update_facts(saved["facts"]),
-        )
+        words = Words.from_json(read_text_file(folder, TOKENIZER))
+        labels = Labels.from_dict(read_json_file(folder, LABELS))
+        outline = Outline(config, len(words), len(labels), _update_facts(saved.facts))
+        tensors = read_tensors(folder, outline, runtime)
+        state = ModelState(config=config, words=words, labels=labels, tensors=tensors, fitted=outline.fitted)
         tagger = restore_tagger(state, folder, files, runtime, threads)
-        tagger.rule.refuse_misfit(len(state.labels))
+        tagger.rule.refuse_misfit(len(labels))
         return tagger
     except (ModelFolderError, MissingExtraError):
         raise
-    except (KeyError, TypeError, ValueError, SafetensorError, InputError) as error:
-        # The checksums are right, so the folder was written like this: by other software, or by hand.
-        raise ModelFolderError(f"{folder} does not hold a model that can be opened: {error}") from error
+    except KeyError as error:
+        raise ModelFolderError(f"{_describe(folder)}: {error} is missing") from error
+    except (TypeError, ValueError, RuntimeError, SafetensorError, InputError) as error:
+        raise ModelFolderError(f"{_describe(folder)}: {error}") from error
+
+
+def _describe(folder: Path) -> str:
+    # The checksums are right, so the folder was written like this: by other software, or by hand.
+    return f"{folder} does not hold a model that can be opened"
 
 
 def _update_facts(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,84 +174,25 @@ def _update_facts(saved: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_metadata(folder: Path) -> dict[str, Any]:
     """Return what training recorded about a model: data, metrics, sizes."""
-    metadata: dict[str, Any] = _read_json(find_model_folder(folder) / CONFIG)["about"]
-    return metadata
+    return read_config(find_model_folder(folder)).about
 
 
 def read_model_name(folder: Path) -> str:
     """Return the name of a saved model, without opening it."""
     folder = find_model_folder(folder)
     verify(folder)
-    name: str = _read_json(folder / CONFIG)["settings"]["model"]
-    return name
+    return str(read_config(folder).settings.get("model"))
 
 
 def read_seen(folder: Path) -> SeenTexts:
     """Return what a model remembers of the texts that it was trained and tuned on."""
     path = find_model_folder(folder) / SEEN
+    if not path.is_file():
+        return NOTHING_KNOWN
     try:
-        return SeenTexts.from_arrays(load_file(path)) if path.is_file() else NOTHING_KNOWN
-    except SafetensorError as error:
-        raise ModelFolderError(f"{path} cannot be read: {error}") from error
-
-
-def find_model_folder(path: Path) -> Path:
-    """Return the model folder for a run or a model folder."""
-    for candidate in (path, path / "model"):
-        if (candidate / MANIFEST).is_file():
-            return candidate
-    if not path.exists():
-        raise ModelFolderError(f"{path} does not exist; a run or a model folder is wanted")
-    hint = " (the run has not finished: pass --resume to train)" if (path / "config.toml").is_file() else ""
-    raise ModelFolderError(f"{path} holds no model: there is no {MANIFEST} in it{hint}")
-
-
-def verify(folder: Path) -> dict[str, Any]:
-    """Refuse a folder whose files are not, byte for byte, those that were saved; return what is listed."""
-    manifest = _read_json(folder / MANIFEST)
-    version = manifest.get("format") if isinstance(manifest, dict) else None
-    if not isinstance(version, int):
-        raise ModelFolderError(f"{folder / MANIFEST} is not a manifest of a model folder")
-    if version > FORMAT:
-        raise ModelFolderError(
-            f"{folder} has format version {version}, and this version of seq2set ({seq2set.__version__}) "
-            f"reads up to {FORMAT}; upgrade seq2set to open it"
-        )
-    files = manifest.get("files")
-    if not isinstance(files, dict) or not {TENSORS, CONFIG, TOKENIZER, LABELS} <= files.keys():
-        raise ModelFolderError(f"{folder / MANIFEST} does not list all files of a model")
-    for name, recorded in files.items():
-        _verify_file(folder, name, recorded)
-    return files
-
-
-def _verify_file(folder: Path, name: str, recorded: Any) -> None:
-    if Path(name).name != name:
-        raise ModelFolderError(f"{folder / MANIFEST} lists '{name}', which lies outside the folder")
-    if not (folder / name).is_file():
-        if name == SEEN:
-            return
-        raise ModelFolderError(f"{folder / name} is missing; copy the model folder again")
-    if not isinstance(recorded, dict) or compute_sha256(folder / name) not in (
-        recorded.get("sha256"),
-        recorded.get("next"),
-    ):
-        raise ModelFolderError(
-            f"{folder / name} is damaged: its SHA-256 is not the one in {MANIFEST}; copy the folder again"
-        )
-
-
-def _build_manifest(folder: Path) -> dict[str, Any]:
-    files = {path.name: _describe_file(path) for path in sorted(folder.iterdir())}
-    return {"format": FORMAT, "seq2set": seq2set.__version__, "files": files}
-
-
-def _describe_file(path: Path) -> dict[str, Any]:
-    return {"sha256": compute_sha256(path), "bytes": path.stat().st_size}
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return read_json(path)
-    except (OSError, ValueError) as error:
+        entries = read_header(path)
+        forms = {name: TensorForm("U64", (name,)) for name in entries.keys() & set(SeenTexts._fields)}
+        check_forms(entries, forms, {})
+        return SeenTexts.from_arrays(load_file(path))
+    except (OSError, ValueError, SafetensorError) as error:
         raise ModelFolderError(f"{path} cannot be read: {error}") from error

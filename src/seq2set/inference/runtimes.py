@@ -6,38 +6,25 @@ checksummed; `onnx.json` names them, and the weights that they were made of.
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import mmap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file
 
 from seq2set.config.catalog import find_model
 from seq2set.core.errors import MissingExtraError, ModelFolderError
+from seq2set.core.names import is_installed as is_installed
 from seq2set.core.names import load_named
-from seq2set.models.tagger import ModelState, Tagger, get_tagger_class
+from seq2set.core.tensor_files import check_forms, map_tensors, read_header, refuse_not_finite
+from seq2set.inference.manifest import TENSORS as TENSORS
+from seq2set.inference.manifest import read_json_file
+from seq2set.models.tagger import ModelState, Outline, Tagger, get_tagger_class, list_forms
 
 GRAPHS = "onnx.json"
 GRAPH_FORMAT = 1
 """Raised when graphs written from now on take other inputs or give other outputs."""
-
-TENSORS = "model.safetensors"
-
-_TYPES = {
-    "F64": "f8",
-    "F32": "f4",
-    "F16": "f2",
-    "I64": "i8",
-    "I32": "i4",
-    "I16": "i2",
-    "U8": "u1",
-    "BOOL": "?",
-}
 
 
 def choose_runtime(name: str, model: str, files: Mapping[str, Any]) -> str:
@@ -47,34 +34,20 @@ def choose_runtime(name: str, model: str, files: Mapping[str, Any]) -> str:
     return "torch" if GRAPHS not in files or is_installed("torch") else "onnx"
 
 
-def is_installed(package: str) -> bool:
-    """Say whether a package can be imported, without importing it."""
-    try:
-        return importlib.util.find_spec(package) is not None
-    except ImportError:
-        return False
+def read_tensors(folder: Path, outline: Outline, runtime: str) -> Mapping[str, npt.NDArray[Any]]:
+    """Return a model's numbers; torch gets a copy, and what only reads them maps the file into memory.
 
-
-def read_tensors(folder: Path, model: str, runtime: str) -> Mapping[str, npt.NDArray[Any]]:
-    """Return a model's numbers; torch gets a copy, and what only reads them maps the file into memory."""
-    path = folder / TENSORS
-    return load_file(path) if runtime == "torch" and find_model(model).network else map_tensors(path)
-
-
-def map_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Map a safetensors file into memory: only what is read takes any."""
-    with path.open("rb") as stream:
-        whole = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    start = 8 + int.from_bytes(whole[:8], "little")
-    tensors = {}
-    for name, about in json.loads(whole[8:start]).items():
-        if name == "__metadata__":
-            continue
-        first, last = about["data_offsets"]
-        kind = np.dtype("<" + _TYPES[about["dtype"]])
-        count, offset = (last - first) // kind.itemsize, start + first
-        tensors[name] = np.frombuffer(whole, kind, count, offset if count else 0).reshape(about["shape"])
-    return tensors
+    They have the names and shapes that follow from the settings, which is known before any is read.
+    """
+    path, model = folder / TENSORS, outline.config.model
+    network = find_model(model).network
+    forms, entries = list_forms(outline, runtime), read_header(path)
+    if network and (runtime == "onnx" or not is_installed("torch")):  # the graphs have their own
+        entries = {name: entry for name, entry in entries.items() if name in (forms or ())}
+    if forms is not None:
+        check_forms(entries, forms, {"L": outline.labels})
+    refuse_not_finite(path, entries)
+    return load_file(path) if runtime == "torch" and network else map_tensors(path)
 
 
 def restore_tagger(
@@ -88,13 +61,20 @@ def restore_tagger(
         return get_tagger_class(state.config.model).from_state(state)
     if GRAPHS not in files:
         raise ModelFolderError(f"{folder} has no ONNX graphs; run `seq2set export {folder} --to onnx` first")
-    described = json.loads((folder / GRAPHS).read_text(encoding="utf-8"))
+    described = read_json_file(folder, GRAPHS)
     _refuse_foreign(folder, described, files)
     return restore_onnx(state, folder, described["graphs"], threads)
 
 
 def _refuse_foreign(folder: Path, described: Mapping[str, Any], files: Mapping[str, Any]) -> None:
     again = f"run `seq2set export {folder} --to onnx --force`"
+    if not isinstance(described, dict) or not isinstance(described.get("graphs"), dict):
+        raise ModelFolderError(f"{folder / GRAPHS} names no graphs: {again}")
+    for file in described["graphs"].values():
+        if file not in files:
+            raise ModelFolderError(
+                f"{folder / GRAPHS} names '{file}', which is no file of the folder: {again}"
+            )
     if described["format"] != GRAPH_FORMAT:
         raise ModelFolderError(
             f"{folder} has ONNX graphs of format {described['format']}, made by seq2set "

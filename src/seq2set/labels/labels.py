@@ -65,19 +65,22 @@ class Labels:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Labels:
         """Read back what `to_dict` gave."""
-        names: Any = values.get("names")
-        frequencies: Any = values.get("frequencies")
+        names: Any = values.get("names") if isinstance(values, Mapping) else None
+        frequencies: Any = values.get("frequencies") if isinstance(values, Mapping) else None
         if not (_all_are(str, names) and _all_are(int, frequencies) and len(names) == len(frequencies)):
+            seen = sorted(values) if isinstance(values, Mapping) else type(values).__name__
             raise ModelFolderError(
-                f"the labels hold {sorted(values)}; they must hold names and as many whole-number frequencies"
+                f"the labels hold {seen}; they must hold names and as many whole-number frequencies"
             )
+        if not names or any(not 0 <= one < 2**53 for one in frequencies):
+            raise ModelFolderError("the labels are none, or have impossible frequencies")
         if len(set(names)) < len(names):
             raise ModelFolderError("the labels name one label twice; each must stand there once")
         return cls(names, frequencies)
 
 
 def _all_are(kind: type, values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+    return isinstance(values, list) and all(type(value) is kind for value in values)
 
 
 Ints = npt.NDArray[np.int64]

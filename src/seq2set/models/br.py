@@ -20,11 +20,18 @@ from seq2set.config.catalog import is_better
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows
+from seq2set.core.tensor_files import Forms
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.labels.crossed_thresholds import find_crossed_thresholds
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_label_rule
-from seq2set.models.linear import LinearScorer, LinearTagger, restore_common
+from seq2set.models.linear import (
+    LinearScorer,
+    LinearTagger,
+    list_feature_forms,
+    list_scorer_forms,
+    restore_common,
+)
 from seq2set.models.linear_fitting import (
     FittedCandidate,
     LinearTraining,
@@ -36,7 +43,7 @@ from seq2set.models.linear_fitting import (
 )
 from seq2set.models.predictions import Scores
 from seq2set.models.prior import fold_documents
-from seq2set.models.tagger import Examples, ModelState
+from seq2set.models.tagger import Examples, ModelState, Outline
 
 FOLDS = 3
 """In how many parts the training documents are split to cross-validate thresholds."""
@@ -112,6 +119,14 @@ class BinaryRelevance(LinearTagger):
     def state(self) -> ModelState:
         """Return what is saved of it."""
         return self.build_state(self.scorer.tensors(), {"sigmoid": self.sigmoid._asdict()})
+
+    @classmethod
+    def list_forms(cls, outline: Outline, runtime: str) -> Forms:  # noqa: ARG003 (the same on any)
+        """Return the forms of what is saved of it."""
+        return {
+            **list_feature_forms(outline, "features."),
+            **list_scorer_forms("linear.", "F+E", "L"),
+        }
 
     @classmethod
     def from_state(cls, state: ModelState) -> BinaryRelevance:

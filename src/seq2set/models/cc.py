@@ -21,8 +21,16 @@ from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows
+from seq2set.core.tensor_files import Forms, TensorForm
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
-from seq2set.models.linear import LinearScorer, LinearTagger, Reals, restore_common
+from seq2set.models.linear import (
+    LinearScorer,
+    LinearTagger,
+    Reals,
+    list_feature_forms,
+    list_scorer_forms,
+    restore_common,
+)
 from seq2set.models.linear_fitting import (
     LinearTraining,
     ScoredFit,
@@ -31,7 +39,7 @@ from seq2set.models.linear_fitting import (
     score_zero_margin,
 )
 from seq2set.models.predictions import Scores
-from seq2set.models.tagger import Examples, ModelState
+from seq2set.models.tagger import Examples, ModelState, Outline
 
 Order = npt.NDArray[np.int64]
 
@@ -139,10 +147,21 @@ class ClassifierChains(LinearTagger):
         return self.build_state(tensors, {"sigmoid": self.sigmoid._asdict(), "chains": len(self.chains)})
 
     @classmethod
+    def list_forms(cls, outline: Outline, runtime: str) -> Forms:  # noqa: ARG003 (the same on any)
+        """Return the forms of what is saved of it."""
+        forms: dict[str, TensorForm] = list_feature_forms(outline, "features.")
+        for number in range(outline.fitted["chains"]):
+            forms[f"chain.{number}.order"] = TensorForm("I64", ("L",))
+            forms |= list_scorer_forms(f"chain.{number}.", "F+E+L", "L")
+        return forms
+
+    @classmethod
     def from_state(cls, state: ModelState) -> ClassifierChains:
         """Restore from a saved state."""
         prefixes, tensors = (f"chain.{number}." for number in range(state.fitted["chains"])), state.tensors
         chains = tuple(
             Chain(tensors[f"{one}order"], LinearScorer.from_tensors(tensors, one)) for one in prefixes
         )
+        if any((np.sort(chain.order) != np.arange(len(state.labels))).any() for chain in chains):
+            raise ValueError("the order of a chain does not name each label once")
         return cls(*restore_common(state), chains, Sigmoid(**state.fitted["sigmoid"]))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from seq2set.config import Config
 from seq2set.core.sparse import CompressedRows, SparseRows, multiply
+from seq2set.core.tensor_files import Forms, TensorForm
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import (
@@ -30,8 +31,8 @@ from seq2set.models.predictions import (
     pick_evidence,
     withhold,
 )
-from seq2set.models.tagger import ModelState, Tensors
-from seq2set.nn.pretrained.vector_features import describe_vectors, restore_vectors
+from seq2set.models.tagger import ModelState, Outline, Tensors
+from seq2set.nn.pretrained.vector_features import Standard, describe_vectors, restore_vectors
 from seq2set.text.tfidf import TfidfFeatures, find_occurrences
 from seq2set.text.vocabulary import Words
 
@@ -126,8 +127,29 @@ def restore_features(state: ModelState, prefix: str) -> TfidfFeatures:
     """Read back the terms whose names begin with a prefix."""
     settings, tensors = state.config.features, state.tensors
     arrays = tensors[prefix + "terms"], tensors[prefix + "idf"]
+    _refuse_odd_terms(*arrays)
     terms = TfidfFeatures(state.words, settings.ngrams, settings.sublinear, *arrays)
     return restore_vectors(terms, tensors, state.fitted.get("vectors"), prefix)
+
+
+def _refuse_odd_terms(terms: npt.NDArray[np.int64], idf: Reals) -> None:
+    """Refuse terms that could not be looked up: they are ascending numbers."""
+    if len(terms) and (terms[0] < 1 or not (terms[1:] > terms[:-1]).all() or not (idf > 0).all()):
+        raise ValueError("the terms are not in ascending order, or have no weight")
+
+
+def list_feature_forms(outline: Outline, prefix: str) -> dict[str, TensorForm]:
+    """Return the forms of what `restore_features` reads: F terms, and E numbers of a vector beside them."""
+    forms = {prefix + "terms": TensorForm("I64", ("F",)), prefix + "idf": TensorForm("F32", ("F",))}
+    if outline.fitted.get("vectors") is not None:
+        forms |= {prefix + name: TensorForm("F32", ("E",)) for name in Standard._fields}
+    return forms
+
+
+def list_scorer_forms(prefix: str, rows: str, columns: str, biases: str | None = None) -> Forms:
+    """Return the forms of what `LinearScorer.from_tensors` reads."""
+    weights, bias = TensorForm("F32", (rows, columns)), TensorForm("F32", (biases or columns,))
+    return {prefix + "weights": weights, prefix + "bias": bias}
 
 
 @dataclass(frozen=True)

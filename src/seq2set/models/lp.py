@@ -24,11 +24,19 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows, SparseRows, find_rows
+from seq2set.core.tensor_files import Forms, TensorForm
 from seq2set.models.label_combinations import Combinations, find_combinations
-from seq2set.models.linear import LinearScorer, LinearTagger, Reals, restore_common
+from seq2set.models.linear import (
+    LinearScorer,
+    LinearTagger,
+    Reals,
+    list_feature_forms,
+    list_scorer_forms,
+    restore_common,
+)
 from seq2set.models.linear_fitting import LinearTraining, ScoredFit, find_best_c, prepare_matrices
 from seq2set.models.predictions import Scores
-from seq2set.models.tagger import Examples, ModelState
+from seq2set.models.tagger import Examples, ModelState, Outline
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -164,10 +172,23 @@ class LabelPowerset(LinearTagger):
         return self.build_state(tensors, fitted)
 
     @classmethod
+    def list_forms(cls, outline: Outline, runtime: str) -> Forms:  # noqa: ARG003 (the same on any)
+        """Return the forms of what is saved of it."""
+        return {
+            **list_feature_forms(outline, "features."),
+            **list_scorer_forms("linear.", "F+E", "K"),
+            "combinations.labels": TensorForm("I32", ("N",)),
+            "combinations.ends": TensorForm("I64", ("K+1",)),
+        }
+
+    @classmethod
     def from_state(cls, state: ModelState) -> LabelPowerset:
         """Restore from a saved state."""
         scorer = LinearScorer.from_tensors(state.tensors)
         labels, ends = state.tensors["combinations.labels"], state.tensors["combinations.ends"]
+        inside = not len(labels) or 0 <= labels.min() <= labels.max() < len(state.labels)
+        if not inside or len(ends) < 2 or ends[0] or ends[-1] != len(labels) or (np.diff(ends) < 0).any():
+            raise ValueError("the label combinations do not name labels of the model")
         holds = SparseRows(np.ones(len(labels), np.float32), labels, ends, len(state.labels))
         posterior = Posterior(holds, state.fitted["scale"])
         return cls(*restore_common(state), scorer, posterior, state.fitted["combinations"])

@@ -18,12 +18,15 @@ from seq2set.config import Config
 from seq2set.config.catalog import ENCODERS, find_model
 from seq2set.config.schema import SearchSettings
 from seq2set.core.names import find_named, load_named
+from seq2set.core.tensor_files import TensorForm
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.searches import SearchResult, run_search
 from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from seq2set.nn.encoders import Encoder
 from seq2set.objectives.losses import negative_log_likelihood
+
+_KINDS = {torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
 
 
 class NetworkOutput(Protocol):
@@ -121,6 +124,18 @@ def build_network(config: Config, words: int, labels: int, max_labels: int | Non
     """Build the network that the settings describe, with random weights; it emits up to `max_labels`."""
     network: Network = load_named(find_model(config.model).network)(config, words, labels, max_labels)
     return network
+
+
+def list_network_forms(
+    config: Config, words: int, labels: int, max_labels: int | None
+) -> dict[str, TensorForm]:
+    """Return the forms of a network's weights; none are made, so that no size is too large to ask for."""
+    with torch.device("meta"):
+        network = build_network(config, words, labels, max_labels)
+    return {
+        name: TensorForm(_KINDS[value.dtype], tuple(value.shape))
+        for name, value in network.state_dict().items()
+    }
 
 
 def restore_network(

@@ -20,6 +20,8 @@ from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import InputError
 from seq2set.core.hardware import limit_threads
+from seq2set.core.names import is_installed
+from seq2set.core.tensor_files import Forms
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import (
@@ -32,7 +34,7 @@ from seq2set.models.predictions import (
     withhold,
 )
 from seq2set.models.prior import PriorModel, has_prior
-from seq2set.models.tagger import ModelState, Tensors
+from seq2set.models.tagger import ModelState, Outline, Tensors
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.nn.pretrained.vector_features import describe_vectors
@@ -209,6 +211,18 @@ class NeuralTagger:
         if self.prior is not None:
             facts |= describe_vectors(self.prior.features)
         return ModelState(self.config, self.words, self.labels, tensors, facts)
+
+    @classmethod
+    def list_forms(cls, outline: Outline, runtime: str) -> Forms:
+        """Return the forms of what is saved of it; graphs have the network's own numbers in them."""
+        forms = dict(PriorModel.list_forms(outline)) if has_prior(outline.config) else {}
+        if runtime == "onnx" or not is_installed("torch"):
+            return forms
+        from seq2set.models.network import list_network_forms  # torch, late
+
+        most = outline.fitted["max_labels"]
+        own = list_network_forms(outline.config, outline.words, outline.labels, most)
+        return forms | {_NETWORK + name: form for name, form in own.items()}
 
     @classmethod
     def from_state(cls, state: ModelState) -> NeuralTagger:

@@ -24,9 +24,17 @@ import numpy.typing as npt
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.core.progress import Progress
+from seq2set.core.tensor_files import Forms
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
-from seq2set.models.linear import LinearScorer, Reals, attribute_words, restore_features
-from seq2set.models.tagger import ModelState
+from seq2set.models.linear import (
+    LinearScorer,
+    Reals,
+    attribute_words,
+    list_feature_forms,
+    list_scorer_forms,
+    restore_features,
+)
+from seq2set.models.tagger import ModelState, Outline
 from seq2set.nn.pretrained.vector_features import VectorFeatures
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import FlatIds, Words
@@ -59,7 +67,18 @@ class PriorModel:
     @classmethod
     def from_state(cls, state: ModelState) -> PriorModel:
         """Restore from a saved state."""
-        return cls(restore_features(state, "prior/"), LinearScorer.from_tensors(state.tensors, "prior/"))
+        scorer = LinearScorer.from_tensors(state.tensors, "prior/")
+        if scorer.weights.shape[1] > len(state.labels):
+            raise ValueError("the prior has more classifiers than there are labels")
+        return cls(restore_features(state, "prior/"), scorer)
+
+    @staticmethod
+    def list_forms(outline: Outline) -> Forms:
+        """Return the forms of what is saved of it."""
+        return {
+            **list_feature_forms(outline, "prior/"),
+            **list_scorer_forms("prior/", "F+E", "K", "L"),
+        }
 
     def read(self, encoded: Iterable[FlatIds], texts: Sequence[str]) -> PriorReading:
         """Return every label's margin for every text, encoded in blocks, and whether a word is known."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.core.names import load_named
+from seq2set.core.tensor_files import Forms
 from seq2set.corpora.documents import Document
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
@@ -34,6 +35,15 @@ class ModelState:
     tensors: Tensors
     fitted: Mapping[str, Any]
     """Values that training found, such as the tuned rule; plain JSON."""
+
+
+class Outline(NamedTuple):
+    """What is known of a saved model before its numbers are read."""
+
+    config: Config
+    words: int
+    labels: int
+    fitted: Mapping[str, Any]
 
 
 class Tagger(Protocol):
@@ -123,6 +133,17 @@ def compute_fingerprint(*parts: Examples) -> str:
 def get_tagger_class(model: str) -> type[Tagger]:
     """Return the class that restores a saved model of this name."""
     found: type[Tagger] = load_named(find_model(model).tagger)
+    return found
+
+
+def list_forms(outline: Outline, runtime: str) -> Forms | None:
+    """Return the names, types and shapes of the numbers that are saved of a model.
+
+    Its class says them in a method of this name, in which the letter L stands for the number of labels; None
+    where it has none.
+    """
+    own = getattr(get_tagger_class(outline.config.model), "list_forms", None)
+    found: Forms | None = None if own is None else own(outline, runtime)
     return found
 
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import fastapi
 from pydantic import BaseModel, Field
 
-from seq2set.core.files import read_json
-from seq2set.inference.model_folder import CARD, MANIFEST, TENSORS, find_model_folder
+from seq2set.inference.manifest import TENSORS, find_model_folder, read_card, read_manifest
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
@@ -68,8 +67,8 @@ def open_served(path: Path, runtime: str = "auto") -> OpenedModel:
     tagger = predictor.tagger
     served = ServedModel(
         kind=tagger.config.model,
-        card=(folder / CARD).read_text(encoding="utf-8"),
-        manifest=read_json(folder / MANIFEST),
+        card=read_card(folder),
+        manifest=read_manifest(folder),
         metadata=predictor.metadata,
         labels=tagger.labels,
         rule=tagger.rule,

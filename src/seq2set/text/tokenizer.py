@@ -16,10 +16,11 @@ text is cut in the same places:
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -36,17 +37,21 @@ _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}_]&&[^{_UNSPACED}]]"
 _INNER = r"(?:[-\u2010&]|(?<=\p{N})[.,](?=\p{N}))"
 _MARK = r"[^\s\p{Cc}\p{Cf}]"
+
+
 # The regular expression engine gives up after ten million steps inside one match: a word of bounded
 # many parts keeps `1.1.1.1...` over ten megabytes from getting there.
-_TOKEN = "|".join(
-    [
-        rf"[\p{{L}}&&[{_UNSPACED}]]\p{{M}}*+",
-        rf"{_LETTER}++(?:{_INNER}{_LETTER}++){{0,31}}",
-        rf"['’]\p{{L}}{{1,2}}(?!{_LETTER})",
-        rf"\\(?!{_LETTER}){_MARK}",
+def _list_tokens(letter: str) -> list[str]:
+    return [
+        rf"{letter}++(?:{_INNER}{letter}++){{0,31}}",
+        rf"['’]\p{{L}}{{1,2}}(?!{letter})",
+        rf"\\(?!{letter}){_MARK}",
         rf"({_MARK})\1*+",
     ]
-)
+
+
+_TOKEN = "|".join([rf"[\p{{L}}&&[{_UNSPACED}]]\p{{M}}*+", *_list_tokens(_LETTER)])
+_FORMER_TOKEN = "|".join(_list_tokens(r"[\p{L}\p{M}\p{N}_]"))  # of models from before scripts without spaces
 _CHARACTER = rf"{_MARK}\p{{M}}*+"
 _INVISIBLE = r"[\p{Cf}&&[^\u200B]]"
 _COMPOSED = {"NFC": normalizers.NFC, "NFKC": normalizers.NFKC}
@@ -82,6 +87,48 @@ def build_tokenizer(
     pattern = Regex(_TOKEN if unit == "word" else _CHARACTER)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(pattern, behavior="removed", invert=True)
     return tokenizer
+
+
+def read_tokenizer(text: str) -> Tokenizer:
+    """Read a tokeniser that `build_tokenizer` made, of this version or an earlier one; ValueError for others.
+
+    The library has parts by which a file could take any time or memory: regular expressions, chains of
+    replacements, padding. Ours are all known, so no other is let in.
+    """
+    try:
+        whole = json.loads(text)
+        words = whole["model"]["vocab"]
+        parts = {name: value for name, value in whole.items() if value and name not in ("version", "model")}
+        known = (
+            parts.keys() == {"normalizer", "pre_tokenizer"}
+            and parts["pre_tokenizer"] in _SPLITS
+            and parts["normalizer"] in _list_normalisers()
+            and whole["model"] == {"type": "WordLevel", "vocab": words, "unk_token": UNKNOWN}
+        )
+        numbers = sorted(words.values()) if known else []
+    except (AttributeError, KeyError, RecursionError, TypeError) as error:
+        raise ValueError(f"it is not laid out as a tokeniser ({type(error).__name__})") from error
+    if not known:
+        raise ValueError("it has parts other than those that seq2set writes")
+    if numbers != list(range(len(numbers))) or any(type(one) is not int for one in numbers):
+        raise ValueError("its words are not numbered from 0 on, each once")
+    return Tokenizer.from_str(json.dumps(whole))  # as it was checked, whatever a second reader makes of it
+
+
+_SPLITS = [
+    {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}
+    for pattern in (_TOKEN, _FORMER_TOKEN, _CHARACTER)
+]
+
+
+def _list_normalisers() -> list[Any]:
+    """Return the normalisers of all settings as the library writes them."""
+    removed = {"type": "Replace", "pattern": {"Regex": _INVISIBLE}, "content": ""}
+    forms = [["NFC"], ["NFKC"], [], ["NFD", "StripAccents", "NFC"], ["NFKD", "StripAccents", "NFC"]]
+    tails = [[*form, *case] for form in forms for case in ([], ["Lowercase"])]
+    return [
+        {"type": "Sequence", "normalizers": [removed, *({"type": one} for one in tail)]} for tail in tails
+    ]
 
 
 def replace_surrogates(text: str) -> str:

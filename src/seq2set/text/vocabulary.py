@@ -24,6 +24,7 @@ from seq2set.text.tokenizer import (
     UnicodeForm,
     Unit,
     build_tokenizer,
+    read_tokenizer,
     replace_surrogates,
     widen_spans,
 )
@@ -130,7 +131,7 @@ class Words:
     def from_json(cls, text: str) -> Words:
         """Read back what `to_json` gave."""
         try:
-            tokenizer = Tokenizer.from_str(text)
+            tokenizer = read_tokenizer(text)
         except Exception as error:  # the library raises nothing narrower
             raise ModelFolderError(f"the tokeniser cannot be read from its JSON: {error}") from None
         return cls(tokenizer)

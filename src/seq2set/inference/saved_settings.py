@@ -1,0 +1,121 @@
+"""What `config.json` of a model folder must hold: settings, what training found, and what is known of it.
+
+A folder may come from strangers. Every value that is used has its type here; what is not named here is kept
+as it is, so that newer versions and models may record more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from seq2set.core.errors import ModelFolderError
+from seq2set.inference.manifest import CONFIG, read_json_file
+
+Real = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+Text = Annotated[str, Field(max_length=1_000_000)]
+
+
+class Open(BaseModel):
+    """What may hold more than is named."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class SavedSigmoid(Open):
+    """Margins become probabilities by it."""
+
+    slope: Real
+    offset: Real
+
+
+class SavedVectors(Open):
+    """The pretrained encoder beside the terms."""
+
+    encoder: Text
+    sha256: Text
+    revision: Text = ""
+    words: Annotated[int, Field(ge=1)]
+
+
+class SavedFacts(Open):
+    """What training found; which of it a model has is the model's business."""
+
+    rule: dict[str, Any] | None = None
+    threshold: Real | None = None
+    c: Positive | None = None
+    sigmoid: SavedSigmoid | None = None
+    scale: Positive | None = None
+    chains: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    combinations: dict[str, Count] | None = None
+    max_labels: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    vectors: SavedVectors | None = None
+
+
+class SavedCorpus(Open):
+    """The corpus that a model learnt from."""
+
+    name: Text = ""
+    source: Text = ""
+    licence: Text = ""
+    fingerprint: Text = ""
+    train: Count = 0
+    valid: Count = 0
+    labels: Count = 0
+    labels_per_document: Real = 0.0
+
+
+class SavedFigures(Open):
+    """What a label reached on validation."""
+
+    label: Text
+    precision: Real | None = None
+    recall: Real | None = None
+    f1: Real | None = None
+    support: Count | None = None
+
+
+class SavedAbout(Open):
+    """What is known of a training."""
+
+    corpus: SavedCorpus = SavedCorpus()
+    validation: dict[str, Real] = Field(default_factory=dict)
+    per_label: list[SavedFigures] = Field(default_factory=list)
+    training: dict[str, Any] = Field(default_factory=dict)
+    tuned: dict[str, Any] | None = None
+    cross_validation: dict[str, Any] | None = None
+
+
+class SavedSettings(BaseModel):
+    """All of `config.json`."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    settings: dict[str, Any]
+    facts: SavedFacts
+    about: SavedAbout
+
+
+class SavedConfig(NamedTuple):
+    """The same as it was read, once it is known to be right."""
+
+    settings: Mapping[str, Any]
+    facts: dict[str, Any]
+    about: dict[str, Any]
+
+
+def read_config(folder: Path) -> SavedConfig:
+    """Read `config.json`; a fault names the file and the key."""
+    found = read_json_file(folder, CONFIG)
+    try:
+        SavedSettings.model_validate(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"])) or "all of it"
+        raise ModelFolderError(f"{folder / CONFIG} cannot be used: {key}: {first['msg']}") from error
+    return SavedConfig(found["settings"], found["facts"], found["about"])

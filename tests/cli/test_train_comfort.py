@@ -11,9 +11,10 @@ import pytest
 
 from seq2set.config import load_config
 from seq2set.config.catalog import METRICS
-from seq2set.inference.model_folder import read_metadata
+from seq2set.inference.model_folder import load_model, read_metadata
 from seq2set.models.tagger import Examples
 from seq2set.workflows.cross_validation import assign_folds
+from tiny_encoders import write_encoder
 
 BR = ("--model", "br", "--set", "linear.c=[1]", "--set", "features.min_documents=1")
 
@@ -38,6 +39,44 @@ def test_it_ends_with_figures_and_what_to_type_next(seq2set, corpus: Path, tmp_p
     assert "validation, 6 documents, on which the model was tuned: hamming loss 0.0000" in outcome.err
     end = f"next:\n  seq2set evaluate '{run}'\n  seq2set predict '{run}' \"a text\"\n"
     assert outcome.err.endswith(end)
+
+
+def test_it_says_where_a_pretrained_encoder_could_be_used(
+    seq2set, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path / "cache"))
+    said = "a pretrained encoder is on this machine: --preset pretrained uses it, and is slower\n"
+    call = ("train", "--data", corpus, "--out", tmp_path / "run", *BR, "--force")
+    assert said not in seq2set(*call).err
+    write_encoder(tmp_path / "cache" / "encoders" / "all-MiniLM-L6-v2")
+    assert said in seq2set(*call).err
+    assert said not in seq2set(*call, "--preset", "paper-small").err
+    outcome = seq2set(*call, "--preset", "pretrained")
+    assert (outcome.code, said in outcome.err) == (0, False)
+    assert load_model(tmp_path / "run").state().fitted["vectors"]["encoder"] == "all-MiniLM-L6-v2"
+
+
+def test_an_ensemble_is_one_model(seq2set, corpus: Path, tmp_path: Path) -> None:
+    sizes = (
+        "encoder.hidden=4",
+        "decoder.hidden=4",
+        "self_critical.epochs=0",
+        "threads=1",
+        "text.min_frequency=1",
+    )
+    settings = [part for one in sizes for part in ("--set", one)]
+    run = tmp_path / "run"
+    call = ("train", "--data", corpus, "--out", run, "--model", "seq2set-simp", *settings)
+    outcome = seq2set(*call, "--ensemble", "2")
+    assert outcome.code == 0, outcome.err
+    assert "network 2 of 2, with the seed 2" in outcome.err
+    assert json.loads(seq2set("evaluate", run, "--json").out)["documents"] == 6
+    refused = seq2set("export", run, "--to", "onnx")
+    assert (refused.code, "only one network can be exported" in refused.err) == (2, True)
+    both = seq2set(*call, "--force", "--ensemble", "2", "--set", "ensemble=3")
+    assert (both.code, "both by --ensemble and by --set" in both.err) == (2, True)
+    assert seq2set(*call, "--force").code == 0
+    assert not (run / "members").exists()
 
 
 def test_a_run_is_replaced_when_told_to(seq2set, corpus: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import typer
 from seq2set.cli import options
 
 if TYPE_CHECKING:
+    from seq2set.config import Config
     from seq2set.config.run_folder import RunFolder
     from seq2set.core.progress import Progress
 
@@ -29,6 +30,10 @@ def train(
             metavar="METRIC",
             help="Choose C and the kind of decision rule for this metric on validation, such as macro_f1.",
         ),
+    ] = None,
+    ensemble: Annotated[
+        int | None,
+        typer.Option(help="Train this many networks with different seeds, and average their scores."),
     ] = None,
     folds: Annotated[
         int | None,
@@ -49,7 +54,7 @@ def train(
     from seq2set.workflows.train import train as run_training
 
     rule = None if metric is None else "best"
-    settings = {"data.corpus": data, "decision.metric": metric, "decision.rule": rule}
+    settings = {"data.corpus": data, "decision.metric": metric, "decision.rule": rule, "ensemble": ensemble}
     merged = options.merge_assignments(assignments, columns, settings)
     begun = RunFolder(out).config
     if resume and begun.is_file() and not (merged or preset or model or config):
@@ -57,9 +62,24 @@ def train(
     else:
         chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
     progress = RichProgress()
+    if get_rank() == 0 and _could_read_vectors(chosen):
+        progress.note("a pretrained encoder is on this machine: --preset pretrained uses it, and is slower")
     run = run_training(chosen, out, resume=resume, force=force, folds=folds, progress=progress)
     if get_rank() == 0:  # it saves the model, which others may look for too early
         _print_outcome(run, progress)
+
+
+def _could_read_vectors(config: Config) -> bool:
+    """Say whether the preset `pretrained` would work here in the place of the default one."""
+    from seq2set.config.catalog import find_model
+    from seq2set.config.loader import read_preset
+    from seq2set.inference.runtimes import is_installed
+    from seq2set.nn.pretrained.encoder_folder import is_present
+
+    reads_features = "features" in find_model(config.model).sections
+    if config.preset != "compact" or config.features.vectors or not reads_features:
+        return False
+    return is_installed("transformers") and is_present(read_preset("pretrained")["features"]["vectors"])
 
 
 def _print_outcome(run: RunFolder, progress: Progress) -> None:

@@ -110,6 +110,8 @@ class Preset(NamedTuple):
     """A file of settings under config/presets."""
 
     summary: str
+    base: str = ""
+    """the preset that its settings are laid over, if any"""
 
 
 class Runtime(NamedTuple):
@@ -119,7 +121,7 @@ class Runtime(NamedTuple):
 
 
 _LINEAR = frozenset({"features", "linear"})
-_NETWORK = frozenset({"encoder", "training", "search"})
+_NETWORK = frozenset({"encoder", "training", "search", "ensemble"})
 _DECODER = _NETWORK | {"decoder", "label_order"}
 _SET = _DECODER | _LINEAR | {"set_decoder", "prior", "objective", "warm_start", "self_critical"}
 _ONNX_SET = "seq2set.inference.onnx_networks:OnnxSetNetwork"
@@ -317,6 +319,12 @@ PRESETS: dict[str, Preset] = {
     "paper-aapd": Preset("the paper's sizes for AAPD"),
     "paper-rcv1": Preset("the paper's sizes for RCV1-V2"),
     "paper-small": Preset("the paper's method at sizes that a CPU trains overnight"),
+    "pretrained": Preset(
+        "compact, which also reads the vectors of a small pretrained encoder: `make weights`", "compact"
+    ),
+    "best": Preset(
+        "pretrained, three networks together: three times its training and prediction", "pretrained"
+    ),
 }
 
 

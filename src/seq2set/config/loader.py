@@ -48,9 +48,10 @@ def build_config(
 
 
 def read_preset(name: str) -> dict[str, Any]:
-    """Return the settings that a preset changes."""
+    """Return the settings that a preset changes, those of the preset below it among them."""
     text = resources.files("seq2set.config.presets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    base = PRESETS[name].base
+    return merge_settings(read_preset(base) if base else {}, tomllib.loads(text))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

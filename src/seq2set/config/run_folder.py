@@ -31,7 +31,7 @@ Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
 
 
-PARTS = ("model", "checkpoints", "folds", "tensorboard", "history.jsonl", RECORD)
+PARTS = ("model", "checkpoints", "members", "folds", "tensorboard", "history.jsonl", RECORD)
 """What a run holds beside its settings."""
 
 FORMER = {"data.separator": ";", "search.samples": 8}
@@ -91,6 +91,16 @@ class RunFolder:
         if not run.config.is_file():
             write_toml(config, run.config)  # last: it says that the run has begun
         return run
+
+    def open_member(self, number: int) -> RunFolder:
+        """Return where the network of this number, from 0, of an ensemble is trained; the first is here."""
+        if number == 0:
+            return self
+        member = RunFolder(self.path / "members" / str(number + 1))
+        with report_output_errors(member.path):
+            member.checkpoints.mkdir(parents=True, exist_ok=True)
+        member.truncate(len(member.records()))
+        return member
 
     def _remove(self) -> None:
         with report_output_errors(self.path):

@@ -108,7 +108,7 @@ class FeatureSettings(Settings):
     """A pretrained encoder whose vectors of the texts stand beside the terms: a folder, a name in the cache,
     an installed package that carries one, or a hub's `owner/name`; none by default. Needs the extra
     `pretrained`."""
-    vector_words: Positive = 200
+    vector_words: Positive = 100
     """How many words of a text the encoder reads, in windows that overlap; the rest is left out of the
     vector, and how much that is is said."""
     vector_scale: PositiveReal = 0.02
@@ -340,6 +340,9 @@ class Config(Settings):
     """Which preset the settings started from."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     """The seed of everything random in a run."""
+    ensemble: Annotated[int, Field(ge=1, le=100)] = 1
+    """How many networks are trained, with this seed and the ones after it; their scores are averaged. Needs
+    the search `marginal` where there is a decoder. Linear models have no use for it."""
     threads: Several | Literal["auto"] = "auto"
     """How many CPU threads a process uses; `auto` takes one, or all cores where a network trains in one
     process and is seen to be faster with them."""

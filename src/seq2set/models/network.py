@@ -19,6 +19,8 @@ from seq2set.config.catalog import ENCODERS, find_model
 from seq2set.config.schema import SearchSettings
 from seq2set.core.names import find_named, load_named
 from seq2set.core.tensor_files import TensorForm
+from seq2set.models.ensemble import Weights, name_members, restore_members
+from seq2set.models.neural import RuntimeNetwork
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.searches import SearchResult, run_search
 from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
@@ -129,25 +131,32 @@ def build_network(config: Config, words: int, labels: int, max_labels: int | Non
 def list_network_forms(
     config: Config, words: int, labels: int, max_labels: int | None
 ) -> dict[str, TensorForm]:
-    """Return the forms of a network's weights; none are made, so that no size is too large to ask for."""
+    """Return the forms of the networks' weights; none are made, so that no size is too large to ask for."""
     with torch.device("meta"):
         network = build_network(config, words, labels, max_labels)
-    return {
-        name: TensorForm(_KINDS[value.dtype], tuple(value.shape))
-        for name, value in network.state_dict().items()
-    }
+    return name_members(
+        {
+            name: TensorForm(_KINDS[value.dtype], tuple(value.shape))
+            for name, value in network.state_dict().items()
+        },
+        config.ensemble,
+    )
 
 
-def restore_network(
+def restore_networks(
     config: Config, words: int, labels: int, max_labels: int | None, weights: dict[str, npt.NDArray[Any]]
-) -> Network:
-    """Build the network that the settings describe, with saved weights."""
-    network = build_network(config, words, labels, max_labels)
-    try:
-        network.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
-    except RuntimeError as error:  # names or shapes
-        raise ValueError(f"the weights are not those of the settings: {error}") from error
-    return network
+) -> RuntimeNetwork:
+    """Build the networks that the settings describe, with saved weights; several are an ensemble."""
+
+    def restore(own: Weights) -> Network:
+        network = build_network(config, words, labels, max_labels)
+        try:
+            network.load_state_dict({name: torch.from_numpy(value) for name, value in own.items()})
+        except RuntimeError as error:  # names or shapes
+            raise ValueError(f"the weights are not those of the settings: {error}") from error
+        return network
+
+    return restore_members(weights, config.ensemble, restore)
 
 
 def build_encoder(config: Config, words: int) -> Encoder:

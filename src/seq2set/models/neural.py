@@ -227,11 +227,11 @@ class NeuralTagger:
     @classmethod
     def from_state(cls, state: ModelState) -> NeuralTagger:
         """Restore from a saved state."""
-        from seq2set.models.network import restore_network  # torch, late
+        from seq2set.models.network import restore_networks  # torch, late
 
         most = state.fitted["max_labels"]
         sizes = len(state.words), len(state.labels), most
-        return cls.from_network(state, restore_network(state.config, *sizes, network_weights(state)))
+        return cls.from_network(state, restore_networks(state.config, *sizes, network_weights(state)))
 
     @classmethod
     def from_network(cls, state: ModelState, network: RuntimeNetwork) -> NeuralTagger:

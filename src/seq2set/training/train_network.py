@@ -17,6 +17,7 @@ from seq2set.labels.best_rule import find_best_rule
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
+from seq2set.models.ensemble import join_networks, refuse_misfit
 from seq2set.models.network import Network, build_network
 from seq2set.models.neural import NeuralTagger, describe_cut
 from seq2set.models.predictions import Request, withhold_scores
@@ -52,6 +53,7 @@ def train_network(
 
     Trainings that share `priors` fit an equal linear prior once.
     """
+    refuse_misfit(config)
     device, plan = choose_device(config), plan_phases(config)
     labels = Labels.build(train.label_sets)
     words = Words.build(train.texts, **config.text.model_dump())
@@ -63,9 +65,17 @@ def train_network(
         progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
     workers = count_workers(config, len(train) * sum(phase.epochs for phase in plan), device)
     share = Share(config, (len(words), len(labels), most), learn, tune.examples)
+
+    def train_member(number: int) -> Network:
+        own = share._replace(config=config.model_copy(update={"seed": config.seed + number}))
+        member = run.open_member(number)
+        if config.ensemble > 1:
+            progress.note(f"network {number + 1} of {config.ensemble}, with the seed {own.config.seed}")
+        with start_group(own, workers, member) as fabric:
+            return train_share(own, fabric, member, progress, tune, prior)
+
     with limit_threads(config.threads):
-        with start_group(share, workers, run) as fabric:
-            network = train_share(share, fabric, run, progress, tune, prior)
+        network = join_networks([train_member(number) for number in range(config.ensemble)])
         rule = make_global_rule(0.5)
         return _tune_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
 

@@ -81,6 +81,11 @@ def export_onnx(
         raise InputError(
             "features.vectors is set, and an encoder's vectors are not exported: the model runs on torch only"
         )
+    if tagger.config.ensemble > 1:
+        raise InputError(
+            f"ensemble is {tagger.config.ensemble}, and only one network can be exported: the model runs on "
+            "torch only"
+        )
     for package in ("onnx", "onnxruntime"):
         import_extra(package, "onnx")
     part = _open_validation(model, tagger, options.data)

@@ -125,7 +125,7 @@ def test_a_model_with_vectors(model: str, small_corpus: PreparedCorpus, tmp_path
         "encoder": str(encoder),
         "sha256": find_encoder(str(encoder)).sha256,
         "revision": "",
-        "words": 200,
+        "words": 100,
     }
     np.testing.assert_allclose(load_model(run.path).infer(texts, Request()).scores, scores, atol=1e-5)
     if model == "seq2set-simp":

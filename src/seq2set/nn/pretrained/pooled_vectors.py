@@ -20,8 +20,8 @@ import numpy.typing as npt
 from seq2set.core.errors import InputError, import_extra
 from seq2set.nn.pretrained.encoder_folder import CONFIG, TOKENIZER, WEIGHTS, read_settings
 
-WINDOW = 128
-"""Sub-words per window, with those that mark its ends; what small sentence encoders were trained on."""
+WINDOW = 256
+"""Sub-words per window, with those that mark its ends; as many as small sentence encoders read by default."""
 OVERLAP = 32
 """How many of them a window shares with the one before it."""
 TOKENS_AT_A_TIME = 4096

@@ -207,7 +207,7 @@ def test_the_cache_is_listed_and_emptied(seq2set, tmp_path: Path, monkeypatch: p
     assert seq2set(*prepared).code == 0
     listed = seq2set("data", "list").out
     assert [line.split()[0] for line in listed.splitlines() if "prepared here" in line] == ["tickets"]
-    assert "copies of plain files: 1, " in listed
+    assert "copies of plain files, vectors of texts: 1, " in listed
     assert {json.loads(line)["bytes"] for line in seq2set("data", "list", "--json").out.splitlines()} == {0}
     wrong = seq2set("data", "clean", "ticket")
     assert (wrong.code, wrong.err.endswith(" tickets\n")) == (2, True)

@@ -50,10 +50,20 @@ def test_copies_are_told_from_corpora_that_cannot_be_made_again(tmp_path: Path, 
     left = locate_cached(".mine-0123456789abcdef.half")
     left.mkdir()
     (own_cache / "stray").write_bytes(b"xyz")
+    (own_cache / "encoders" / "tiny").mkdir(
+        parents=True
+    )  # models that stand on it could not be opened without
+    (own_cache / "vectors" / "0123456789abcdef").mkdir(parents=True)
     found = {one.name: (one.is_copy, one.bytes) for one in list_cached()}
     assert found.pop(copy.name)[0]
-    assert found == {"medline": (False, 70), left.name: (True, 0), "stray": (True, 3)}
-    assert {one.name for one in clean_cache()} == {copy.name, left.name, "stray"}
-    assert [one.name for one in list_cached()] == ["medline"]
-    assert [one.name for one in clean_cache(everything=True)] == ["medline"]
+    assert found == {
+        "medline": (False, 70),
+        left.name: (True, 0),
+        "stray": (True, 3),
+        "tiny": (False, 0),
+        "0123456789abcdef": (True, 0),
+    }
+    assert {one.name for one in clean_cache()} == {copy.name, left.name, "stray", "0123456789abcdef"}
+    assert [one.name for one in list_cached()] == ["medline", "tiny"]
+    assert [one.name for one in clean_cache(everything=True)] == ["medline", "tiny"]
     assert list_cached() == []

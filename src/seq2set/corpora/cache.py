@@ -49,7 +49,7 @@ class CachedFolder(NamedTuple):
 
     path: Path
     is_copy: bool
-    """Whether it can be made again from the user's own files, or was left behind half made"""
+    """Whether it can be made again from what is on this machine, or was left behind half made"""
 
     @property
     def name(self) -> str:
@@ -69,15 +69,15 @@ def list_cached() -> list[CachedFolder]:
     for part in sorted(get_cache_folder().glob("*")):
         if part.name == _CHECKED:
             continue
-        prepared = part.name == "corpora"
+        fetched = part.name in ("corpora", "encoders")
         for path in sorted(part.iterdir()) if part.is_dir() else [part]:
-            made_again = not prepared or path.name.startswith(".") or bool(_DIGEST.search(path.name))
+            made_again = not fetched or path.name.startswith(".") or bool(_DIGEST.search(path.name))
             found.append(CachedFolder(path, made_again))
     return found
 
 
 def clean_cache(names: Collection[str] = (), *, everything: bool = False) -> list[CachedFolder]:
-    """Delete copies of plain files, or what is named, or everything; return what is gone."""
+    """Delete copies of files and vectors of texts, or what is named, or everything; return what is gone."""
     chosen = [one for one in list_cached() if everything or (one.name in names if names else one.is_copy)]
     for one in chosen:
         _delete(one.path)

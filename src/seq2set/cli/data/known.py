@@ -42,16 +42,24 @@ def list_corpora(
     copies = [one for one in there if one.is_copy]
     if copies:
         size = _format_size(sum(one.bytes for one in copies))
-        typer.echo(f"copies of plain files: {len(copies)}, {size}; seq2set data clean deletes them")
+        typer.echo(
+            f"copies of plain files, vectors of texts: {len(copies)}, {size}; seq2set data clean deletes them"
+        )
 
 
 def clean(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Corpora in the cache; without any, copies of plain files."),
+        typer.Argument(
+            metavar="NAME",
+            help="What is in the cache; without any, copies of plain files and vectors of texts.",
+        ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Delete the known corpora too, which may have to be fetched again.")
+        bool,
+        typer.Option(
+            "--all", help="Delete known corpora and encoders too, which may have to be fetched again."
+        ),
     ] = False,
 ) -> None:
     """Empty the cache; no file of yours is touched, and copies of them are made again when they are read."""

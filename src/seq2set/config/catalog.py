@@ -121,7 +121,7 @@ class Runtime(NamedTuple):
 
 
 _LINEAR = frozenset({"features", "linear"})
-_NETWORK = frozenset({"encoder", "training", "search", "ensemble"})
+_NETWORK = frozenset({"encoder", "training", "search"})
 _DECODER = _NETWORK | {"decoder", "label_order"}
 _SET = _DECODER | _LINEAR | {"set_decoder", "prior", "objective", "warm_start", "self_critical"}
 _ONNX_SET = "seq2set.inference.onnx_networks:OnnxSetNetwork"
@@ -345,6 +345,8 @@ def reads(model: str, setting: str, encoder: str = "") -> bool:
     row, section = find_model(model), setting.partition(".")[0]
     if setting == "encoder.kind":
         return "encoder" in row.sections and not row.encoder
+    if setting == "ensemble":
+        return bool(row.network)
     chosen = ENCODERS.get(encoder) if "encoder" in row.sections and not row.encoder else None
     optional = any(section in one.sections for one in MODELS.values())
     return not optional or section in row.sections or (chosen is not None and section in chosen.sections)

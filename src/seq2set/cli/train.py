@@ -73,7 +73,7 @@ def _could_read_vectors(config: Config) -> bool:
     """Say whether the preset `pretrained` would work here in the place of the default one."""
     from seq2set.config.catalog import find_model
     from seq2set.config.loader import read_preset
-    from seq2set.inference.runtimes import is_installed
+    from seq2set.core.names import is_installed
     from seq2set.nn.pretrained.encoder_folder import is_present
 
     reads_features = "features" in find_model(config.model).sections

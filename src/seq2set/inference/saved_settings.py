@@ -41,6 +41,7 @@ class SavedVectors(Open):
     sha256: Text
     revision: Text = ""
     words: Annotated[int, Field(ge=1)]
+    window: Annotated[int, Field(ge=1)] | None = None
 
 
 class SavedFacts(Open):

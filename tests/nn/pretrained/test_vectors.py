@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seq2set.config import build_config
+from seq2set.config import Config, build_config
 from seq2set.core.errors import InputError, OutputError
 from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
@@ -17,7 +17,15 @@ from seq2set.models.predictions import Request
 from seq2set.nn.pretrained import vector_features
 from seq2set.nn.pretrained.encoder_folder import find_encoder
 from seq2set.nn.pretrained.pooled_vectors import PooledEncoder
-from seq2set.nn.pretrained.vector_features import TextVectors
+from seq2set.nn.pretrained.vector_features import (
+    Standard,
+    TextVectors,
+    VectorFeatures,
+    describe_vectors,
+    restore_vectors,
+)
+from seq2set.text.tfidf import TfidfFeatures
+from seq2set.text.vocabulary import Words
 from seq2set.workflows.export import export_onnx
 from seq2set.workflows.train import train
 from tiny_encoders import SIZE, write_encoder
@@ -57,6 +65,24 @@ def test_long_texts_are_read_to_the_word_that_is_set(vectors: TextVectors) -> No
     # Beyond one window (18 sub-words here) the rest still counts.
     other = encoder.embed([" ".join(words)], 50)
     assert np.abs(other.vectors[0] - pooled.vectors[0]).max() > 0.01
+
+
+def test_a_model_without_a_record_of_its_windows_reads_as_it_did(vectors: TextVectors) -> None:
+    standard = Standard(np.zeros(SIZE, np.float32), np.ones(SIZE, np.float32))
+    terms = TfidfFeatures(
+        Words.build(TEXTS, **Config().text.model_dump()), 1, True, np.array([1]), np.ones(1, np.float32)
+    )
+    encoder = vectors.encoder
+    recorded = describe_vectors(VectorFeatures.extend(terms, TextVectors(encoder, 30, 9), standard))[
+        "vectors"
+    ]
+    tensors = {"mean": standard.mean, "factor": standard.factor}
+    for facts, window in ((recorded, 9), ({k: v for k, v in recorded.items() if k != "window"}, 128)):
+        restored = restore_vectors(terms, tensors, facts, "")
+        assert isinstance(restored, VectorFeatures)
+        assert restored.vectors == TextVectors(encoder, 30, window)
+    long = [" ".join(TEXTS[:2] * 3)]
+    assert np.abs(TextVectors(encoder, 30, 9).compute(long) - vectors.compute(long)).max() > 1e-3
 
 
 def test_what_is_computed_is_kept_and_what_is_cut_is_said(
@@ -126,6 +152,7 @@ def test_a_model_with_vectors(model: str, small_corpus: PreparedCorpus, tmp_path
         "sha256": find_encoder(str(encoder)).sha256,
         "revision": "",
         "words": 100,
+        "window": 256,
     }
     np.testing.assert_allclose(load_model(run.path).infer(texts, Request()).scores, scores, atol=1e-5)
     if model == "seq2set-simp":

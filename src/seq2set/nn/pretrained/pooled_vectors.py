@@ -22,6 +22,8 @@ from seq2set.nn.pretrained.encoder_folder import CONFIG, TOKENIZER, WEIGHTS, rea
 
 WINDOW = 256
 """Sub-words per window, with those that mark its ends; as many as small sentence encoders read by default."""
+FORMER_WINDOW = 128
+"""What it was when models did not record it yet."""
 OVERLAP = 32
 """How many of them a window shares with the one before it."""
 TOKENS_AT_A_TIME = 4096
@@ -56,17 +58,18 @@ class PooledEncoder:
         self._tokenizer = _open_tokenizer(path, settings)
         self._prefix, self._suffix = _find_marks(self._tokenizer)
         self._pad = int(settings.get("pad_token_id") or 0)
-        self._window = min(WINDOW, int(settings.get("max_position_embeddings", WINDOW)) - 2)
+        self._longest = int(settings.get("max_position_embeddings", WINDOW + 2)) - 2
         self._network: Any = _open_network(path)
         self.size: int = self._network.config.hidden_size
 
-    def embed(self, texts: Sequence[str], most_words: int) -> Pooled:
-        """Return the texts' vectors, of their first `most_words` words."""
-        windows = self._cut_windows(texts, most_words)
+    def embed(self, texts: Sequence[str], most_words: int, window: int = WINDOW) -> Pooled:
+        """Return the texts' vectors, of their first `most_words` words, in windows of so many sub-words."""
+        window = min(window, self._longest)
+        windows = self._cut_windows(texts, most_words, window)
         sums = np.zeros((len(texts), self.size), np.float32)
         lengths = np.array([len(one) for one in windows.ids])
         order = np.argsort(lengths, kind="stable")
-        at_a_time = max(1, TOKENS_AT_A_TIME // self._window)
+        at_a_time = max(1, TOKENS_AT_A_TIME // window)
         for start in range(0, len(order), at_a_time):
             index = order[start : start + at_a_time]
             vectors = self._encode([windows.ids[one] for one in index])
@@ -74,8 +77,8 @@ class PooledEncoder:
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         return Pooled(sums / np.maximum(norms, np.finfo(np.float32).tiny), np.array(windows.cut, np.int64))
 
-    def _cut_windows(self, texts: Sequence[str], most_words: int) -> _Windows:
-        room = max(1, self._window - len(self._prefix) - len(self._suffix))
+    def _cut_windows(self, texts: Sequence[str], most_words: int, window: int) -> _Windows:
+        room = max(1, window - len(self._prefix) - len(self._suffix))
         step = max(1, room - OVERLAP)
         found = _Windows([], [], [])
         for number, one in enumerate(self._tokenizer.encode_batch(texts, add_special_tokens=False)):

@@ -21,7 +21,7 @@ from seq2set.core.processes import run_in_processes
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows, SparseRows
 from seq2set.nn.pretrained.encoder_folder import EncoderFolder, find_encoder
-from seq2set.nn.pretrained.pooled_vectors import OVERLAP, WINDOW, Pooled, open_encoder
+from seq2set.nn.pretrained.pooled_vectors import FORMER_WINDOW, OVERLAP, WINDOW, Pooled, open_encoder
 from seq2set.nn.pretrained.vector_cache import VectorCache
 from seq2set.text.tfidf import TfidfFeatures
 
@@ -38,11 +38,12 @@ class TextVectors:
 
     encoder: EncoderFolder
     words: int
+    window: int = WINDOW
 
     @cached_property
     def cache(self) -> VectorCache:
         """The vectors of this encoder that are on disk."""
-        source = f"{self.encoder.sha256} {self.words} {WINDOW} {OVERLAP} mean 1"
+        source = f"{self.encoder.sha256} {self.words} {self.window} {OVERLAP} mean 1"
         return VectorCache(source, open_encoder(self.encoder.path, self.encoder.sha256).size)
 
     def compute(self, texts: Sequence[str]) -> Reals:
@@ -55,7 +56,8 @@ class TextVectors:
             else:
                 vectors[row] = found.vector
         if missing:
-            vectors[missing] = _embed([texts[row] for row in missing], self.encoder, self.words).vectors
+            opened = open_encoder(self.encoder.path, self.encoder.sha256)
+            vectors[missing] = opened.embed([texts[row] for row in missing], self.words, self.window).vectors
         return vectors
 
     def prepare(self, texts: Sequence[str], workers: int, progress: Progress) -> Reals:
@@ -80,7 +82,7 @@ class TextVectors:
     def _fill(self, texts: Sequence[str], workers: int, progress: Progress) -> None:
         delayed = import_extra("joblib", "train").delayed
         blocks = [texts[start : start + BLOCK] for start in range(0, len(texts), BLOCK)]
-        jobs = (delayed(_embed_alone)(block, self.encoder, self.words) for block in blocks)
+        jobs = (delayed(_embed_alone)(block, self.encoder, self.words, self.window) for block in blocks)
         workers = workers if len(texts) > WORTH_PROCESSES else 1
         with (
             progress.stage("vectors", len(texts)) as advance,
@@ -91,17 +93,13 @@ class TextVectors:
                 advance(len(block))
 
 
-def _embed(texts: Sequence[str], encoder: EncoderFolder, words: int) -> Pooled:
-    return open_encoder(encoder.path, encoder.sha256).embed(texts, words)
-
-
-def _embed_alone(texts: Sequence[str], encoder: EncoderFolder, words: int) -> Pooled:
+def _embed_alone(texts: Sequence[str], encoder: EncoderFolder, words: int, window: int) -> Pooled:
     """Embed with one thread: several processes, one per core, are not in each other's way then."""
     from seq2set.core.hardware import limit_threads
 
     opened = open_encoder(encoder.path, encoder.sha256)  # torch is loaded now, so that the limit is undone
     with limit_threads(1):
-        return opened.embed(texts, words)
+        return opened.embed(texts, words, window)
 
 
 class Standard(NamedTuple):
@@ -172,8 +170,9 @@ def describe_vectors(features: TfidfFeatures) -> dict[str, Any]:
     """Return what a model records of the encoder beside its terms, if there is one; plain JSON."""
     if not isinstance(features, VectorFeatures):
         return {}
-    encoder, words = features.vectors.encoder, features.vectors.words
-    facts = {"encoder": encoder.name, "sha256": encoder.sha256, "revision": encoder.revision, "words": words}
+    encoder, of = features.vectors.encoder, features.vectors
+    facts = {"encoder": encoder.name, "sha256": encoder.sha256, "revision": encoder.revision}
+    facts |= {"words": of.words, "window": of.window}
     return {"vectors": facts}
 
 
@@ -188,4 +187,6 @@ def restore_vectors(
         return terms
     encoder = find_encoder(facts["encoder"], facts["sha256"], facts["revision"])
     standard = Standard(tensors[prefix + "mean"], tensors[prefix + "factor"])
-    return VectorFeatures.extend(terms, TextVectors(encoder, facts["words"]), standard)
+    return VectorFeatures.extend(
+        terms, TextVectors(encoder, facts["words"], facts.get("window") or FORMER_WINDOW), standard
+    )

@@ -170,10 +170,9 @@ def describe_vectors(features: TfidfFeatures) -> dict[str, Any]:
     """Return what a model records of the encoder beside its terms, if there is one; plain JSON."""
     if not isinstance(features, VectorFeatures):
         return {}
-    encoder, of = features.vectors.encoder, features.vectors
+    vectors, encoder = features.vectors, features.vectors.encoder
     facts = {"encoder": encoder.name, "sha256": encoder.sha256, "revision": encoder.revision}
-    facts |= {"words": of.words, "window": of.window}
-    return {"vectors": facts}
+    return {"vectors": {**facts, "words": vectors.words, "window": vectors.window}}
 
 
 def restore_vectors(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.benchmarks.serve import Client, ServerProcess, start_server
-from seq2set.benchmarks.soak import ACTIONS, EXPECTED, ActionResult, Soak, run_soak, send_too_much
+from seq2set.benchmarks.serving.serve import Client, ServerProcess, start_server
+from seq2set.benchmarks.serving.soak import ACTIONS, EXPECTED, ActionResult, Soak, run_soak, send_too_much
 from seq2set.cli.app import main
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import WorkError
@@ -83,7 +83,7 @@ def test_the_command_tells_how_the_soak_went(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lost: int, code: int, end: str
 ) -> None:
     soak = Soak(3, memory=[2**20, 2**20], lost=lost, statuses=Counter({200: 3}))
-    monkeypatch.setattr("seq2set.benchmarks.soak.run_soak", lambda: soak)
+    monkeypatch.setattr("seq2set.benchmarks.serving.soak.run_soak", lambda: soak)
     for option in ([], ["--json"]):
         monkeypatch.setattr(sys, "argv", ["seq2set", "bench", "soak", *option])
         with pytest.raises(SystemExit) as stop:

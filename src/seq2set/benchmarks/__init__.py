@@ -47,6 +47,13 @@ BENCHMARKS: dict[str, Benchmark] = {
     "features": Benchmark(
         "TF-IDF against scikit-learn's", _HERE + "arrays:measure_features", {"documents": 50}
     ),
+    "hostile": Benchmark(
+        "honest clients while attacks run, passed or failed",
+        _HERE + "serving.hostile:run_hostile",
+        {"seconds": 1.0, "clients": 2, "rounds": 2, "settings": _TINY},
+        takes_model=True,
+        is_ratio=False,
+    ),
     "memory": Benchmark(
         "peak memory of preparing and predicting, against a tenth of the documents",
         _HERE + "processes:measure_memory",
@@ -94,13 +101,13 @@ BENCHMARKS: dict[str, Benchmark] = {
     ),
     "serve": Benchmark(
         "shared forward passes against one text each",
-        _HERE + "serve:measure_server",
+        _HERE + "serving.serve:measure_server",
         {"documents": 50, "clients": 4, "seconds": 0.5, **_MODEL},
         takes_model=True,
     ),
     "soak": Benchmark(
         "thousands of requests with faults, passed or failed",
-        _HERE + "soak:run_soak",
+        _HERE + "serving.soak:run_soak",
         {"requests": 100, "clients": 4, "settings": _TINY},
         takes_model=True,
         is_ratio=False,

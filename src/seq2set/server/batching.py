@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from seq2set.core.errors import InputError
 from seq2set.server.answers import LabelRequest
-from seq2set.server.errors import busy, unavailable
+from seq2set.server.errors import busy, stopping, unavailable
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ProcessEndedError
 from seq2set.server.settings import ServeSettings
@@ -161,7 +161,7 @@ class DynamicBatcher:
         """Refuse all that was accepted and is not answered yet."""
         self._closing = True
         for job in self._open:
-            job.fail(unavailable("the server is stopping; try again in a moment"))
+            job.fail(stopping())
         self._pool.kill()
 
     @property
@@ -216,7 +216,7 @@ class DynamicBatcher:
 
     async def _queue(self, job: _Job) -> list[bytes]:
         if self._closing:
-            raise unavailable("the server is stopping; try again in a moment")
+            raise stopping()
         if not self.healthy:
             raise unavailable("no model process is running; try again in a moment")
         self._jobs.append(job)

@@ -32,6 +32,7 @@ _CODES = {
     421: "wrong_host",
     422: "invalid",
     429: "busy",
+    431: "too_large",
     500: "internal",
     503: "unavailable",
 }
@@ -64,6 +65,11 @@ def busy(message: str, seconds: int = 1) -> ApiError:
 def unavailable(message: str, *, code: str | None = None) -> ApiError:
     """Refuse because the server cannot answer at this time."""
     return ApiError(503, message, code=code, headers={"Retry-After": "1"})
+
+
+def stopping() -> ApiError:
+    """Refuse because the server is about to end."""
+    return unavailable("the server is stopping; try again in a moment")
 
 
 def make_error_response(

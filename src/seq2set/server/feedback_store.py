@@ -39,11 +39,11 @@ class Feedback:
 class FeedbackStore:
     """A database of feedback; one thread writes, so that the event loop never waits for the disk."""
 
-    def __init__(self, path: Path, model: str):
-        self.path, self.model = path, model
+    def __init__(self, path: Path, model: str, most_bytes: int = 2**32):
+        self.path, self.model, self._most_bytes = path, model, most_bytes
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="seq2set-feedback")
         try:
-            self._connection = self._thread.submit(_open, path).result()
+            self._connection = self._thread.submit(_open, path, most_bytes).result()
             self._identity = _identify(path)
         except OutputError:
             self._thread.shutdown()
@@ -70,6 +70,14 @@ class FeedbackStore:
             raise sqlite3.OperationalError(f"{self.path} was deleted or replaced; restart the server")
 
     def _write(self, feedback: Feedback) -> int:
+        try:
+            return self._insert_all(feedback)
+        except sqlite3.OperationalError as error:
+            if "full" not in str(error):
+                raise
+            raise sqlite3.OperationalError(f"{error}; max_feedback_bytes is {self._most_bytes:,}") from error
+
+    def _insert_all(self, feedback: Feedback) -> int:
         with self._connection as transaction:  # commits, or takes everything back
             transaction.execute("BEGIN IMMEDIATE")
             number = self._insert(transaction, _number_text(transaction, feedback.text))
@@ -102,7 +110,7 @@ def _identify(path: Path) -> list[tuple[int, int]] | None:
     return [(one.st_dev, one.st_ino) for one in found]
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, most_bytes: int) -> sqlite3.Connection:
     with report_output_errors(path):
         make_folder(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # it holds texts; its log gets the same mode
@@ -111,6 +119,8 @@ def _open(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(path, isolation_level=None)
         for setting in _SETTINGS:
             connection.execute(f"PRAGMA {setting}")
+        (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {max(1, most_bytes // page_bytes)}")
         check_version(connection, path)
         connection.executescript(CREATE)
     except (sqlite3.Error, CorpusError) as error:

@@ -43,6 +43,7 @@ class ServeSettings:
     max_held_bytes: Annotated[int, "Maximum bytes of all requests together."] = 64 * _MIB
     max_upload_bytes: Annotated[int, "Maximum bytes per uploaded file."] = 50 * _MIB
     max_stored_bytes: Annotated[int, "Maximum bytes of all uploaded files together."] = 1024 * _MIB
+    max_feedback_bytes: Annotated[int, "Maximum bytes of the database of feedback."] = 4096 * _MIB
     max_uploads: Annotated[int, "Maximum files that are labelled at a time."] = 4
     max_connections: Annotated[int, "Maximum connections at a time."] = 512
     max_client_connections: Annotated[int, "Maximum connections of one client address."] = 256

@@ -18,6 +18,7 @@ from typing import IO
 from anyio.to_thread import run_sync
 from fastapi import Request
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
@@ -80,13 +81,18 @@ def _require(form: str | None) -> str:
 
 
 async def _receive_form(request: Request, target: IO[bytes]) -> str | None:
-    async with request.form(max_files=1, max_fields=1) as form:
-        file = form.get("file")
-        if not isinstance(file, UploadFile):
-            raise ApiError(422, "the form has no file; send it as the field 'file'")
-        await run_sync(shutil.copyfileobj, file.file, target)
-        ending = Path(file.filename or "").suffix.lower()
-        return _ENDINGS.get(ending) or _TYPES.get((file.content_type or "").partition(";")[0])
+    try:
+        async with request.form(max_files=1, max_fields=1) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise ApiError(422, "the form has no file; send it as the field 'file'")
+            await run_sync(shutil.copyfileobj, file.file, target)
+            ending = Path(file.filename or "").suffix.lower()
+            return _ENDINGS.get(ending) or _TYPES.get((file.content_type or "").partition(";")[0])
+    except HTTPException as error:
+        if isinstance(error, ApiError):
+            raise
+        raise ApiError(400, f"the form cannot be read: {str(error.detail)[:200]}") from error
 
 
 async def _receive_body(request: Request, target: IO[bytes]) -> None:

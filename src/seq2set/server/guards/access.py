@@ -11,7 +11,13 @@ from typing import Any, TypeVar
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seq2set.server.errors import INTERNAL, client_disconnected, make_error_response, unavailable
+from seq2set.server.errors import (
+    INTERNAL,
+    client_disconnected,
+    make_error_response,
+    stopping,
+    unavailable,
+)
 from seq2set.server.metrics import ServerMetrics
 
 ACCESS_LOG = "seq2set.access"
@@ -55,6 +61,10 @@ class AccessGuard:
 
         try:
             await self._app(scope, receive, noted)
+        except asyncio.CancelledError:  # the server stops, and the time to finish is over
+            if status:
+                raise
+            await stopping().response()(scope, receive, noted)
         except Exception:
             if status:  # the answer has begun; breaking the connection is the only way to say that it failed
                 raise

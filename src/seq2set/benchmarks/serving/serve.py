@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -26,6 +26,13 @@ import numpy as np
 from seq2set.benchmarks.inputs import make_texts, open_model
 from seq2set.benchmarks.ratio import Ratio
 from seq2set.core.errors import WorkError
+
+
+class ServerAddress(NamedTuple):
+    """Where a server listens."""
+
+    host: str
+    port: int
 
 
 class ServerProcess(NamedTuple):
@@ -40,6 +47,12 @@ class ServerProcess(NamedTuple):
         shown = subprocess.check_output(["ps", "-A", "-o", "pid=,ppid=,rss="], text=True)  # noqa: S607
         rows = (tuple(map(int, row.split())) for row in shown.splitlines())
         return 1024 * sum(size for pid, parent, size in rows if self.process.pid in (pid, parent))
+
+    def count_files(self) -> int:
+        """Return how many files and sockets its front has open; 0 where the system does not tell."""
+        with suppress(FileNotFoundError):
+            return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+        return 0
 
 
 @contextmanager
@@ -70,7 +83,7 @@ class Reply(NamedTuple):
 class Client:
     """One connection that is kept open; a context manager."""
 
-    def __init__(self, server: ServerProcess):
+    def __init__(self, server: ServerAddress | ServerProcess):
         self._server = server
 
     async def __aenter__(self) -> Client:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from seq2set.benchmarks.inputs import make_texts, open_model
 from seq2set.benchmarks.ratio import format_values
-from seq2set.benchmarks.serve import Client, ServerProcess, format_head, start_server
+from seq2set.benchmarks.serving.serve import Client, ServerProcess, format_head, start_server
 
 PREDICT = "/v1/predict"
 

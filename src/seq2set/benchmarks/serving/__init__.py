@@ -1,0 +1,1 @@
+"""The server under load, faults and attack."""

@@ -6,18 +6,22 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve browser test test-hostile mutants lint format docs results simulate bench weights clean
+.PHONY: help setup demo serve browser test test-hostile fuzz audit hashes mutants lint format docs results simulate bench weights clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 setup: $(VENV)/.ready ## make the virtual environment with everything in it
 
-# constraints.txt pins the versions that were tested; pyproject.toml says what is allowed.
-$(VENV)/.ready: pyproject.toml constraints.txt
+# constraints.txt pins the versions that were tested; pyproject.toml says what is allowed. What pip took is compared
+# with hashes.txt by the Python outside, before anything of it is run; older pips cannot say what they took.
+$(VENV)/.ready: pyproject.toml constraints.txt hashes.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo,excel,onnx,pretrained,ray,serve,track,train,tune]'
+	$(BIN)/python -m pip install --quiet 'pip>=22.2'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --report $(VENV)/torch.json torch
+	$(PYTHON) -I tools/hashes.py check $(VENV)/torch.json
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --report $(VENV)/rest.json --editable '.[dev,demo,excel,onnx,pretrained,ray,serve,track,train,tune]'
+	$(PYTHON) -I tools/hashes.py check $(VENV)/rest.json
 	touch $@
 
 demo: setup $(DEMO)/br/model/manifest.json $(DEMO)/seq2set/model/manifest.json ## prepare MEDLINE, train, evaluate, explain, write a report
@@ -46,6 +50,16 @@ test: setup browser ## run all tests with coverage
 
 test-hostile: setup browser ## run all tests under hostile conditions, one after the other (ROWS="avx2 busy" for some)
 	$(BIN)/python tools/hostile.py $(ROWS)
+
+fuzz: setup ## feed made-up input to what reads strangers' bytes, for ten minutes (SECONDS=60 TARGETS="csv http")
+	$(BIN)/python tools/fuzz.py --seconds $(or $(SECONDS),600) $(TARGETS)
+
+audit: setup ## compare what is installed with constraints.txt, and every file with the hash that it came with
+	$(BIN)/python -m pip check
+	$(BIN)/python tools/audit.py
+
+hashes: setup ## write hashes.txt anew, after changes of constraints.txt
+	$(BIN)/python tools/hashes.py write
 
 mutants: setup ## put mistakes into a copy of the package and see whether the tests notice (NAMES="eos holm" for some)
 	$(BIN)/python tools/mutants.py --jobs 2 $(NAMES)

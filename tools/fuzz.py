@@ -1,0 +1,120 @@
+"""Feed made-up inputs to what reads strangers' bytes, and keep what breaks it.
+
+    python tools/fuzz.py                          every target, ten minutes in all
+    python tools/fuzz.py --seconds 60 csv http    these, for a minute in all
+
+Inputs that broke something stay in runs/fuzz/examples and are tried first the next time; runs/fuzz/faults has
+the report of each, and every fault becomes a test when it is mended. Exit code 0 only where nothing broke.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+from copies import ROOT
+from fuzz_targets import TARGETS, Target
+from seq2set.benchmarks.serving.serve import ServerProcess, start_server
+
+FOLDER = ROOT / "runs/fuzz"
+BATCH = 20
+"""Inputs that are made with one seed."""
+
+
+@contextlib.contextmanager
+def run_server() -> Iterator[ServerProcess]:
+    """Serve a small model, trained at the first time."""
+    model = FOLDER / "model"
+    if not (model / "model/manifest.json").is_file():
+        command = ["train", "--model", "br", "--data", str(ROOT / "docs/examples/tickets.csv")]
+        command += ["--out", str(model), "--force"]
+        subprocess.run([sys.executable, "-m", "seq2set", *command], check=True, stdout=subprocess.DEVNULL)
+    database = FOLDER / "feedback.sqlite"
+    for old in FOLDER.glob("feedback.sqlite*"):
+        old.unlink()
+    with start_server(model, "--feedback", str(database), "--workers", "1", "--window-ms", "0") as server:
+        yield server
+
+
+def fuzz_target(target: Target, arguments: tuple[Any, ...], seconds: float, first_seed: int) -> int:
+    """Try inputs until the time is over, and return how many; what breaks is raised."""
+    cases, until = 0, time.monotonic() + seconds
+    database = DirectoryBasedExampleDatabase(FOLDER / "examples")
+    while not cases or time.monotonic() < until:
+
+        @seed(first_seed + cases)
+        @settings(
+            max_examples=BATCH,
+            deadline=None,
+            database=database,
+            print_blob=True,
+            verbosity=Verbosity.quiet,
+            phases=[Phase.reuse, Phase.generate, Phase.shrink],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(target.inputs)
+        def check(case: Any) -> None:
+            nonlocal cases
+            cases += 1
+            target.check(*arguments, case)
+
+        check()
+    return cases
+
+
+def fuzz_all(names: list[str], seconds: float, first_seed: int) -> dict[str, str]:
+    """Fuzz targets one after the other, print a line for each, and return the faults."""
+    faults: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+        needed = any(TARGETS[name].needs_server for name in names)
+        server = stack.enter_context(run_server()) if needed else None
+        for name in names:
+            target = TARGETS[name]
+            arguments = (server,) if target.needs_server else ()
+            try:
+                cases = fuzz_target(target, arguments, seconds / len(names), first_seed)
+                print(f"{name:14} {cases:8,} inputs, nothing broke", flush=True)
+            except Exception:
+                faults[name] = traceback.format_exc()
+                print(f"{name:14} broke: {faults[name].strip().splitlines()[-1][:200]}", flush=True)
+        if server is not None and server.process.poll() is not None:
+            faults["server"] = f"the server ended with code {server.process.returncode}"
+    return faults
+
+
+def main() -> int:
+    """Fuzz what was asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help=f"targets: {', '.join(TARGETS)}; all by default")
+    parser.add_argument("--seconds", type=float, default=600.0, help="for how long in all [600]")
+    parser.add_argument("--seed", type=int, help="for the same inputs again [by chance]")
+    arguments = parser.parse_args()
+    if unknown := sorted(set(arguments.names) - set(TARGETS)):
+        parser.error(f"no target is called {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+    first = random.randrange(10**9) if arguments.seed is None else arguments.seed
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print(f"seed {first}")
+    faults = fuzz_all(arguments.names or list(TARGETS), arguments.seconds, first)
+    for name, report in faults.items():
+        path = FOLDER / "faults" / f"{name}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(report, "utf-8", errors="replace")
+        print(f"see {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

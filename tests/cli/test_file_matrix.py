@@ -131,6 +131,12 @@ def beside(path: Path, **files: bytes) -> None:
         (path.parent / f"{name}.csv").write_bytes(content)
 
 
+def write_tsv_of_quotes() -> bytes:
+    """Write a file as programs do that quote nothing."""
+    rows = (f'"{text[:3]}"{text[3:]}\t{";".join(labels)}' for text, labels in ROWS)
+    return "\n".join(["text\tlabels", *rows]).encode()
+
+
 FOURTH = ("train", "train", "dev", "test")
 SOME = [(text, ";".join(labels)) for text, labels in ROWS]
 
@@ -166,6 +172,26 @@ CASES = {
         ("--encoding", "cp1252"),
         "line 2: the line is not valid utf-8; pass --encoding cp1252",
     ),
+    "quotation marks that are letters": Case(
+        "a.tsv",
+        write_tsv_of_quotes(),
+        ("--plain-quotes",),
+        "and those inside it must be doubled; pass --plain-quotes where they are letters like any other",
+    ),
+    "no header": Case(
+        "a.csv",
+        write_csv(rows=SOME).split(b"\n", 1)[1].replace(b"of", b"is one of the many texts of"),
+        sentence="if the first line is a document, put a line of column names above it, such as text,labels",
+    ),
+    "gzip without a name": Case(
+        "a.csv", gzip.compress(write_csv()), sentence="not a text file but gzip data; put .gz behind its name"
+    ),
+    "Excel called CSV": Case(
+        "a.csv",
+        lambda path: write_xlsx(path, data=SHEET),
+        sentence="not a text file but Excel or a zip archive; give it a name that ends in .xlsx",
+    ),
+    "a header alone": Case("a.csv", b"text,labels\n", sentence="mine holds no document; at least one"),
     "compressed": Case("a.csv.gz", gzip.compress(write_csv())),
     # Other formats.
     "JSON lines": Case("a.jsonl", write_jsonl(OBJECTS)),
@@ -278,6 +304,16 @@ CASES = {
         json.dumps({"text": {"0": "a"}, "labels": {"0": "b"}}).encode(),
         sentence="to_json(orient='records', lines=True)",
     ),
+    "a list inside an object": Case(
+        "a.json",
+        json.dumps({"data": OBJECTS}).encode(),
+        sentence="the documents are in a list 'data' inside an object; one object per line, or one list of",
+    ),
+    "an object without labels": Case(
+        "a.jsonl",
+        write_jsonl([*OBJECTS, {"text": "none"}]),
+        sentence="--label-columns where each label has a column of its own, or write an empty list where",
+    ),
     "words in a list": Case(
         "a.jsonl", objects(text=lambda text, _: text.split(), labels=lambda _, names: list(names))
     ),
@@ -359,7 +395,7 @@ def test_a_file_is_read_or_a_sentence_says_what_to_type(
     assert tuple(len(corpus.split(split)) for split in SPLITS) == case.split
     documents = [document for _, document in corpus.iter_documents() if document.text != "none"]
     expected = {text: {case.rename(label) for label in labels} for text, labels in ROWS}
-    assert {document.text: set(document.labels) for document in documents} == expected
+    assert {document.text.replace('"', ""): set(document.labels) for document in documents} == expected
     assert len({document.id for document in documents}) == len(ROWS)
 
 

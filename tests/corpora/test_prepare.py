@@ -242,7 +242,7 @@ def fails(match: str, documents: Any, out: Path, plan: SplitPlan | None = None, 
 
 
 def test_nothing_to_prepare_is_refused(tmp_path: Path) -> None:
-    fails("there is no document to prepare", [], tmp_path)
+    fails("holds no document; at least one is needed", [], tmp_path)
     long = [Document("a", "one two", ("x",), "train")]
     fails(
         "all 1 documents have more than 1 words and were removed; raise max_words",

@@ -54,3 +54,29 @@ def test_verbose_training_of_a_network_tells_how_it_stands(data, capsys: pytest.
     few = {**TINY, "self_critical.epochs": 0}
     Seq2SetClassifier(settings=few, threads=1, verbose=True).fit(data.texts, data.label_sets)
     assert re.search(r"] warm-start: \d+\.\d s, .*validation F1 0\.\d+\n", capsys.readouterr().err)
+
+
+def test_a_fit_begins_from_an_estimator_or_a_folder(data, fitted, tmp_path: Path) -> None:
+    def make(**changed: object) -> Seq2SetClassifier:
+        return Seq2SetClassifier("seq2set-simp", settings=TINY | changed, threads=1)
+
+    before = make().fit(data.texts, data.label_sets)
+    more = [f"{text} unheard" for text in data.texts]
+    after = make().fit(more, data.label_sets, init=before)
+    assert after.metadata_["training"]["began from"] == "seq2set-simp on texts given in Python"
+    assert after.tagger_.words.to_json() == before.tagger_.words.to_json()
+    before.save(tmp_path / "before")
+    again = make().fit(more, data.label_sets, init=str(tmp_path / "before"))
+    assert np.array_equal(again.predict_proba(more), after.predict_proba(more))
+    with pytest.raises(
+        InputError, match="cannot be trained further with these settings: encoder.hidden: 8 -> 9"
+    ):
+        make(**{"encoder.hidden": 9}).fit(more, data.label_sets, init=before)
+    with pytest.raises(
+        InputError, match="init is of type dict; it must be a fitted Seq2SetClassifier, a run or"
+    ):
+        make().fit(more, data.label_sets, init={})
+    with pytest.raises(InputError, match="br on texts given in Python is a linear model"):
+        make().fit(more, data.label_sets, init=fitted)
+    with pytest.raises(InputError, match="the model is 'br'; only networks can begin from another model"):
+        Seq2SetClassifier("br").fit(more, data.label_sets, init=before)

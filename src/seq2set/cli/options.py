@@ -62,6 +62,7 @@ class TextColumns:
     delimiter: Annotated[str | None, "What separates cells; by default what the header suggests."] = None
     sheet: Annotated[str | None, "The sheet of an Excel file; by default the first."] = None
     strip_html: Annotated[bool | None, "Remove HTML tags and entities from texts."] = None
+    plain_quotes: Annotated[bool | None, "Take quotation marks in CSV and TSV files for letters."] = None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,14 @@ def train(
     preset: options.Preset = None,
     config: options.ConfigFile = None,
     assignments: options.Assignments = None,
+    begin_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="Begin with the weights, words and settings of this network; labels are matched by name.",
+        ),
+    ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -57,14 +65,17 @@ def train(
     settings = {"data.corpus": data, "decision.metric": metric, "decision.rule": rule, "ensemble": ensemble}
     merged = options.merge_assignments(assignments, columns, settings)
     begun = RunFolder(out).config
+    base = _read_base(begin_from, preset, model)
     if resume and begun.is_file() and not (merged or preset or model or config):
         chosen = load_config(begun)
     else:
-        chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
+        chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=base)
     progress = RichProgress()
     if get_rank() == 0 and _could_read_vectors(chosen):
         progress.note("a pretrained encoder is on this machine: --preset pretrained uses it, and is slower")
-    run = run_training(chosen, out, resume=resume, force=force, folds=folds, progress=progress)
+    run = run_training(
+        chosen, out, resume=resume, force=force, folds=folds, progress=progress, begin_from=begin_from
+    )
     if get_rank() == 0:  # it saves the model, which others may look for too early
         _print_outcome(run, progress)
 
@@ -80,6 +91,21 @@ def _could_read_vectors(config: Config) -> bool:
     if config.preset != "compact" or config.features.vectors or not reads_features:
         return False
     return is_installed("transformers") and is_present(read_preset("pretrained")["features"]["vectors"])
+
+
+def _read_base(begin_from: Path | None, preset: str | None, model: str | None) -> Config | None:
+    """Return the settings of the model to begin from, if there is one."""
+    from seq2set.core.errors import InputError
+    from seq2set.workflows.starting_model import read_start_config
+
+    if begin_from is None:
+        return None
+    for name, value in (("--preset", preset), ("--model", model)):
+        if value is not None:
+            raise InputError(
+                f"{name} is {value}; with --from, model and settings are those of {begin_from}: leave it out"
+            )
+    return read_start_config(begin_from)
 
 
 def _print_outcome(run: RunFolder, progress: Progress) -> None:

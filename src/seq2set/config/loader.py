@@ -32,15 +32,20 @@ def build_config(
     model: str | None = None,
     file: Path | None = None,
     assignments: Iterable[str] = (),
+    base: Config | None = None,
 ) -> Config:
-    """Put settings together: the preset, then the file, then `--set` assignments, each over the last."""
+    """Put settings together: the preset, then the file, then `--set` assignments, each over the last.
+
+    With `base` all settings of another run are in the place of the preset.
+    """
     from_file = read_toml(file) if file else {}
-    chosen = preset or str(from_file.get("preset", "compact"))
+    chosen = preset or str(from_file.get("preset", base.preset if base else "compact"))
     if chosen not in PRESETS:
         raise UnknownNameError("preset", chosen, PRESETS)
     if model is not None and model not in MODELS:
         raise UnknownNameError("model", model, MODELS)
-    values = merge_settings(read_preset(chosen), from_file)
+    below = base.model_dump(mode="json") if base else read_preset(chosen)
+    values = merge_settings(below, from_file)
     for key, value in map(parse_assignment, assignments):
         values = merge_settings(values, nest_setting(key, value))
     values = merge_settings(values, {"preset": chosen} | ({"model": model} if model else {}))

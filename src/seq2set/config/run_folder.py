@@ -25,13 +25,20 @@ from seq2set.config.provenance import (
 )
 from seq2set.core.disk import make_folder
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import append_line, refuse_occupied, report_output_errors, update_keys, write_text
+from seq2set.core.files import (
+    append_line,
+    refuse_occupied,
+    report_output_errors,
+    update_keys,
+    write_folder_aside,
+    write_text,
+)
 
 Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
 
 
-PARTS = ("model", "checkpoints", "members", "folds", "tensorboard", "history.jsonl", RECORD)
+PARTS = ("model", "checkpoints", "members", "start", "folds", "tensorboard", "history.jsonl", RECORD)
 """What a run holds beside its settings."""
 
 FORMER = {"data.separator": ";", "search.samples": 8}
@@ -47,6 +54,7 @@ class RunFolder:
         self.history = path / "history.jsonl"  # one JSON object per line
         self.checkpoints = path / "checkpoints"  # what a stopped run goes on from
         self.beginning = self.checkpoints / "beginning.safetensors"  # where the last of several phases began
+        self.start_model = path / "start"  # a copy of the model that the training begins from, if any
         self.model = path / "model"  # the finished one
 
     @classmethod
@@ -59,10 +67,12 @@ class RunFolder:
         resume: bool = False,
         force: bool = False,
         watch: Watch | None = None,
+        begin_from: Path | None = None,
     ) -> RunFolder:
         """Begin a run in an empty folder, or go on with one whose settings and documents are the same.
 
-        With `force` a run that is there is replaced; what else lies in its folder stays.
+        With `force` a run that is there is replaced; what else lies in its folder stays. A model folder to
+        `begin_from` is copied, so that the run can be resumed whatever becomes of it.
         """
         run = cls(path, watch)
         if resume and run.config.is_file():
@@ -88,6 +98,9 @@ class RunFolder:
             make_folder(run.checkpoints)
         if provenance is not None and not run.has_learnt():
             write_provenance(path, provenance)
+        if begin_from is not None and not run.start_model.is_dir():
+            with write_folder_aside(run.start_model) as aside:
+                shutil.copytree(begin_from, aside, dirs_exist_ok=True)
         if not run.config.is_file():
             write_toml(config, run.config)  # last: it says that the run has begun
         return run
@@ -134,7 +147,8 @@ class RunFolder:
         """Say whether the folder holds what comes before the settings and nothing else."""
         if not self.path.is_dir() or any(path.is_file() for path in self.checkpoints.rglob("*")):
             return False
-        return all(path.name == "checkpoints" or RECORD in path.name for path in self.path.iterdir())
+        early = ("checkpoints", RECORD, self.start_model.name)
+        return all(any(name in path.name for name in early) for path in self.path.iterdir())
 
     def differs_only_in(self, sections: tuple[str, ...], config: Config) -> bool:
         """Say whether the run's settings differ from others, and in nothing but these sections."""

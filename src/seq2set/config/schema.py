@@ -60,6 +60,8 @@ class DataSettings(Settings):
     """The sheet of an Excel file; by default the first."""
     strip_html: bool = False
     """Remove HTML tags from texts, and put characters in the place of entities."""
+    plain_quotes: bool = False
+    """Take quotation marks in CSV and TSV files for letters, not for marks around cells."""
     group: str = ""
     """The column whose equal values belong together, such as one author's; groups are never split."""
     split: str = "auto"

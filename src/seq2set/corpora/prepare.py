@@ -93,7 +93,7 @@ def prepare(
         given, grouped = plan.method == "given", plan.method == "grouped"
         with FirstPass(folder, needs_split=given, needs_group=grouped) as whole:
             read_first_pass(documents, whole, options.progress)
-            placement = _place(whole, plan, limits)
+            placement = _place(name, whole, plan, limits)
             ids = UniqueIds(whole.ids)
             totals = write_splits(whole, folder, placement, ids)
         if not totals.training_labels:
@@ -139,10 +139,10 @@ class _Limits(NamedTuple):
         return cls(words, documents)
 
 
-def _place(whole: FirstPass, plan: SplitPlan, limits: _Limits) -> Placement:
+def _place(name: str, whole: FirstPass, plan: SplitPlan, limits: _Limits) -> Placement:
     """Decide which documents and labels are kept, and where the documents go."""
     if not len(whole):
-        raise CorpusError("there is no document to prepare")
+        raise CorpusError(f"{name} holds no document; at least one is needed")
     kept = _find_kept(whole, limits.max_words)
     if not kept.any():
         raise CorpusError(

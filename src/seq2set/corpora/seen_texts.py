@@ -83,6 +83,12 @@ class SeenTexts(NamedTuple):
         before = np.empty(0, np.uint64) if self.tuned is None else self.tuned
         return self._replace(tuned=_sort_unique(np.concatenate([before, digests])))
 
+    def join(self, other: SeenTexts) -> SeenTexts:
+        """Remember the texts of another model as well, from which this one began."""
+        pairs = zip(self, other, strict=True)
+        parts = [[one for one in pair if one is not None] for pair in pairs]
+        return SeenTexts(*(_sort_unique(np.concatenate(part)) if part else None for part in parts))
+
 
 NOTHING_KNOWN = SeenTexts(None, None)
 """What is known of the texts of a model that kept no hashes."""
@@ -166,8 +172,8 @@ def select_unseen(
     `leave_out` names one of the two, both or none. What a model does not know of cannot be left out.
     """
     digests = hash_texts(document.text for batch in part.iter_batches(BATCH) for document in batch)
-    trained = _find_seen(digests, seen.trained)
-    tuned = _find_seen(digests, seen.tuned) & ~trained
+    trained = find_seen(digests, seen.trained)
+    tuned = find_seen(digests, seen.tuned) & ~trained
     away = np.zeros(len(digests), bool)
     for reason, mask in (("trained", trained), ("tuned", tuned)):
         if reason in leave_out:
@@ -185,7 +191,8 @@ def select_unseen(
     return Selection(left, overlap, _fingerprint(digests[~away], left.labels()), digests[~away], ~away)
 
 
-def _find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
+def find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
+    """Say of each digest (N,) whether it is among those that were seen."""
     return np.isin(digests, np.empty(0, np.uint64) if seen is None else seen)
 
 

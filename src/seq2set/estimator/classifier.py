@@ -30,6 +30,7 @@ from seq2set.inference.predictor import BATCH, Predictor
 from seq2set.labels.indicator import build_indicator
 from seq2set.models.predictions import Request, Scores, Suggestion
 from seq2set.models.tagger import Examples
+from seq2set.workflows.starting_model import StartingModel
 from seq2set.workflows.train import TrainedModel, train_in_memory
 from seq2set.workflows.training_data import TrainingData, carve_validation
 
@@ -111,11 +112,20 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         self.verbose = verbose
         self.top_k = top_k
 
-    def fit(self, X: Any, y: Any = None, *, text: str = "text", **others: Any) -> Seq2SetClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        text: str = "text",
+        init: Seq2SetClassifier | str | Path | None = None,
+        **others: Any,
+    ) -> Seq2SetClassifier:
         """Learn from texts and their labels, some of which are set aside for tuning.
 
         Of a table `X` the column `text` holds the texts, and `y` names the column of label sets (by default
-        `labels`) or a list of columns of zeros and ones.
+        `labels`) or a list of columns of zeros and ones. A network begins with the weights and words of
+        `init`, a fitted estimator, a run or a model folder; labels are matched by name.
         """
         _refuse_others(others)
         texts = check_texts(X, text)
@@ -128,9 +138,8 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         config = configure(self.model, self.preset, self.settings, self.random_state, self.threads)
         data = self._set_aside(Examples(texts, targets.sets))
         try:
-            trained = train_in_memory(
-                config, data, StderrProgress("[Seq2SetClassifier] ") if self.verbose else Silent()
-            )
+            progress = StderrProgress("[Seq2SetClassifier] ") if self.verbose else Silent()
+            trained = train_in_memory(config, data, progress, None if init is None else _open_start(init))
         except StoppedError as stopped:
             # Here nothing can be resumed, and a search over settings must not go on with the next fit.
             raise KeyboardInterrupt from stopped
@@ -276,6 +285,19 @@ def _refuse_others(others: Mapping[str, Any]) -> None:
     for name in others:
         why = "; no model here weighs texts, leave some out or repeat some" if name == "sample_weight" else ""
         raise EstimatorInputError(f"{name} is given, and there is no such parameter{why}")
+
+
+def _open_start(init: Seq2SetClassifier | str | Path) -> StartingModel:
+    """Return the model that a fit begins from."""
+    if isinstance(init, str | Path):
+        return StartingModel.open(Path(init))
+    if not isinstance(init, Seq2SetClassifier):
+        raise EstimatorInputError(
+            f"init is of type {type(init).__name__}; it must be a fitted Seq2SetClassifier, a run or a model "
+            "folder"
+        )
+    check_is_fitted(init)
+    return StartingModel.of(init.tagger_, init.metadata_["corpus"]["name"], init._seen)
 
 
 def _split_batches(texts: list[str]) -> Iterator[list[str]]:

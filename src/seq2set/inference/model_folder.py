@@ -28,7 +28,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 import seq2set
-from seq2set.config import validate
+from seq2set.config import Config, validate
 from seq2set.config.catalog import RUNTIMES
 from seq2set.core.errors import InputError, MissingExtraError, ModelFolderError
 from seq2set.core.files import put_file, report_output_errors, write_folder_aside, write_json, write_text
@@ -177,11 +177,16 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     return read_config(find_model_folder(folder)).about
 
 
-def read_model_name(folder: Path) -> str:
-    """Return the name of a saved model, without opening it."""
+def read_settings(folder: Path) -> Config:
+    """Return the settings of a saved model, without opening it."""
     folder = find_model_folder(folder)
     verify(folder)
-    return str(read_config(folder).settings.get("model"))
+    return validate(read_config(folder).settings, place=str(folder / CONFIG))
+
+
+def read_model_name(folder: Path) -> str:
+    """Return the name of a saved model, without opening it."""
+    return read_settings(folder).model
 
 
 def read_seen(folder: Path) -> SeenTexts:

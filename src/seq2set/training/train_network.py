@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 from lightning_fabric import Fabric
@@ -27,6 +29,7 @@ from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words
 from seq2set.training.data_parallel import Share, choose_device, count_workers, start_group
 from seq2set.training.examples import encode_examples
+from seq2set.training.starting_network import StartingNetwork
 from seq2set.training.step import TrainingStep
 from seq2set.training.trainer import PhasePlan, Trainer
 from seq2set.training.validation import (
@@ -48,23 +51,35 @@ def train_network(
     run: RunFolder,
     progress: Progress,
     priors: PriorCache | None = None,
+    start: StartingNetwork | None = None,
 ) -> NeuralTagger:
     """Train on `train`, choose the best weights and the decision rule on `valid`.
 
-    Trainings that share `priors` fit an equal linear prior once.
+    Trainings that share `priors` fit an equal linear prior once. With `start` the words are those of another
+    network, and the weights begin with its own.
     """
     refuse_misfit(config)
     device, plan = choose_device(config), plan_phases(config)
     labels = Labels.build(train.label_sets)
-    words = Words.build(train.texts, **config.text.model_dump())
+    if start is None:
+        words = Words.build(train.texts, **config.text.model_dump())
+    else:
+        start.refuse_other_texts(config)
+        words = start.tagger.words
     prior = _fit_prior(config, words, labels, train, progress, priors)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
     learn = encode_examples(train, config, words, labels, prior and prior.margins)
     tune = encode_validation(valid, config, words, labels, prior and prior.model)
     if cut := learn.cut + tune.examples.cut:
         progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
+    if start is not None:
+        progress.note(start.describe(labels, learn))
     workers = count_workers(config, len(train) * sum(phase.epochs for phase in plan), device)
     share = Share(config, (len(words), len(labels), most), learn, tune.examples)
+
+    def lend(number: int) -> Callable[[Network], None]:
+        assert start is not None
+        return partial(start.lend_weights, member=number, config=config, words=len(words), labels=labels)
 
     def train_member(number: int) -> Network:
         own = share._replace(config=config.model_copy(update={"seed": config.seed + number}))
@@ -72,7 +87,9 @@ def train_network(
         if config.ensemble > 1:
             progress.note(f"network {number + 1} of {config.ensemble}, with the seed {own.config.seed}")
         with start_group(own, workers, member) as fabric:
-            return train_share(own, fabric, member, progress, tune, prior)
+            return train_share(
+                own, fabric, member, progress, tune, prior, None if start is None else lend(number)
+            )
 
     with limit_threads(config.threads):
         network = join_networks([train_member(number) for number in range(config.ensemble)])
@@ -87,13 +104,19 @@ def train_share(
     progress: Progress | None = None,
     tune: Validation | None = None,
     prior: FittedPrior | None = None,
+    lend_weights: Callable[[Network], None] | None = None,
 ) -> Network:
-    """Train a network in one of the processes of a group; the first of them has all that is optional."""
+    """Train a network in one of the processes of a group; the first of them has all that is optional.
+
+    Weights that are lent to it reach the others as random ones do: all begin with those of the first.
+    """
     config, progress = share.config, progress or Silent()
     torch.manual_seed(config.seed)
     step = TrainingStep(build_network(config, *share.sizes), config)
     if prior is not None and isinstance(step.network, SetNetwork) and step.network.prior is not None:
         step.network.prior.calibrate(*prior.sigmoid)
+    if lend_weights is not None:
+        lend_weights(step.network)
     if fabric.device.type == "cpu" and (
         note := step.network.encoder.note_precision(config.training.precision)
     ):

@@ -25,6 +25,7 @@ from seq2set.inference.model_folder import save_model
 from seq2set.models.tagger import Tagger, compute_fingerprint, get_fit_function
 from seq2set.training.history import add_tensorboard
 from seq2set.workflows.cross_validation import cross_validate
+from seq2set.workflows.starting_model import StartingModel, find_start
 from seq2set.workflows.training_corpus import follow_corpus, open_training_corpus
 from seq2set.workflows.training_data import TrainingData, carve_validation, load_training_data, pool_documents
 
@@ -70,12 +71,14 @@ def train(
     progress: Progress | None = None,
     watch: Watch | None = None,
     priors: PriorCache | None = None,
+    begin_from: Path | None = None,
 ) -> RunFolder:
     """Train a model as the settings say and leave it in the run folder `out`.
 
-    `force` replaces a run. With `folds` the model is cross-validated first, and learns from all documents;
-    see `cross_validate`. `watch` is told of every look at validation, and may end the training by raising.
-    Trainings that share `priors` fit an equal linear prior once.
+    `force` replaces a run. The weights of a network begin with those of the model to `begin_from`. With
+    `folds` the model is cross-validated first, and learns from all documents; see `cross_validate`. `watch`
+    is told of every look at validation, and may end the training by raising. Trainings that share `priors`
+    fit an equal linear prior once.
     """
     progress = progress or Silent()
     if force and resume:
@@ -83,6 +86,13 @@ def train(
     place = config.data
     if resume:
         config, place = follow_corpus(recall_defaults(RunFolder(out).config, config), out)
+    if begin_from is not None and folds is not None:
+        raise InputError(
+            "--from and --folds are both given, but the model has learnt what a fold would hold out; give "
+            "one of the two"
+        )
+    copied = find_start(begin_from, out, resume=resume)
+    start = None if copied is None else StartingModel.open(copied)
     with progress.stage("open the corpus"):  # a large file is read for minutes
         corpus = open_training_corpus(place)
     pooled = None if folds is None else pool_documents(corpus, folds)
@@ -91,7 +101,9 @@ def train(
         if pooled is None
         else carve_validation(pooled, SHARE, corpus.seed)
     )
-    run = _open_run(out, config, record_provenance(corpus, data), resume, force, watch)
+    if start is not None:
+        data = start.leave_out_learnt(data, progress)
+    run = _open_run(out, config, record_provenance(corpus, data), resume, force, watch, copied)
     if run.model.is_dir():
         progress.note(f"nothing to do: {out} is finished already; pass --force to train it anew")
         return run
@@ -99,7 +111,7 @@ def train(
     measured = None
     if folds is not None and pooled is not None:
         measured = cross_validate(config, pooled, run, folds, progress)
-    trained = fit_model(config, data, origin, run, progress, priors)
+    trained = fit_model(config, data, origin, run, progress, priors, start)
     if measured is not None:
         trained.metadata["cross_validation"] = measured
     if get_rank() == 0:
@@ -107,12 +119,20 @@ def train(
     return run
 
 
-def train_in_memory(config: Config, data: TrainingData, progress: Progress | None = None) -> TrainedModel:
+def train_in_memory(
+    config: Config,
+    data: TrainingData,
+    progress: Progress | None = None,
+    start: StartingModel | None = None,
+) -> TrainedModel:
     """Train a model on texts given in Python; its run folder is temporary."""
+    progress = progress or Silent()
+    if start is not None:
+        data = start.leave_out_learnt(data, progress)
     origin = Origin("texts given in Python", "not stated", "not stated", compute_fingerprint(*data))
     with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
         run = RunFolder.start(Path(folder) / "run", config)
-        return fit_model(config, data, origin, run, progress or Silent())
+        return fit_model(config, data, origin, run, progress, start=start)
 
 
 def fit_model(
@@ -122,12 +142,17 @@ def fit_model(
     run: RunFolder,
     progress: Progress,
     priors: PriorCache | None = None,
+    start: StartingModel | None = None,
 ) -> TrainedModel:
     """Train a model in a run folder, and measure it on the examples that it was tuned on."""
     began = time.perf_counter()
     fit = get_fit_function(config.model)
     if priors is not None and find_model(config.model).family == "set":
         fit = partial(fit, priors=priors)
+    if start is not None:
+        if find_model(config.model).family == "linear":
+            raise InputError(f"the model is '{config.model}'; only networks can begin from another model")
+        fit = partial(fit, start=start.network)
     tagger = fit(config, *data, run, progress)
     seconds = time.perf_counter() - began
     if get_rank() > 0:  # the first process of a distributed run records for all
@@ -140,22 +165,40 @@ def fit_model(
         "labels_per_document": sum(tagger.labels.frequencies) / len(data.learn),
     }
     training = {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)}
+    seen = SeenTexts.of(data.learn.texts, data.tune.texts)
+    if start is not None:
+        training["began from"] = start.network.name
+        seen = seen.join(start.seen)
     metadata = {
         "corpus": origin._asdict() | documents,
         "validation": result.metrics,
         "per_label": [label._asdict() for label in result.per_label],
         "training": training | find_kept_weights(history),
     }
-    return TrainedModel(tagger, metadata, history, SeenTexts.of(data.learn.texts, data.tune.texts))
+    return TrainedModel(tagger, metadata, history, seen)
 
 
 def _open_run(
-    out: Path, config: Config, provenance: Provenance, resume: bool, force: bool, watch: Watch | None
+    out: Path,
+    config: Config,
+    provenance: Provenance,
+    resume: bool,
+    force: bool,
+    watch: Watch | None,
+    begin_from: Path | None,
 ) -> RunFolder:
     """Let the first process start or resume the run, and the others join it on the same documents."""
     if get_rank() == 0:
         watch = add_tensorboard(config, out, watch)
-        return RunFolder.start(out, config, provenance=provenance, resume=resume, force=force, watch=watch)
+        return RunFolder.start(
+            out,
+            config,
+            provenance=provenance,
+            resume=resume,
+            force=force,
+            watch=watch,
+            begin_from=begin_from,
+        )
     for _ in range(JOIN_TIMEOUT * 10):
         if (run := RunFolder(out)).config.is_file():
             run.check_documents(provenance)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.readers.columns import has_column, replace_nul, split_names
@@ -51,7 +51,7 @@ def _read(path: Path, options: ReadOptions, usual: str) -> RecordTable:
     if told:
         first = next(lines, NumberedLine(2, ""))
     delimiter = options.delimiter or (told[1] if told else find_delimiter(first.text, options, usual))
-    rows = _read_rows(chain([first], lines), delimiter, path)
+    rows = _read_rows(chain([first], lines), delimiter, path, options)
     header = [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
     _check_header(header, path)
     return RecordTable(header, _read_records(rows, header, path))
@@ -85,7 +85,9 @@ def _read_records(rows: Iterator[_DelimitedRow], header: list[str], path: Path) 
         yield Record(dict(zip(header, cells, strict=True)), number, row.line)
 
 
-def _read_rows(lines: Iterator[NumberedLine], delimiter: str, path: Path) -> Iterator[_DelimitedRow]:
+def _read_rows(
+    lines: Iterator[NumberedLine], delimiter: str, path: Path, options: ReadOptions
+) -> Iterator[_DelimitedRow]:
     """Yield the rows that are not blank, each with the line on which it starts."""
     csv.field_size_limit(_FIELD_LIMIT)
     last = 0
@@ -98,14 +100,15 @@ def _read_rows(lines: Iterator[NumberedLine], delimiter: str, path: Path) -> Ite
 
     start = 0
     try:
-        for cells in csv.reader(pass_on(), delimiter=delimiter, strict=True):
+        quoting: Literal[0, 3] = csv.QUOTE_NONE if options.plain_quotes else csv.QUOTE_MINIMAL
+        for cells in csv.reader(pass_on(), delimiter=delimiter, quoting=quoting, strict=True):
             if cells:
                 yield _DelimitedRow(cells, start + 1)
             start = last
     except csv.Error as error:
         raise CorpusError(
             f"the row cannot be read ({error}); a cell that starts with a quotation mark must end with one, "
-            "and those inside it must be doubled",
+            "and those inside it must be doubled; pass --plain-quotes where they are letters like any other",
             path,
             start + 1,
         ) from None

@@ -32,6 +32,7 @@ def read_objects(path: Path, encoding: str = "utf-8") -> Iterator[Record]:
 
 
 def _read_lines(path: Path, encoding: str) -> Iterator[Record]:
+    _refuse_wrapped(path, encoding)
     filled = (line for line in read_lines(path, encoding) if line.text.strip())
     for number, line in enumerate(filled, start=1):
         try:
@@ -39,6 +40,17 @@ def _read_lines(path: Path, encoding: str) -> Iterator[Record]:
         except (ValueError, RecursionError) as error:
             raise _not_json(error, path, line.number) from None
         yield Record(_check_object(value, path, line.number), number, line.number)
+
+
+def _refuse_wrapped(path: Path, encoding: str) -> None:
+    """Refuse a single object around the list of documents, and say where they are."""
+    try:
+        whole = _DECODER.decode(next(read_text(path, encoding)).strip())
+    except (ValueError, RecursionError):
+        return  # several lines, or more than a block
+    for key, value in whole.items() if isinstance(whole, dict) else ():
+        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            raise CorpusError(f"the documents are in a list '{key}' inside an object; {_WANTED}", path)
 
 
 def _read_list(path: Path, encoding: str) -> Iterator[Record]:

@@ -64,6 +64,7 @@ class ReadOptions:
     encoding: str = "utf-8"
     sheet: str | None = None
     strip_html: bool = False
+    plain_quotes: bool = False
     keep_missing: bool = False
     keep_columns: bool = False
     tally: LabelTally | None = field(default=None, compare=False, repr=False)
@@ -92,6 +93,7 @@ def build_read_options(data: DataSettings) -> ReadOptions:
         encoding=data.encoding,
         sheet=data.sheet or None,
         strip_html=data.strip_html,
+        plain_quotes=data.plain_quotes,
         keep_missing=data.keep_missing,
     )
 
@@ -100,6 +102,9 @@ DEFAULT_OPTIONS = ReadOptions()
 """What is read where nothing else is asked for."""
 
 _SHOWN_COLUMNS = 20
+_UNLABELLED = ", or write an empty list where a document has no labels"
+_LONGEST_NAME = 5
+"""Words of a column's name; more of them are a text"""
 
 
 class Record(NamedTuple):
@@ -121,7 +126,7 @@ class RecordTable(NamedTuple):
 
 def build_document(record: Record, options: ReadOptions, path: Path) -> Document:
     """Build a document from a record; a text that is null is empty, labels that are null are none."""
-    check_columns(record.values, options, path, record.line)
+    check_columns(record.values, options, path, record.line, _UNLABELLED if record.number > 1 else "")
     text = " ".join(filter(None, _read_texts(record, options, path)))
     name = _read_name(record, options.id)
     if options.tally:
@@ -177,11 +182,15 @@ def check_columns(
 
 def _advise(known: list[str], option: str, hint: str) -> str:
     """Say what to type: another delimiter where all names stand in one column, or another column."""
+    if any(len(name.split()) > _LONGEST_NAME for name in known):
+        return "; if the first line is a document, put a line of column names above it, such as text,labels"
     signs = re.findall(r"(?<=\w)[^\w\s]+(?=\w)", known[0]) if len(known) == 1 else []
     if signs:
         return f"; pass --delimiter '{signs[0]}' if that separates them"
     if option == "--labels":
         hint = f", or --label-columns where each label has a column of its own{hint}"
+    elif hint == _UNLABELLED:
+        hint = ""
     return f"; pass {option} with one of them{hint}" if known else ""
 
 

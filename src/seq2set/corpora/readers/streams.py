@@ -116,6 +116,7 @@ def _decode(stream: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
         block = stream.read(_BLOCK)
         if not first:
             first = block
+            _refuse_binary(first, path)
             decoder = codecs.getincrementaldecoder(_find_marked(first) or name)()
             _refuse_unmarked(first, encoding, path)
         state = decoder.getstate()
@@ -176,6 +177,24 @@ def guess_encoding(content: bytes) -> str | None:
 
 def _find_marked(block: bytes) -> str | None:
     return next((name for mark, name in _MARKS.items() if block.startswith(mark)), None)
+
+
+_SIGNATURES = {
+    b"\x1f\x8b": "gzip data; put .gz behind its name",
+    b"\xfd7zXZ": "xz data; put .xz behind its name",
+    b"\x28\xb5\x2f\xfd": "zstd data; put .zst behind its name",
+    b"PAR1": "Parquet; give it a name that ends in .parquet",
+    b"PK\x03\x04": "Excel or a zip archive; give it a name that ends in .xlsx, or unpack it",
+    b"\xd0\xcf\x11\xe0": "old Excel; save it as .xlsx or .csv",
+}
+"""How files begin that are not texts, and what makes them readable"""
+
+
+def _refuse_binary(block: bytes, path: Path) -> None:
+    """Refuse what is called a text and is none."""
+    for start, remedy in _SIGNATURES.items():
+        if block.startswith(start):
+            raise CorpusError(f"this is not a text file but {remedy}", path)
 
 
 def _refuse_unmarked(block: bytes, encoding: str, path: Path) -> None:

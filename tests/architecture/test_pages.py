@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from statistics import mean, stdev
 from typing import NamedTuple
 
 import httpx
@@ -38,7 +39,6 @@ OWN_TESTS = {
 LEFT_OUT = {
     "pip install": "changes the environment that the tests run in",
     "make ": "sets up an environment, trains for minutes or reads runs of hours; tests/cli runs the verbs",
-    "seq2set experiment NAME": "a form to fill in, not a command",
     "seq2set experiment compare --data runs/debtags": "trains for hours, on a corpus that is made by apt",
     "seq2set data prepare aapd": "the user brings the corpus",
     "seq2set experiment all --data corpora/aapd": "trains for days, on a corpus that the user brings",
@@ -156,12 +156,16 @@ WITH_COMMANDS = [page for page in PAGES if page.name not in OWN_TESTS and list_c
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
 def test_commands_run(page: Path, desk: Desk) -> None:
-    commands = list_commands(page)
-    if not any(command.startswith("seq2set serve") for command in commands):
-        for command in commands:
-            desk.run(command)
+    before, served = list_commands(page), list[str]()
+    for place, command in enumerate(before):
+        if command.startswith("seq2set serve"):
+            before, served = before[:place], before[place:]
+            break
+    for command in before:
+        desk.run(command)
+    if not served:
         return
-    first, *others = commands
+    first, *others = served
     with desk.serve(first):
         for command in others:
             if "data prepare feedback" in command:
@@ -201,6 +205,22 @@ def test_the_readmes_python_is_type_checked() -> None:
     assert code == example.read_text(encoding="utf-8")
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "docs/examples/quickstart.py" in settings["tool"]["mypy"]["files"]
+
+
+def test_the_readmes_figures_are_those_of_the_results() -> None:
+    stored = json.loads((ROOT / "results" / "medline-compact" / "table-results.json").read_text("utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for model in ("br", "seq2set-simp", "seq2set"):
+        cells = [cell for cell in stored["cells"] if cell["row"] == model]
+        figures = [cell["metrics"]["micro_f1"] for cell in cells]
+        score = f"{mean(figures):.3f}" + (f" ± {stdev(figures):.3f}" if len(figures) > 1 else "")
+        minutes = mean(cell["seconds"]["training"] for cell in cells) / 60
+        speed = mean(cell["documents_a_second"] for cell in cells)
+        row = next(line for line in readme.splitlines() if f"`--model {model}`" in line)
+        shown, took, per_second = row.split("|")[3].strip().split(", ")
+        assert (shown, took) == (score, f"{minutes:.0f} minutes")
+        assert float(per_second.replace(",", "")) == pytest.approx(speed, rel=0.02)
+    assert "commit " + stored["published"]["commit"][:7] in readme
 
 
 def test_every_block_is_run_or_left_out_for_a_reason() -> None:

@@ -44,6 +44,29 @@ def test_csv_in_gives_the_same_csv_back(seq2set, br_run: RunFolder, source: Path
     assert float(rows[0][3]) == json.loads(printed)["labels"][0]["score"]
 
 
+def test_columns_are_those_of_the_training_unless_others_are_named(seq2set, tmp_path: Path) -> None:
+    rows = [(n, "wheat" if n % 2 else "crude", "harvest" if n % 2 else "barrels", n % 2) for n in range(40)]
+    lines = [f"{n};<p>{subject}</p>;{body};{('oil', 'grain')[label]}" for n, subject, body, label in rows]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(["no;subject;body;topic", *lines]), encoding="utf-8")
+    own = ("--text", "subject,body", "--labels", "topic", "--id", "no", "--strip-html")
+    quick = ("--model", "br", "--set", "linear.c=[1]", "--set", "features.min_documents=1")
+    assert seq2set("train", "--data", path, "--out", tmp_path / "run", *own, *quick).code == 0
+
+    def predict(file: Path, *options: str) -> list[dict]:
+        outcome = seq2set("predict", tmp_path / "run", "--input", file, "--json", *options)
+        assert outcome.code == 0, outcome.err
+        return [json.loads(line) for line in outcome.out.splitlines()]
+
+    found = predict(path)
+    assert [(one["id"], one["labels"][0]["label"]) for one in found[:2]] == [("0", "oil"), ("1", "grain")]
+    assert len(predict(path, "--text", "body")) == 40
+    (tmp_path / "other.csv").write_text("id,text\na,<b>wheat harvest</b>\n", encoding="utf-8")
+    assert [(one["id"], one["labels"][0]["label"]) for one in predict(tmp_path / "other.csv")] == [
+        ("a", "grain")
+    ]
+
+
 def test_every_format_holds_the_same(seq2set, br_run: RunFolder, source: Path, tmp_path: Path) -> None:
     def predict(given: Path, name: str) -> Path:
         assert seq2set("predict", br_run.path, "--input", given, "--output", tmp_path / name).code == 0

@@ -145,10 +145,10 @@ def test_labels_are_explained(fitted, make_quick, data, bits) -> None:
 
 
 def test_weights_are_refused(make_quick, data, fitted) -> None:
-    said = "sample_weight is given, and there is no such parameter; no model here weighs texts"
+    said = "weight is given, and there is no such parameter"
     with pytest.raises(EstimatorInputError, match=said):
-        make_quick().fit(data.texts, data.label_sets, sample_weight=[1] * 90)
+        make_quick().fit(data.texts, data.label_sets, weight=[1] * 90)
     with pytest.raises(EstimatorInputError, match=said):
-        fitted.score(data.texts, data.label_sets, sample_weight=[1] * 90)
+        fitted.score(data.texts, data.label_sets, weight=[1] * 90)
     with pytest.raises(EstimatorInputError, match="epochs is given, and there is no such parameter$"):
         make_quick().fit(data.texts, data.label_sets, epochs=3)

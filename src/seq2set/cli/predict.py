@@ -83,13 +83,16 @@ def predict(
     from seq2set.inference.engines.blocks import EngineSettings
     from seq2set.models.predictions import Request
     from seq2set.workflows.predict import PredictionJob, plan_output, write_predictions, write_shards
-    from seq2set.workflows.prediction_input import take_files, take_texts
+    from seq2set.workflows.prediction_input import recall_columns, take_files, take_texts
 
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     settings = EngineSettings(model, request, workers, address=address, runtime=runtime)
-    read = ReadOptions(labels=None, keep_columns=True, **options.name_columns(columns))
-    job = PredictionJob(settings, read, engine)
+    named = options.name_columns(columns)
+    read = ReadOptions(labels=None, keep_columns=True, **named)
     with _find_files(texts, source, form) as files:
+        if files:
+            read = recall_columns(read, named, model, files)
+        job = PredictionJob(settings, read, engine)
         output = None if out is None else plan_output(out, form, files, force=force)
         if output is not None and output.folder:
             _tell(write_shards(job, files, output, _choose_progress(), size=shard_size, force=force), output)

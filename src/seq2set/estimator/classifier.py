@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from seq2set.config.catalog import find_model
 from seq2set.core.errors import ModelFolderError, StoppedError
 from seq2set.core.progress import Silent, StderrProgress
 from seq2set.estimator.inputs import (
@@ -21,6 +22,7 @@ from seq2set.estimator.inputs import (
     LabelFormat,
     check_targets,
     check_texts,
+    check_weights,
     take_targets,
 )
 from seq2set.estimator.settings import configure, find_changes, to_python
@@ -119,13 +121,15 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         *,
         text: str = "text",
         init: Seq2SetClassifier | str | Path | None = None,
+        sample_weight: Any = None,
         **others: Any,
     ) -> Seq2SetClassifier:
         """Learn from texts and their labels, some of which are set aside for tuning.
 
         Of a table `X` the column `text` holds the texts, and `y` names the column of label sets (by default
         `labels`) or a list of columns of zeros and ones. A network begins with the weights and words of
-        `init`, a fitted estimator, a run or a model folder; labels are matched by name.
+        `init`, a fitted estimator, a run or a model folder; labels are matched by name. `sample_weight` says
+        how much each text counts in what a linear model minimises; validation counts each text once.
         """
         _refuse_others(others)
         texts = check_texts(X, text)
@@ -135,8 +139,16 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
                 f"y holds no label for any of {len(texts)} texts; at least one text must have one"
             )
         self._request()  # so that a wrong parameter is found before the training, not after it
+        weights = check_weights(sample_weight, len(texts))
+        if weights is not None and find_model(self.model).family != "linear":
+            raise EstimatorInputError(
+                f"sample_weight is given, and the model is '{self.model}'; only br, cc and lp weigh texts, "
+                "so leave some out or repeat some"
+            )
         config = configure(self.model, self.preset, self.settings, self.random_state, self.threads)
-        data = self._set_aside(Examples(texts, targets.sets))
+        data = self._set_aside(Examples(texts, targets.sets, weights=weights))
+        if data.learn.weights is not None and not data.learn.weights.any():
+            raise EstimatorInputError("sample_weight is 0 for all texts to learn from; some must count")
         try:
             progress = StderrProgress("[Seq2SetClassifier] ") if self.verbose else Silent()
             trained = train_in_memory(config, data, progress, None if init is None else _open_start(init))
@@ -202,16 +214,31 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
             for suggestions in self.tagger_.infer(part, request).suggestions(labels)
         ]
 
-    def score(self, X: Any, y: Any = None, **others: Any) -> float:
-        """Return the micro-F1 of the predictions; labels that training never saw count as missed."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, **others: Any) -> float:
+        """Return the micro-F1 of the predictions; labels that training never saw count as missed.
+
+        With `sample_weight` each text's labels count as often as its weight says.
+        """
         check_is_fitted(self)
         _refuse_others(others)
         texts = check_texts(X, self._text)
         if not texts:
             raise EstimatorInputError("X is empty; at least one text must be there to measure on")
         targets = check_targets(take_targets(X, y), len(texts), self._form)
+        if (weights := check_weights(sample_weight, len(texts))) is not None:
+            return self._score_weighted(texts, targets.sets, weights)
         result = evaluate_tagger(self.tagger_, Examples(texts, targets.sets), self._request())
         return result.metrics["micro_f1"]
+
+    def _score_weighted(
+        self, texts: list[str], sets: Sequence[tuple[str, ...]], weights: npt.NDArray[np.float64]
+    ) -> float:
+        names, request = self.tagger_.labels, self._request()
+        parts = (self.tagger_.infer(part, request).chosen for part in _split_batches(texts))
+        given = [set(names.decode(row)) for part in parts for row in part]
+        right = [len(one & set(true)) for one, true in zip(given, sets, strict=True)]
+        total = [len(one) + len(set(true)) for one, true in zip(given, sets, strict=True)]
+        return float(2 * weights @ right / most) if (most := weights @ total) else 1.0
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write a model folder, the same as the command line's; `force` replaces one that is there."""
@@ -283,8 +310,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
 
 def _refuse_others(others: Mapping[str, Any]) -> None:
     for name in others:
-        why = "; no model here weighs texts, leave some out or repeat some" if name == "sample_weight" else ""
-        raise EstimatorInputError(f"{name} is given, and there is no such parameter{why}")
+        raise EstimatorInputError(f"{name} is given, and there is no such parameter")
 
 
 def _open_start(init: Seq2SetClassifier | str | Path) -> StartingModel:

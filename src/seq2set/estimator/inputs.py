@@ -108,6 +108,23 @@ def check_texts(X: Any, column: str = "text") -> list[str]:
     return [str(text) for text in texts]
 
 
+def check_weights(values: Any, documents: int) -> npt.NDArray[np.float64] | None:
+    """Return the weight of each text, or say what is wrong with them."""
+    if values is None:
+        return None
+    try:
+        weights = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise EstimatorInputError(f"sample_weight holds {_shorten(values)}; it must hold numbers") from None
+    if weights.shape != (documents,):
+        raise EstimatorInputError(
+            f"sample_weight has the shape {weights.shape}; it must have a number per text, ({documents},)"
+        )
+    for value in weights[~(np.isfinite(weights) & (weights >= 0))][:1]:
+        raise EstimatorInputError(f"sample_weight holds {value:g}; weights must be finite and >= 0")
+    return weights
+
+
 def check_targets(y: Any, documents: int, expected: LabelFormat | None = None) -> Targets:
     """Return the label sets by names; where a form is expected, another one is refused."""
     if y is None:

@@ -186,7 +186,9 @@ def read_settings(folder: Path) -> Config:
 
 def read_model_name(folder: Path) -> str:
     """Return the name of a saved model, without opening it."""
-    return read_settings(folder).model
+    folder = find_model_folder(folder)
+    verify(folder)
+    return str(read_config(folder).settings.get("model"))
 
 
 def read_seen(folder: Path) -> SeenTexts:

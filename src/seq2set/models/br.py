@@ -86,7 +86,7 @@ def _try_crossed_rule(
         held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         rest = rest if len(rest) else held  # a single document cannot be held out from itself
         name, title = f"linear-fold-{number + 1}", f"without fold {number + 1} of {fold.max() + 1}"
-        part = data.train[rest], data.train_targets[rest]
+        part = data.train[rest], data.train_targets[rest], None, data.weigh(rest)
         margins[held] = data.fit_or_resume(name, best.c, title, *part).margins(data.train[held])
     right = data.train_targets.toarray().astype(bool)
     thresholds = best.machine.sigmoid(find_crossed_thresholds(margins, right, fold, metric))

@@ -84,7 +84,8 @@ def _fit_chain(data: LinearTraining, c: float, number: int, orders: list[Order])
     # A link sees the terms and the labels before its own.
     seen = range(data.train.shape[1], features.shape[1])
     name, title = f"chain-{number + 1}", f"chain {number + 1} of {len(orders)}"
-    return Chain(orders[number], data.fit_or_resume(name, c, title, features, targets, seen))
+    scorer = data.fit_or_resume(name, c, title, features, targets, seen, data.weights)
+    return Chain(orders[number], scorer)
 
 
 @dataclass(frozen=True)

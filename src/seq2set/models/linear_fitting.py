@@ -74,6 +74,12 @@ class LinearTraining:
     """The same, with the labels that `train` does not have behind the others"""
     valid_known: npt.NDArray[np.bool_]
     """Whether a word of each is known"""
+    weights: npt.NDArray[np.float64] | None = None
+    """How much each document of `train` counts, 1 on average; None where all count the same"""
+
+    def weigh(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64] | None:
+        """Return how much some documents of `train` count."""
+        return None if self.weights is None else self.weights[rows]
 
     def fit_or_resume(
         self,
@@ -83,15 +89,20 @@ class LinearTraining:
         features: csr_matrix | None = None,
         targets: csr_matrix | None = None,
         seen: Sequence[int] | None = None,
+        weights: npt.NDArray[np.float64] | None = None,
     ) -> LinearScorer:
-        """Read classifiers from the checkpoint of this name, or fit one for each target and keep them."""
+        """Read classifiers from the checkpoint of this name, or fit one for each target and keep them.
+
+        Without `features` all documents of `train` are taken, with their weights.
+        """
         checkpoint = self.run.checkpoints / f"{name}-c-{c:g}.safetensors"
         if checkpoint.is_file():
             return _read_scorer(checkpoint)
-        features = self.train if features is None else features
+        if features is None:
+            features, weights = self.train, self.weights
         targets = self.train_targets if targets is None else targets
         with self.progress.stage(f"{title}, C = {c:g}", targets.shape[1]) as advance:
-            scorer = fit_linear(self.config, features, targets, c, advance, seen)
+            scorer = fit_linear(self.config, features, targets, c, advance, seen, weights)
         with write_aside(checkpoint) as aside:
             save_file({"weights": scorer.weights, "bias": scorer.bias}, aside, metadata=UNSEALED)
             seal_file(aside)
@@ -149,6 +160,7 @@ def prepare_matrices(
         labels.indicator(valid.label_sets),
         labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
         features.has_words(valid_matrix),
+        None if train.weights is None else train.weights / train.weights.mean(),
     )
 
 
@@ -283,10 +295,12 @@ def fit_linear(
     c: float,
     advance: Advance,
     seen: Sequence[int] | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> LinearScorer:
     """Fit a support vector machine for each column of `targets` (N, L).
 
-    `seen` says how many of the features, the first ones, each machine sees; all where it is not told.
+    `seen` says how many of the features, the first ones, each machine sees; all where it is not told. C is
+    multiplied by a document's weight, where there are any.
     """
     # Late, as below: a model in use needs neither joblib nor SciPy nor scikit-learn.
     from joblib import delayed
@@ -303,18 +317,19 @@ def fit_linear(
         if features.nnz * targets.shape[1] > WORTH_PROCESSES
         else 1
     )
+    tolerance = config.linear.tolerance
     jobs = (
-        delayed(_fit_one)(wide, _take_column(by_label, label), width, c=c, tolerance=config.linear.tolerance)
+        delayed(_fit_one)(wide, _take_column(by_label, label), width, weights, c=c, tolerance=tolerance)
         for label, width in enumerate(widths)
     )
     # Filled label by label: many classes on many terms fit into memory once, not twice.
-    weights = np.zeros((features.shape[1], targets.shape[1]), np.float32)
+    columns = np.zeros((features.shape[1], targets.shape[1]), np.float32)
     bias = np.zeros(targets.shape[1], np.float32)
     with run_in_processes(jobs, workers) as fitted:
         for label, row in enumerate(fitted):
-            weights[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
+            columns[: len(row) - 1, label], bias[label] = row[:-1], row[-1]
             advance(1)
-    return LinearScorer(weights, bias)
+    return LinearScorer(columns, bias)
 
 
 def _take_column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:
@@ -322,12 +337,20 @@ def _take_column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:
 
 
 def _fit_one(
-    features: csr_matrix, target: npt.NDArray[np.bool_], width: int, *, c: float, tolerance: float
+    features: csr_matrix,
+    target: npt.NDArray[np.bool_],
+    width: int,
+    weights: npt.NDArray[np.float64] | None,
+    *,
+    c: float,
+    tolerance: float,
 ) -> npt.NDArray[np.float32]:
     """Return one label's weights, its bias last."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
+    if weights is not None:
+        features, target, weights = features[weights > 0], target[weights > 0], weights[weights > 0]
     if target.all() or not target.any():
         # Nothing to tell apart: the label is always, or never, given.
         return np.append(np.zeros(width), 1.0 if target.all() else -1.0).astype(np.float32)
@@ -337,5 +360,5 @@ def _fit_one(
     with warnings.catch_warnings():
         # A machine stopped at its iteration limit is still judged by its validation score like any other.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(features, target)
+        machine.fit(features, target, sample_weight=weights)
     return np.append(machine.coef_.ravel(), machine.intercept_).astype(np.float32)

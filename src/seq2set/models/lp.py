@@ -66,7 +66,7 @@ def train_lp(
 
     def fit(c: float) -> ScoredFit[_Powerset]:
         title = "one classifier per label combination"
-        scorer = data.fit_or_resume("powerset", c, title, features, targets)
+        scorer = data.fit_or_resume("powerset", c, title, features, targets, weights=data.weigh(learnt))
         posterior = _calibrate(found.holds, scorer, data)
         return ScoredFit(_Powerset(scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
 

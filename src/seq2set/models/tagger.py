@@ -89,6 +89,7 @@ class Examples:
         ids: Sequence[str] | None = None,
         depths: Mapping[str, int] | None = None,
         groups: Sequence[str] | None = None,
+        weights: npt.ArrayLike | None = None,
     ):
         assert len(texts) == len(label_sets)
         self.texts, self.label_sets = list(texts), [tuple(one) for one in label_sets]
@@ -97,6 +98,8 @@ class Examples:
         """How deep each label stands in the corpus's label tree, where it has one."""
         self.groups = None if groups is None else list(groups)
         """Which texts belong together, such as packages of one source; None where nothing is known of it."""
+        self.weights = None if weights is None else np.array(weights, np.float64)
+        """How much each text counts in what a linear model minimises; None where all count the same."""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -105,17 +108,20 @@ class Examples:
         """Return the examples at the given places."""
         texts, sets = [self.texts[i] for i in index], [self.label_sets[i] for i in index]
         groups = None if self.groups is None else [self.groups[i] for i in index]
-        return Examples(texts, sets, [self.ids[i] for i in index], self.depths, groups)
+        weights = None if self.weights is None else self.weights[index]
+        return Examples(texts, sets, [self.ids[i] for i in index], self.depths, groups, weights)
 
     def labels(self) -> list[tuple[str, ...]]:
         """Return the label sets of all examples."""
         return self.label_sets
 
     def digest(self) -> str:
-        """Return a text that differs where an id, a text, a label, a group or the order differs."""
+        """Return a text that differs where an id, a text, a label, a group, a weight or the order differs."""
         seen = hashlib.sha256(json.dumps([sorted(self.depths.items()), self.groups]).encode())
         for row in zip(self.ids, self.texts, self.label_sets, strict=True):
             seen.update(json.dumps(row).encode())
+        if self.weights is not None:
+            seen.update(self.weights.tobytes())
         return seen.hexdigest()
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:

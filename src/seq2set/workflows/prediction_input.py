@@ -6,8 +6,9 @@ import glob
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
@@ -17,9 +18,12 @@ from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import FORMATS, ReadOptions, find_format, read_column_names, read_documents
 from seq2set.corpora.readers.aapd import is_aapd
+from seq2set.corpora.readers.columns import has_column, split_names
 from seq2set.corpora.readers.files import list_folder
+from seq2set.corpora.readers.records import DEFAULT_ID
 from seq2set.corpora.readers.streams import check_encoding, strip_compression
 from seq2set.inference.engines.blocks import BLOCK
+from seq2set.inference.model_folder import read_settings
 
 FEW = 2_048
 """Lines of standard input that are read before it is decided how many processes pay."""
@@ -131,6 +135,26 @@ def take_texts(texts: Iterable[str]) -> PredictionInput:
     first = list(islice(numbered, FEW))
     blocks = ((0, block) for block in cut_blocks(chain(first, numbered)))
     return PredictionInput(blocks, len(first) if len(first) < FEW else None, ["id", "text"])
+
+
+def recall_columns(
+    options: ReadOptions, given: Collection[str], model: Path, files: Sequence[InputFile]
+) -> ReadOptions:
+    """Return options with the columns that the training read, where others are not named and these are there.
+
+    HTML is removed where the training removed it.
+    """
+    here = [file for file in files if file.remote is None]
+    trained = read_settings(model).data
+    known: dict[str, Any] = {"text": trained.text, "id": trained.id, "strip_html": trained.strip_html}
+    recalled = replace(options, **{name: value for name, value in known.items() if name not in given})
+    if not here or recalled == options:
+        return options
+    present = read_column_names(Path(here[0].name), recalled)
+    named = [*split_names(recalled.text, present), *([recalled.id] if recalled.id != DEFAULT_ID else [])]
+    if all(has_column(present, name) for name in named):
+        return recalled
+    return replace(options, strip_html=recalled.strip_html)
 
 
 def take_files(files: Sequence[InputFile], options: ReadOptions) -> PredictionInput:

@@ -102,7 +102,6 @@ DEFAULT_OPTIONS = ReadOptions()
 """What is read where nothing else is asked for."""
 
 _SHOWN_COLUMNS = 20
-_UNLABELLED = ", or write an empty list where a document has no labels"
 _LONGEST_NAME = 5
 """Words of a column's name; more of them are a text"""
 
@@ -126,7 +125,7 @@ class RecordTable(NamedTuple):
 
 def build_document(record: Record, options: ReadOptions, path: Path) -> Document:
     """Build a document from a record; a text that is null is empty, labels that are null are none."""
-    check_columns(record.values, options, path, record.line, _UNLABELLED if record.number > 1 else "")
+    check_columns(record.values, options, path, record.line, unlabelled=record.number > 1)
     text = " ".join(filter(None, _read_texts(record, options, path)))
     name = _read_name(record, options.id)
     if options.tally:
@@ -165,22 +164,31 @@ def find_label_columns(options: ReadOptions, present: Collection[str]) -> list[s
 
 
 def check_columns(
-    present: Collection[str], options: ReadOptions, path: Path, line: int | None = None, hint: str = ""
+    present: Collection[str],
+    options: ReadOptions,
+    path: Path,
+    line: int | None = None,
+    hint: str = "",
+    *,
+    unlabelled: bool = False,
 ) -> None:
-    """Refuse a named column that is not there, and list those that are."""
+    """Refuse a named column that is not there, and list those that are.
+
+    The document may be `unlabelled`, where those before it had the column.
+    """
     for name, option in _list_needed(options, present).items():
         if not has_column(present, name):
             known = list(present)
             listed = ", ".join(known[:_SHOWN_COLUMNS]) + (", ..." if len(known) > _SHOWN_COLUMNS else "")
             raise CorpusError(
                 f"there is no column '{name}'{suggest(name, known)}; the columns are: {listed or 'none'}"
-                + _advise(known, option, hint),
+                + _advise(known, option, hint, unlabelled),
                 path,
                 line,
             )
 
 
-def _advise(known: list[str], option: str, hint: str) -> str:
+def _advise(known: list[str], option: str, hint: str, unlabelled: bool) -> str:
     """Say what to type: another delimiter where all names stand in one column, or another column."""
     if any(len(name.split()) > _LONGEST_NAME for name in known):
         return "; if the first line is a document, put a line of column names above it, such as text,labels"
@@ -189,8 +197,7 @@ def _advise(known: list[str], option: str, hint: str) -> str:
         return f"; pass --delimiter '{signs[0]}' if that separates them"
     if option == "--labels":
         hint = f", or --label-columns where each label has a column of its own{hint}"
-    elif hint == _UNLABELLED:
-        hint = ""
+        hint += ", or write an empty list where a document has no labels" if unlabelled else ""
     return f"; pass {option} with one of them{hint}" if known else ""
 
 

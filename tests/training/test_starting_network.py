@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError
 from seq2set.core.progress import Silent
 from seq2set.labels.labels import Labels
+from seq2set.models.ensemble import EnsembleNetwork
 from seq2set.models.network import build_network
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
@@ -131,3 +133,18 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
     tagger = trained(tmp_path, tiny_config(model="cnn"))
     with pytest.raises(ConfigError, match="model: cnn -> cnn-rnn"):
         StartingNetwork(tagger, "it").refuse_other_texts(tiny_config(model="cnn-rnn"))
+
+
+def test_a_member_of_an_ensemble_begins_from_the_one_with_its_number(tmp_path: Path) -> None:
+    config = tiny_config("search.name=marginal", model="seq2set-simp")
+    first = trained(tmp_path, config)
+    sizes = len(first.words), len(first.labels), 4
+    second, own = build_network(config, *sizes), build_network(config, *sizes)
+    both = replace(first, network=EnsembleNetwork([first.network, second]))
+    StartingNetwork(both, "both").lend_weights(own, config, sizes[0], first.labels, member=1)
+    assert all(np.array_equal(value, second.tensors()[name]) for name, value in own.tensors().items())
+    three = config.model_copy(update={"ensemble": 3})
+    two = replace(both, config=config.model_copy(update={"ensemble": 2}))
+    with pytest.raises(ConfigError, match="ensemble: 2 -> 3"):
+        StartingNetwork(two, "both").refuse_other_texts(three)
+    StartingNetwork(first, "one").refuse_other_texts(three)  # all begin from the only one

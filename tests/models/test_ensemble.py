@@ -50,6 +50,9 @@ def test_it_is_the_mean_of_trainings_of_its_seeds(model: str, tmp_path: Path) ->
     ]
     scores = [one.infer(TEXTS, Request()).scores for one in alone]
     assert np.abs(scores[0] - scores[1]).max() > 1e-3
+    if both.decodes:  # as many sets as one network draws, of each every second
+        drawn = [one.draw_sets(TEXTS).drawn for one in (both, *alone)]
+        np.testing.assert_array_equal(drawn[0], np.concatenate([drawn[1][:, ::2], drawn[2][:, 1::2]], 1))
     explained = both.infer(TEXTS, Request(explain=True))
     np.testing.assert_allclose(explained.scores, (scores[0] + scores[1]) / 2, atol=1e-6)
     assert explained.evidence is not None

@@ -233,3 +233,18 @@ def test_prediction_takes_the_threads_of_the_settings(
         assert torch.get_num_threads() == 3
     hook.remove()
     assert seen == [threads]
+
+
+def test_a_decoder_shows_the_sets_that_it_drew(tmp_path: Path) -> None:
+    tagger = trained(tmp_path / "run", tiny_config("search.samples=300", model="seq2set-simp"))
+    texts = tiny_examples(6, seed=5).texts
+    found = tagger.draw_sets(texts)
+    assert found.drawn.shape == (6, 300, len(tagger.labels))
+    assert np.array_equal(found.scores, tagger.infer(texts, Request(search="marginal")).scores)
+    # The scores are the same mean with less noise: 4.5 standard errors of 300 draws at the most.
+    assert np.abs(found.drawn.mean(axis=1) - found.scores).max() < 0.13
+
+
+def test_a_network_without_a_decoder_draws_no_sets(tmp_path: Path) -> None:
+    tagger = trained(tmp_path / "run", tiny_config(model="cnn"))
+    assert not tagger.draw_sets(["wheat"]).drawn.any()

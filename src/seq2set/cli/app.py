@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 import seq2set
 from seq2set.cli import (
     bench,
+    distill,
     evaluate,
     experiment,
     export,
@@ -93,6 +94,7 @@ app.command("train", cls=list_names(_MODELS | _PARTS))(train.train)
 app.command("evaluate", cls=list_names(_SEARCHES | _RUNTIMES))(evaluate.evaluate)
 app.command("predict", cls=list_names(_SEARCHES | _RUNTIMES | predict.TABLES))(predict.predict)
 app.command("tune", cls=list_names(_MODELS | tune.TABLES))(tune.tune)
+app.command("distill", cls=list_names(_MODELS | _PARTS))(distill.distill)
 app.command("experiment", cls=list_names(experiment.TABLES | _MODELS))(experiment.experiment)
 app.command("serve", cls=list_names(_RUNTIMES))(serve.serve)
 app.command("export")(export.export)

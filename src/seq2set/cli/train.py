@@ -77,7 +77,7 @@ def train(
         chosen, out, resume=resume, force=force, folds=folds, progress=progress, begin_from=begin_from
     )
     if get_rank() == 0:  # it saves the model, which others may look for too early
-        _print_outcome(run, progress)
+        print_outcome(run, progress)
 
 
 def _could_read_vectors(config: Config) -> bool:
@@ -108,7 +108,7 @@ def _read_base(begin_from: Path | None, preset: str | None, model: str | None) -
     return read_start_config(begin_from)
 
 
-def _print_outcome(run: RunFolder, progress: Progress) -> None:
+def print_outcome(run: RunFolder, progress: Progress) -> None:
     """Say how good the model is on validation, and what to type next."""
     from seq2set.config.catalog import shown_metrics
     from seq2set.inference.model_folder import read_metadata

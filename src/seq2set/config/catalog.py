@@ -47,6 +47,8 @@ class Model(NamedTuple):
     is_baseline: bool = True
     seeded_by: Mapping[str, tuple[str, ...]] | None = None
     """of a linear model: the values of settings under which the seed matters; without any it never does"""
+    learns_lessons: bool = True
+    """whether it can learn from a teacher how likely labels are, see seq2set.labels.lessons"""
 
 
 class EncoderKind(NamedTuple):
@@ -145,6 +147,7 @@ MODELS: dict[str, Model] = {
         "seq2set.models.cc:ClassifierChains",
         "seq2set.models.cc:train_cc",
         seeded_by={"chain.order": ("random", "ensemble")},
+        learns_lessons=False,
     ),
     "lp": Model(
         "LP",
@@ -154,6 +157,7 @@ MODELS: dict[str, Model] = {
         Style("#56B4E9", ":", "<"),
         "seq2set.models.lp:LabelPowerset",
         "seq2set.models.lp:train_lp",
+        learns_lessons=False,
     ),
     "cnn": Model(
         "CNN",

@@ -38,7 +38,21 @@ Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
 
 
-PARTS = ("model", "checkpoints", "members", "start", "folds", "tensorboard", "history.jsonl", RECORD)
+TEACHER = "teacher.json"
+"""The record of the teacher of a run that a student is taught in."""
+
+PARTS = (
+    "model",
+    "checkpoints",
+    "members",
+    "start",
+    "folds",
+    "teacher",
+    "tensorboard",
+    "history.jsonl",
+    TEACHER,
+    RECORD,
+)
 """What a run holds beside its settings."""
 
 FORMER = {"data.separator": ";", "search.samples": 8}
@@ -55,6 +69,7 @@ class RunFolder:
         self.checkpoints = path / "checkpoints"  # what a stopped run goes on from
         self.beginning = self.checkpoints / "beginning.safetensors"  # where the last of several phases began
         self.start_model = path / "start"  # a copy of the model that the training begins from, if any
+        self.teacher = path / "teacher"  # what a teacher said
         self.model = path / "model"  # the finished one
 
     @classmethod

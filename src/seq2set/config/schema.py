@@ -106,6 +106,9 @@ class FeatureSettings(Settings):
     """How many terms are kept, those that occur in the most documents."""
     sublinear: bool = True
     """Use 1 + log(count) in the place of a term's count."""
+    run_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """What runs of several words weigh beside single words, each kind brought to a length of its own; 0
+    brings all terms to one length together, in which the runs, being many and rare, weigh most."""
     vectors: str = ""
     """A pretrained encoder whose vectors of the texts stand beside the terms: a folder, a name in the cache,
     an installed package that carries one, or a hub's `owner/name`; none by default. Needs the extra

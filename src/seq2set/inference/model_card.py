@@ -50,6 +50,7 @@ def render_model_card(config: Config, metadata: Mapping[str, Any], facts: Mappin
             ],
         ),
         "",
+        *_describe_teacher(metadata),
         "## Limits",
         "",
         *_limits(corpus),
@@ -73,6 +74,25 @@ def _describe_tuning(metadata: Mapping[str, Any]) -> list[str]:
         f"The decision rule was tuned after the training for the best {METRICS[tuned['metric']].title} on "
         f"{tuned['data']}, {tuned['split']}, {tuned['documents']:,} documents: {tuned['before']:.4f} before, "
         f"{tuned['after']:.4f} after.{stale}",
+        "",
+    ]
+
+
+def _describe_teacher(metadata: Mapping[str, Any]) -> list[str]:
+    """Name the model that taught this one."""
+    if "teacher" not in metadata:
+        return []
+    found = metadata["teacher"]
+    how = "their labels alone"
+    if found["folds"]:
+        how = f"their labels and, with a share of {found['share']:g}, {found['folds']} models of its settings"
+        how += ", each trained without a part of them"
+    return [
+        "## Teacher",
+        "",
+        f"It was taught by `{found['path']}`, a `{found['model']}` (SHA-256 of its manifest "
+        f"`{found['sha256']}`), on {found['texts']:,} texts without labels. Training documents were taught "
+        f"by {how}.",
         "",
     ]
 

@@ -81,6 +81,17 @@ class SavedFigures(Open):
     support: Count | None = None
 
 
+class SavedTeacher(Open):
+    """The model that taught a student."""
+
+    model: Text
+    path: Text
+    sha256: Text
+    folds: Count
+    share: Real
+    texts: Count
+
+
 class SavedAbout(Open):
     """What is known of a training."""
 
@@ -90,6 +101,7 @@ class SavedAbout(Open):
     training: dict[str, Any] = Field(default_factory=dict)
     tuned: dict[str, Any] | None = None
     cross_validation: dict[str, Any] | None = None
+    teacher: SavedTeacher | None = None
 
 
 class SavedSettings(BaseModel):

@@ -31,20 +31,20 @@ def _expit(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(np.exp(-np.logaddexp(0, -logits)))
 
 
-def fit_sigmoid(margins: Reals, targets: npt.NDArray[np.bool_]) -> Sigmoid:
-    """Fit slope and offset by maximum likelihood on Platt's smoothed targets.
+def fit_sigmoid(margins: Reals, targets: npt.NDArray[np.bool_ | np.float32]) -> Sigmoid:
+    """Fit slope and offset by maximum likelihood on Platt's smoothed targets, which may be probabilities.
 
     Falls back to the plain sigmoid where there is nothing to fit: no margins, or all of one kind.
     """
     from scipy.optimize import minimize
 
-    x, y = margins.ravel().astype(np.float64), targets.ravel()
-    positives = int(y.sum())
+    x, y = margins.ravel().astype(np.float64), targets.ravel().astype(np.float64)
+    positives = float(y.sum())
     negatives = len(y) - positives
     if not (positives and negatives):
         return Sigmoid(1.0, 0.0)
     # Platt's targets: one virtual example of each kind keeps separable data finite.
-    wanted = np.where(y, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    wanted = y * ((positives + 1) / (positives + 2)) + (1 - y) * (1 / (negatives + 2))
 
     def compute_loss(beta: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         logit = beta[0] * x + beta[1]

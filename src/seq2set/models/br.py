@@ -8,7 +8,6 @@ Shapes: N documents, F terms, L labels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -67,20 +66,18 @@ def train_br(
         return ScoredFit(_Classifiers(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
 
     best = find_best_c(data, fit)
-    rule = _try_crossed_rule(data, best, train.groups) if has_open_rule(config) else best.rule
+    rule = _try_crossed_rule(data, best, train) if has_open_rule(config) else best.rule
     return BinaryRelevance(config, data.features, data.labels, rule, best.c, *best.machine)
 
 
-def _try_crossed_rule(
-    data: LinearTraining, best: FittedCandidate[_Classifiers], groups: Sequence[str] | None
-) -> Rule:
+def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[_Classifiers], train: Examples) -> Rule:
     """Return thresholds cross-validated on the training documents where validation says that they are better.
 
     Validation had no part in them, and the other rule is judged on documents held out from its tuning.
     """
     metric = data.config.decision.metric
     documents = data.train.shape[0]
-    fold = fold_documents(FOLDS, documents, data.config.seed, groups)
+    fold = fold_documents(FOLDS, documents, data.config.seed, train.groups)
     margins = np.zeros(data.train_targets.shape, np.float32)
     for number in np.unique(fold):
         held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
@@ -88,8 +85,10 @@ def _try_crossed_rule(
         name, title = f"linear-fold-{number + 1}", f"without fold {number + 1} of {fold.max() + 1}"
         part = data.train[rest], data.train_targets[rest], None, data.weigh(rest)
         margins[held] = data.fit_or_resume(name, best.c, title, *part).margins(data.train[held])
-    right = data.train_targets.toarray().astype(bool)
-    thresholds = best.machine.sigmoid(find_crossed_thresholds(margins, right, fold, metric))
+    labelled = train.count_labelled()
+    right = data.labels.indicator(train.label_sets[:labelled]).toarray()
+    found = find_crossed_thresholds(margins[:labelled], right, fold[:labelled], metric)
+    thresholds = best.machine.sigmoid(found)
     rule = make_label_rule(thresholds)
     reached = Counts.of_known(rule.decide(best.scores), data.valid_actual).metrics()[metric]
     assert best.held_out is not None  # kinds were compared

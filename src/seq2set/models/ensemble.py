@@ -72,8 +72,11 @@ class EnsembleOutput:
                 f"search is '{name}', but this model is an ensemble of {len(self.outputs)} networks, whose "
                 f"scores are averaged; it must be {_list_allowed()}"
             )
-        found = [output.search(name, settings, least).scores for output in self.outputs]
-        return SearchResult(np.asarray(np.mean(found, axis=0), np.float32), None)
+        found = [output.search(name, settings, least) for output in self.outputs]
+        scores = np.mean([one.scores for one in found], axis=0)
+        # As many sets as one network drew: of each network every second, third and so on.
+        drawn = [one.drawn[:, at :: len(found)] for at, one in enumerate(found) if one.drawn is not None]
+        return SearchResult(scores.astype(np.float32), None, np.concatenate(drawn, 1) if drawn else None)
 
     def attributions(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """Return the mean share of each word in the reasons for each label of sequences (B, S): (B, S, T)."""

@@ -128,7 +128,7 @@ def restore_features(state: ModelState, prefix: str) -> TfidfFeatures:
     settings, tensors = state.config.features, state.tensors
     arrays = tensors[prefix + "terms"], tensors[prefix + "idf"]
     _refuse_odd_terms(*arrays)
-    terms = TfidfFeatures(state.words, settings.ngrams, settings.sublinear, *arrays)
+    terms = TfidfFeatures(state.words, settings.ngrams, settings.sublinear, settings.run_weight, *arrays)
     return restore_vectors(terms, tensors, state.fitted.get("vectors"), prefix)
 
 

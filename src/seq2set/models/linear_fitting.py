@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,7 @@ class LinearTraining:
     labels: Labels
     train: csr_matrix
     train_targets: csr_matrix
+    """What each label's classifier learns: yes or no, or how likely yes is"""
     valid: csr_matrix
     valid_targets: csr_matrix
     valid_actual: csr_matrix
@@ -155,7 +156,7 @@ def prepare_matrices(
         features,
         labels,
         train_matrix,
-        labels.indicator(train.label_sets),
+        train.targets(labels),
         valid_matrix,
         labels.indicator(valid.label_sets),
         labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
@@ -166,7 +167,7 @@ def prepare_matrices(
 
 def fit_terms(config: Config, words: Words, encoded: Sequence[FlatIds]) -> TfidfFeatures:
     """Choose the terms of encoded training documents."""
-    own = {"ngrams", "min_documents", "max_terms", "sublinear"}
+    own = {"ngrams", "min_documents", "max_terms", "sublinear", "run_weight"}
     return TfidfFeatures.fit(words, encoded, **config.features.model_dump(include=own))
 
 
@@ -297,7 +298,7 @@ def fit_linear(
     seen: Sequence[int] | None = None,
     weights: npt.NDArray[np.float64] | None = None,
 ) -> LinearScorer:
-    """Fit a support vector machine for each column of `targets` (N, L).
+    """Fit a support vector machine for each column of `targets` (N, L), which may be probabilities.
 
     `seen` says how many of the features, the first ones, each machine sees; all where it is not told. C is
     multiplied by a document's weight, where there are any.
@@ -332,13 +333,15 @@ def fit_linear(
     return LinearScorer(columns, bias)
 
 
-def _take_column(targets: csc_matrix, label: int) -> npt.NDArray[np.bool_]:
-    return np.asarray(targets[:, [label]].toarray().ravel().astype(bool))
+def _take_column(targets: csc_matrix, label: int) -> npt.NDArray[Any]:
+    """Return a label's targets (N,): yes or no, unless some are probabilities."""
+    column = targets[:, [label]].toarray().ravel()
+    return np.asarray(column if ((column > 0) & (column < 1)).any() else column.astype(bool))
 
 
 def _fit_one(
     features: csr_matrix,
-    target: npt.NDArray[np.bool_],
+    target: npt.NDArray[Any],
     width: int,
     weights: npt.NDArray[np.float64] | None,
     *,
@@ -349,6 +352,8 @@ def _fit_one(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
+    if target.dtype != bool:
+        features, target, weights = _weigh(features, target, weights)
     if weights is not None:
         features, target, weights = features[weights > 0], target[weights > 0], weights[weights > 0]
     if target.all() or not target.any():
@@ -362,3 +367,19 @@ def _fit_one(
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(features, target, sample_weight=weights)
     return np.append(machine.coef_.ravel(), machine.intercept_).astype(np.float32)
+
+
+class _Weighted(NamedTuple):
+    features: csr_matrix
+    target: npt.NDArray[np.bool_]
+    weights: npt.NDArray[np.float64]
+
+
+def _weigh(
+    features: csr_matrix, likely: npt.NDArray[np.float32], weights: npt.NDArray[np.float64] | None
+) -> _Weighted:
+    """Let a document that has the label with a probability count in part as one that has it, in part not."""
+    yes, no = np.flatnonzero(likely > 0), np.flatnonzero(likely < 1)
+    rows, share = np.concatenate([yes, no]), np.concatenate([likely[yes], 1 - likely[no]]).astype(np.float64)
+    counts = share if weights is None else share * weights[rows]
+    return _Weighted(features[rows], np.arange(len(rows)) < len(yes), counts)

@@ -92,6 +92,13 @@ class _Block(NamedTuple):
     """Whether a word of each text is known (B,)"""
 
 
+class ScoredSets(NamedTuple):
+    """Each label's score (N, L) and, of a network with a decoder, the sets (N, K, L) behind it."""
+
+    scores: npt.NDArray[np.float32]
+    drawn: npt.NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class NeuralTagger:
     """A trained network with everything that prediction needs."""
@@ -129,6 +136,18 @@ class NeuralTagger:
                 if request.explain:
                     self._explain(block, texts, chosen, evidence, request.words_per_label)
         return Inference(scores, chosen, evidence if request.explain else None, rule, known)
+
+    def draw_sets(self, texts: Sequence[str]) -> ScoredSets:
+        """Score every label by its marginal, and return the sets that a decoder drew for that."""
+        scores = np.zeros((len(texts), len(self.labels)), np.float32)
+        drawn = np.zeros((len(texts), self.config.search.samples, len(self.labels)), bool)
+        with limit_threads(self.config.threads):
+            for block in self._blocks(texts, self.config.search.samples):
+                found = block.output.search("marginal", self.config.search)
+                scores[block.places] = found.scores
+                if found.drawn is not None:
+                    drawn[block.places] = found.drawn
+        return ScoredSets(scores, drawn)
 
     def count_cut(self, texts: Sequence[str]) -> int:
         """Count the texts of which the network does not read the end."""

@@ -172,6 +172,7 @@ def _digest_inputs(
     seen = hashlib.sha256(settings.encode())
     for part in (targets.indptr, targets.indices, fold):
         seen.update(part.astype(np.int64).tobytes())
+    seen.update(targets.data.astype(np.float32).tobytes())
     for text in texts:
         seen.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
     return seen.hexdigest()

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,13 @@ from seq2set.core.names import load_named
 from seq2set.core.tensor_files import Forms
 from seq2set.corpora.documents import Document
 from seq2set.labels.labels import Labels
+from seq2set.labels.lessons import Lessons
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Inference, Request
 from seq2set.text.vocabulary import Words
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 
@@ -90,6 +94,7 @@ class Examples:
         depths: Mapping[str, int] | None = None,
         groups: Sequence[str] | None = None,
         weights: npt.ArrayLike | None = None,
+        lessons: Lessons | None = None,
     ):
         assert len(texts) == len(label_sets)
         self.texts, self.label_sets = list(texts), [tuple(one) for one in label_sets]
@@ -100,6 +105,8 @@ class Examples:
         """Which texts belong together, such as packages of one source; None where nothing is known of it."""
         self.weights = None if weights is None else np.array(weights, np.float64)
         """How much each text counts in what a linear model minimises; None where all count the same."""
+        self.lessons = lessons
+        """What a teacher says of them, to be learnt in the place of the label sets"""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -109,19 +116,30 @@ class Examples:
         texts, sets = [self.texts[i] for i in index], [self.label_sets[i] for i in index]
         groups = None if self.groups is None else [self.groups[i] for i in index]
         weights = None if self.weights is None else self.weights[index]
-        return Examples(texts, sets, [self.ids[i] for i in index], self.depths, groups, weights)
+        lessons = None if self.lessons is None else self.lessons.pick(index)
+        return Examples(texts, sets, [self.ids[i] for i in index], self.depths, groups, weights, lessons)
+
+    def count_labelled(self) -> int:
+        """Return how many examples, the first ones, have labels that a person gave."""
+        return len(self) if self.lessons is None else self.lessons.labelled
+
+    def targets(self, labels: Labels) -> csr_matrix[Any]:
+        """Return what is to be learnt of each label (N, L): whether a text has it, or how likely it is."""
+        return labels.indicator(self.label_sets) if self.lessons is None else self.lessons.targets(labels)
 
     def labels(self) -> list[tuple[str, ...]]:
         """Return the label sets of all examples."""
         return self.label_sets
 
     def digest(self) -> str:
-        """Return a text that differs where an id, a text, a label, a group, a weight or the order differs."""
+        """Return a text that differs where anything of an example, or the order, differs."""
         seen = hashlib.sha256(json.dumps([sorted(self.depths.items()), self.groups]).encode())
         for row in zip(self.ids, self.texts, self.label_sets, strict=True):
             seen.update(json.dumps(row).encode())
         if self.weights is not None:
             seen.update(self.weights.tobytes())
+        if self.lessons is not None:
+            seen.update(self.lessons.digest().encode())
         return seen.hexdigest()
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:

@@ -44,6 +44,8 @@ class TfidfFeatures:
     words: Words
     ngrams: int
     sublinear: bool
+    run_weight: float
+    """What runs of several words weigh beside single words; 0 tells no difference"""
     terms: Codes  # (F,) ascending
     idf: Reals  # (F,)
 
@@ -57,6 +59,7 @@ class TfidfFeatures:
         min_documents: int = 2,
         max_terms: int = 200_000,
         sublinear: bool = True,
+        run_weight: float = 0.0,
     ) -> TfidfFeatures:
         """Choose the terms that occur in the most of the encoded documents."""
         _refuse_overflow(len(words), ngrams)
@@ -66,7 +69,7 @@ class TfidfFeatures:
         # A stable sort: of two terms as frequent as each other, the one of more frequent words stays.
         kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:max_terms]])
         idf = np.log((1 + total) / (1 + documents[kept])) + 1
-        return cls(words, ngrams, sublinear, terms[kept], idf.astype(np.float32))
+        return cls(words, ngrams, sublinear, run_weight, terms[kept], idf.astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.terms)
@@ -114,7 +117,21 @@ class TfidfFeatures:
         counts = np.diff(np.append(starts, len(cells))).astype(np.float32)
         weights = (1 + np.log(counts) if self.sublinear else counts) * self.idf[column]
         ends = np.cumsum(np.bincount(row + 1, minlength=len(block.offsets)))
-        return _normalise_rows(SparseRows(weights, column.astype(np.int32), ends, len(self)))
+        matrix = SparseRows(weights, column.astype(np.int32), ends, len(self))
+        return self._balance(matrix) if self.run_weight else _normalise_rows(matrix)
+
+    def _balance(self, matrix: SparseRows) -> SparseRows:
+        """Bring each document's words to one length, and its runs of words to another.
+
+        A text has more runs than words, and most of them are rare: of one length together, they drown the
+        words. A document with terms of both kinds is a unit vector here too.
+        """
+        is_run = self.terms[matrix.indices] > len(self.words)
+        kind = 2 * find_rows(matrix) + is_run
+        squares = np.bincount(kind, matrix.data.astype(np.float64) ** 2, 2 * matrix.shape[0])
+        share = np.where(is_run, self.run_weight, 1) / np.sqrt(1 + self.run_weight**2)
+        matrix.data = (matrix.data * share / np.sqrt(squares)[kind]).astype(np.float32)
+        return matrix
 
 
 def encode_blocks(words: Words, texts: Sequence[str]) -> Iterator[FlatIds]:

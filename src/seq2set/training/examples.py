@@ -46,6 +46,7 @@ class EncodedExamples:
 
     words: list[npt.NDArray[np.int32]]
     sequences: list[Ints]
+    """One per document or, where a teacher drew several sets of each, those of a document side by side"""
     labels: int
     ids: list[str]
     margins: npt.NDArray[np.float32] | None
@@ -60,10 +61,10 @@ class EncodedExamples:
         """Words of each document, at least 1."""
         return np.array([max(1, len(one)) for one in self.words])
 
-    def batch(self, index: Ints) -> TrainingBatch:
-        """Put the examples of these numbers side by side."""
-        read = collate(self.words, index)
-        chosen = [torch.from_numpy(self.sequences[i]) for i in index]
+    def batch(self, index: Ints, turn: int = 0) -> TrainingBatch:
+        """Put the examples of these numbers side by side; another turn may bring other sets of theirs."""
+        read, sets = collate(self.words, index), len(self.sequences) // len(self.words)
+        chosen = [torch.from_numpy(self.sequences[i * sets + turn % sets]) for i in index]
         pad = Symbols(self.labels).pad
         sequences = torch.nn.utils.rnn.pad_sequence(chosen, batch_first=True, padding_value=pad)
         gold = torch.zeros(len(index), pad + 1, dtype=torch.bool).scatter(1, sequences, True)
@@ -83,14 +84,22 @@ def encode_examples(
     rank = rank_labels(settings.kind, labels.names, settings.given, examples.depths)
     # One shuffle per document, the same in every epoch: the order is unknown, not ever-changing.
     shuffle = np.random.default_rng(config.seed) if settings.kind == "shuffled" else None
-    matrix = labels.indicator(examples.label_sets)
     encoded, most = words.encode(examples.texts), config.encoder.max_words
-    rows = np.split(matrix.indices.astype(np.int64), matrix.indptr[1:-1])
     return EncodedExamples(
         [limit_words(one, most, config.encoder.words) for one in encoded],
-        [order_labels(row, rank, shuffle) for row in rows] if len(examples) else [],
+        [order_labels(row, rank, shuffle) for row in _list_sets(examples, labels)],
         len(labels),
         examples.ids,
         margins,
         count_longer(encoded, most),
     )
+
+
+def _list_sets(examples: Examples, labels: Labels) -> list[Ints]:
+    """Return the numbers of each example's labels, or of those in each of the sets that a teacher drew."""
+    if examples.lessons is not None:
+        return [one for sets in examples.lessons.rows(labels) for one in sets]
+    if not len(examples):
+        return []
+    matrix = labels.indicator(examples.label_sets)
+    return np.split(matrix.indices.astype(np.int64), matrix.indptr[1:-1])

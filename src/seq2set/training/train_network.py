@@ -171,8 +171,7 @@ def _fit_prior(
 ) -> FittedPrior | None:
     if not has_prior(config):
         return None
-    targets = labels.indicator(train.label_sets)
-    return fit_prior(config, words, train.texts, targets, progress, train.groups, priors)
+    return fit_prior(config, words, train.texts, train.targets(labels), progress, train.groups, priors)
 
 
 def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:

@@ -130,8 +130,11 @@ class Trainer:
 
     def _plan_batches(self, position: Position) -> list[Ints]:
         # Each epoch of each phase has a shuffle of its own, which a resumed run finds again.
-        epoch = sum(phase.epochs for phase in self.phases[: position.phase]) + position.epoch
+        epoch = self._count_epochs(position)
         return bucket_by_length(self.lengths, self.settings.batch_size, seed=self.seed, epoch=epoch)
+
+    def _count_epochs(self, position: Position) -> int:
+        return sum(phase.epochs for phase in self.phases[: position.phase]) + position.epoch
 
     def _update(self, index: Ints, phase: Phase, position: Position) -> RunningF1:
         """Update the weights on a batch, computed in parts; every document counts the same.
@@ -146,7 +149,7 @@ class Trainer:
         parts, sums = np.array_split(own, min(self.settings.accumulate, len(own))), list[Tensor]()
         for number, part in enumerate(parts, start=1):
             with self.fabric.no_backward_sync(self.step, enabled=number < len(parts)):
-                batch = self.examples.batch(part).to(self.fabric.device)
+                batch = self.examples.batch(part, self._count_epochs(position)).to(self.fabric.device)
                 keys = derive_keys(self.seed, position.update, part).to(self.fabric.device)
                 losses = self.step(batch, phase, self.sampling, position.so_far, keys if self.keyed else None)
                 self._check_finite("the loss", losses.total, index)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.provenance import Provenance
-from seq2set.config.run_folder import RunFolder, Watch, find_kept_weights, recall_defaults
+from seq2set.config.run_folder import TEACHER, RunFolder, Watch, find_kept_weights, recall_defaults
 from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import get_rank
 from seq2set.core.progress import Progress, Silent
@@ -84,6 +84,8 @@ def train(
     if force and resume:
         raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
     place = config.data
+    if resume and (out / TEACHER).is_file():
+        raise InputError(f"{out} is taught by a teacher; seq2set distill goes on with it, see its --resume")
     if resume:
         config, place = follow_corpus(recall_defaults(RunFolder(out).config, config), out)
     if begin_from is not None and folds is not None:
@@ -159,10 +161,10 @@ def fit_model(
         return TrainedModel(tagger, {}, [], NOTHING_KNOWN)
     result, history = evaluate_tagger(tagger, data.tune, progress=progress), run.records()
     documents = {
-        "train": len(data.learn),
+        "train": data.learn.count_labelled(),  # a teacher may have taught further ones
         "valid": len(data.tune),
         "labels": len(tagger.labels),
-        "labels_per_document": sum(tagger.labels.frequencies) / len(data.learn),
+        "labels_per_document": sum(tagger.labels.frequencies) / data.learn.count_labelled(),
     }
     training = {"seed": config.seed, "preset": config.preset, "seconds": round(seconds, 1)}
     seen = SeenTexts.of(data.learn.texts, data.tune.texts)

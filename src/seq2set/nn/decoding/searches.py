@@ -44,6 +44,8 @@ class SearchResult(NamedTuple):
     """(B, L) each in [0, 1]"""
     sequences: list[npt.NDArray[np.intp]] | None
     """Each document's labels in the order emitted; none where a threshold is to decide"""
+    drawn: Bools | None = None
+    """(B, K, L) the sets that marginals were estimated from"""
 
 
 def count_hypotheses(name: str, settings: SearchSettings) -> int:
@@ -62,8 +64,11 @@ def run_search(
 
 def find_marginals(decoder: StepDecoder, settings: SearchSettings, most: int | None) -> SearchResult:
     """Score labels by their marginals; a rule is to decide."""
-    found = estimate_marginals(decoder, settings.samples, temperature=settings.temperature, max_steps=most)
-    return SearchResult(found, None)
+    drawn = np.zeros((decoder.documents, settings.samples, decoder.labels), bool)
+    found = estimate_marginals(
+        decoder, settings.samples, temperature=settings.temperature, max_steps=most, drawn=drawn
+    )
+    return SearchResult(found, None, drawn)
 
 
 def estimate_marginals(
@@ -73,6 +78,7 @@ def estimate_marginals(
     temperature: float = 1.0,
     seed: int = 1,
     max_steps: int | None = None,
+    drawn: Bools | None = None,
 ) -> Reals:
     """Estimate each label's marginal (B, L), its probability of being in the set, from sampled sequences.
 
@@ -82,7 +88,7 @@ def estimate_marginals(
     sample happened to draw.
 
     All documents use the same random numbers, drawn from a seed, so that a document's marginals depend
-    neither on its batch nor on the run.
+    neither on its batch nor on the run. `drawn` (B, samples, L) is filled with the sampled sets.
     """
     documents, eos = decoder.documents, decoder.labels
     prefixes, sums = begin(decoder, temperature), np.zeros((documents, eos), np.float32)
@@ -97,6 +103,8 @@ def estimate_marginals(
         live = picked != eos
         if not live.any():
             break
+        if drawn is not None:
+            drawn[prefixes.documents[at[live]], sample[live], picked[live]] = True
         prefixes, at = prefixes.grow(at[live], picked[live])
         sample = sample[live]
     marginals: Reals = (sums / np.float32(samples)).clip(0, 1)

@@ -130,7 +130,8 @@ class VectorFeatures(TfidfFeatures):
     @classmethod
     def extend(cls, terms: TfidfFeatures, vectors: TextVectors, standard: Standard) -> VectorFeatures:
         """Put vectors beside terms."""
-        return cls(terms.words, terms.ngrams, terms.sublinear, terms.terms, terms.idf, vectors, standard)
+        counting = terms.words, terms.ngrams, terms.sublinear, terms.run_weight
+        return cls(*counting, terms.terms, terms.idf, vectors, standard)
 
     def tensors(self, prefix: str) -> dict[str, npt.NDArray[Any]]:
         """Return what is saved of it."""

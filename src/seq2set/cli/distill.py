@@ -1,0 +1,71 @@
+"""`seq2set distill`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from seq2set.cli import options
+from seq2set.cli.train import print_outcome
+
+
+@options.add_fields(options.Columns)
+def distill(
+    teacher: Annotated[Path, typer.Argument(metavar="RUN", help="The teacher: a run or a model folder.")],
+    out: Annotated[Path, typer.Option(help="The run folder of the student.")],
+    data: options.Data = None,
+    unlabelled: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A file, glob or folder of texts without labels, as predict --input takes them; may be "
+            "repeated.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="The student, one of the models below.  [default: seq2set-simp]"),
+    ] = None,
+    preset: options.Preset = None,
+    config: options.ConfigFile = None,
+    assignments: options.Assignments = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            help="Models of the teacher's settings to train, each without a part of the training documents, "
+            "to judge it; 0 for none.  [default: 4]"
+        ),
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(help="The weight of the teacher beside training documents' labels.  [default: 0.5]"),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a run that was stopped; needs RUN and --out only.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the run that is in the folder.")] = False,
+    **columns: Any,
+) -> None:
+    """Train a small model, taught by a large one. It is chosen and calibrated on validation labels."""
+    from seq2set.cli.console import RichProgress
+    from seq2set.config import build_config, load_config
+    from seq2set.config.run_folder import RunFolder
+    from seq2set.workflows.distill import Teaching, read_teaching
+    from seq2set.workflows.distill import distill as run_distillation
+
+    merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
+    begun = RunFolder(out).config
+    if resume and begun.is_file() and not (merged or preset or model or config):
+        chosen = load_config(begun)
+    else:
+        named = model is not None or config is not None
+        chosen = build_config(
+            preset=preset, model=model if named else "seq2set-simp", file=config, assignments=merged
+        )
+    given = {"unlabelled": tuple(unlabelled) if unlabelled else None, "folds": folds, "share": share}
+    recorded = read_teaching(out) if resume else {}
+    teaching = Teaching(**recorded | {name: value for name, value in given.items() if value is not None})
+    progress = RichProgress()
+    run = run_distillation(chosen, teacher, out, teaching, resume=resume, force=force, progress=progress)
+    print_outcome(run, progress)

@@ -76,6 +76,19 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path, small_corpus: Prepar
     assert one.rule == two.rule
 
 
+def test_no_seed_changes_the_model(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
+    """One training stands for all seeds, as the statistics of experiments take it."""
+    learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
+    fitted = []
+    for seed in (1, 2):
+        config = settings("decision.rule=best", "linear.c=[1.0]", seed=seed)
+        run = RunFolder.start(tmp_path / str(seed), config)
+        tagger = train_br(config, learn, tune, run, Silent())
+        fitted.append((tagger.rule, {path.name: path.read_bytes() for path in run.checkpoints.iterdir()}))
+    assert len(fitted[0][1]) == 4  # on all documents, and without each of three folds
+    assert fitted[0] == fitted[1]
+
+
 def test_a_stopped_run_goes_on_to_the_same_result(tmp_path: Path, small_corpus: PreparedCorpus) -> None:
     learn, tune = load_examples(small_corpus.split("train")), load_examples(small_corpus.split("valid"))
     config = settings("linear.c=[0.01, 0.1, 1]")

@@ -47,6 +47,9 @@ from seq2set.models.tagger import Examples, ModelState, Outline
 FOLDS = 3
 """In how many parts the training documents are split to cross-validate thresholds."""
 
+FOLD_SEED = 1
+"""Draws those parts. It is none of a run's seeds, so that one training stands for all of them."""
+
 
 class _Classifiers(NamedTuple):
     scorer: LinearScorer
@@ -77,7 +80,7 @@ def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[_Classifiers],
     """
     metric = data.config.decision.metric
     documents = data.train.shape[0]
-    fold = fold_documents(FOLDS, documents, data.config.seed, train.groups)
+    fold = fold_documents(FOLDS, documents, FOLD_SEED, train.groups)
     margins = np.zeros(data.train_targets.shape, np.float32)
     for number in np.unique(fold):
         held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)

@@ -313,6 +313,35 @@ def test_a_long_request_is_computed_in_parts_and_short_ones_come_in_between() ->
     assert [texts[0][-1] for texts, _ in model.passes] == ["0", "t", "1", "2", "3"]
 
 
+class Pair(Model):
+    """The same with two processes."""
+
+    size = 2
+
+    def start(self, metrics: ServerMetrics) -> None:
+        super().start(metrics)
+        self._idle.put_nowait(1)
+
+
+def test_long_requests_never_have_all_processes() -> None:
+    async def main(model: Pair) -> None:
+        batcher = DynamicBatcher(model, ServeSettings(window_ms=1), ServerMetrics())
+        batcher.start()
+        model.free.clear()
+        asking = [asyncio.create_task(batcher.submit([LONG + name] * 3, PLAIN)) for name in "ab"]
+        await begun(model)
+        await settled()
+        asking.append(asyncio.create_task(batcher.submit(["short"], PLAIN)))
+        while len(model.passes) < 2:
+            await asyncio.sleep(0.01)
+        assert model.passes[1][0] == ["short"]
+        model.free.set()
+        assert [len(answers) for answers in await asyncio.gather(*asking)] == [3, 3, 1]
+        await batcher.close()
+
+    asyncio.run(main(Pair()))
+
+
 def test_the_rest_of_a_long_request_is_dropped_when_its_client_leaves() -> None:
     async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
         model.free.clear()
@@ -339,6 +368,18 @@ def test_a_request_that_would_take_far_too_long_is_refused_and_a_short_one_is_no
     model, metrics = batched(test, window_ms=1)
     assert [texts for texts, _ in model.passes] == [["short"]]
     assert metrics.registry.get_sample_value("seq2set_refused_total") == 1
+
+
+def test_a_wrong_estimate_does_not_close_an_idle_server_for_good() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        batcher._seconds_per_cost = 1.0  # a process that was held up, say
+        # 4,005 s by estimate; halved five times it is still 126 s, the sixth time 63 s, and 120 are allowed.
+        for _ in range(6):
+            with pytest.raises(ApiError, match="the answer would take about"):
+                await batcher.submit(["short"], PLAIN)
+        assert labels(await batcher.submit(["short"], PLAIN)) == ["short"]
+
+    batched(test, window_ms=1)
 
 
 def test_explaining_costs_by_the_label() -> None:

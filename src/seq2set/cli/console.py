@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2set.core.progress import Advance, StderrProgress
+from seq2set.core.text_utils import make_printable, show_controls
 
 if TYPE_CHECKING:
     from seq2set.config.catalog import Metric
@@ -95,8 +96,9 @@ class PlainProgress:
 
 def say_error(message: str) -> None:
     """Print an error on standard error, one sentence per line."""
-    for line in message.splitlines():
-        sys.stderr.write(f"seq2set: {line}\n")
+    for line in message.split("\n"):
+        # It may repeat what stands in a stranger's file, which must not reach the terminal as a command.
+        sys.stderr.write(f"seq2set: {make_printable(line)}\n")
 
 
 Cell = str | Text
@@ -118,7 +120,7 @@ def print_table(
         )
     for row in rows:
         # As plain text: brackets, as in seq2set[demo], are not markup here.
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+        table.add_row(*(cell if isinstance(cell, Text) else Text(show_controls(cell)) for cell in row))
     console = Console()
     # A line that the terminal wraps, or a file keeps whole, is better than a number without its end.
     least = Measurement.get(console, console.options.update(max_width=_WIDEST), table).minimum
@@ -198,7 +200,7 @@ WORDS_SHOWN = 5
 def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = None) -> None:
     """Print a text, its labels and, where there is any, the evidence marked in the text."""
     console = Console(highlight=False)
-    console.print(Text.assemble((f"{prediction.id} ", "dim"), _mark_evidence(prediction)))
+    console.print(Text.assemble((show_controls(f"{prediction.id} "), "dim"), _mark_evidence(prediction)))
     if prediction.note:
         console.print(Text(f"  {prediction.note}", style="yellow"))
     if not prediction.suggestions:
@@ -206,17 +208,17 @@ def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = No
     for suggestion in prediction.suggestions:
         sign = "" if actual is None else "✓ " if suggestion.label in actual else "✗ "
         words = ", ".join(word.word for word in suggestion.evidence[:WORDS_SHOWN])
-        reason = Text(f"  because of {words}", style="dim") if words else Text()
-        console.print(
-            Text(f"  {sign}{suggestion.label} ") + Text(f"{suggestion.score:.2f}", style="cyan") + reason
-        )
+        reason = Text(show_controls(f"  because of {words}"), style="dim") if words else Text()
+        label = Text(show_controls(f"  {sign}{suggestion.label} "))
+        console.print(label + Text(f"{suggestion.score:.2f}", style="cyan") + reason)
     missed = [label for label in actual or () if label not in {one.label for one in prediction.suggestions}]
     if missed:
-        console.print(Text(f"  missed: {'; '.join(missed)}", style="yellow"))
+        console.print(Text(show_controls(f"  missed: {'; '.join(missed)}"), style="yellow"))
 
 
 def _mark_evidence(prediction: Prediction, most: int = 600) -> Text:
-    text = Text(prediction.text[:most].replace("\n", " ") + ("…" if len(prediction.text) > most else ""))
+    shown = show_controls(prediction.text[:most].replace("\n", " "))  # of the same length
+    text = Text(shown + ("…" if len(prediction.text) > most else ""))
     for suggestion in prediction.suggestions:
         for word in suggestion.evidence:
             if word.end <= most:

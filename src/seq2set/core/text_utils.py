@@ -7,7 +7,19 @@ from collections.abc import Mapping, Sequence
 
 def make_printable(text: str) -> str:
     """Replace control characters, which a terminal takes as commands, by the way Python writes them."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | {127: 0x2421}
+_OVERRIDES = (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_SHOWN = _PICTURES | dict.fromkeys(_OVERRIDES, 0xFFFD)
+
+
+def show_controls(text: str) -> str:
+    """Replace what a terminal takes as commands, or as another direction, by one visible sign each."""
+    return text.translate(_SHOWN)
 
 
 def shorten(text: str, width: int) -> str:

@@ -80,9 +80,11 @@ class _Job:
     since: float
     turn: float
     """Its place in the queue: the cost that others of the same age have been served"""
+    is_long: bool
+    """Whether it needs more than one pass"""
 
     def __post_init__(self) -> None:
-        self.taken = self.running = 0
+        self.taken = 0
         self.answers: dict[int, bytes] = {}
 
     @property
@@ -138,6 +140,7 @@ class DynamicBatcher:
         self._passes: set[asyncio.Task[None]] = set()
         self._seconds_per_cost = 0.0
         self._turn = 0.0
+        self._long_passes = 0
         self._closing = False
 
     def start(self) -> None:
@@ -190,6 +193,8 @@ class DynamicBatcher:
             )
         if seconds > PATIENCE * self._settings.answer_seconds:
             self._metrics.refused.inc()
+            if not self._open:  # or one pass that took very long would close the server for good
+                self._seconds_per_cost /= 2
             most = f"{self._settings.answer_seconds:g} s (answer_seconds) are allowed"
             raise busy(
                 f"the answer would take about {seconds} s, and {most}; send fewer or shorter texts", 10
@@ -207,7 +212,8 @@ class DynamicBatcher:
     def _make_job(self, texts: Sequence[str], request: LabelRequest) -> _Job:
         loop = asyncio.get_running_loop()
         costs = [estimate_cost(text, request, self._labels) for text in texts]
-        return _Job(texts, request, costs, loop.create_future(), loop.time(), self._turn)
+        is_long = sum(costs) > PASS_COST or len(texts) > self._settings.max_batch
+        return _Job(texts, request, costs, loop.create_future(), loop.time(), self._turn, is_long)
 
     def _estimate_seconds(self, job: _Job) -> float:
         """Estimate when a new request is answered: till then no other is served more than it costs itself."""
@@ -261,9 +267,10 @@ class DynamicBatcher:
         """Take what is first in the queue and what is asked the same, up to a full pass."""
         alive = [job for job in self._jobs if not job.promise.done()]
         self._metrics.dropped.inc(len(self._jobs) - len(alive))
-        # One request never has all processes, or a short one would wait for the end of a long pass.
+        # Long requests never have all processes, or a short one would wait for the end of a long pass.
         most_passes = max(1, self._pool.size - 1)
-        ready = sorted((job for job in alive if job.running < most_passes), key=lambda job: job.turn)
+        may_begin = self._long_passes < most_passes
+        ready = sorted((job for job in alive if may_begin or not job.is_long), key=lambda job: job.turn)
         # Other processes that are idle get their share.
         most = min(self._settings.max_batch, math.ceil(self.waiting / (1 + self._pool.idle)))
         parts: list[_Part] = []
@@ -275,7 +282,7 @@ class DynamicBatcher:
             self._turn = max(self._turn, part.job.turn)
             part.job.turn += part.cost
             part.job.taken = part.end
-            part.job.running += 1
+        self._long_passes += any(part.job.is_long for part in parts)
         self._jobs = [job for job in alive if job.waiting]
         self._note_queue(taken=bool(parts))
         return parts
@@ -291,8 +298,7 @@ class DynamicBatcher:
         try:
             await self._compute(process, parts)
         finally:
-            for part in parts:
-                part.job.running -= 1
+            self._long_passes -= any(part.job.is_long for part in parts)
             if self._jobs:
                 self._arrived.set()
 

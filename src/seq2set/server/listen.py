@@ -29,8 +29,8 @@ from seq2set.server.service import ServedModel
 from seq2set.server.settings import ServeSettings
 
 Announce = Callable[[str], object]
-_DROP_SHARE, _CANCEL_SHARE = 0.8, 0.9
-"""When requests are refused and when they are cancelled, as shares of the time to stop."""
+_DROP_SHARE, _CANCEL_SHARE, _END_SHARE = 0.8, 0.9, 0.95
+"""When requests are refused, when they are cancelled and when the process ends, of the time to stop."""
 _log = logging.getLogger(__name__)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -79,7 +79,7 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop at a signal; whatever still runs when the time is over ends with the process."""
         if self._timer is None:
-            self._timer = threading.Timer(self._seconds, self._end)
+            self._timer = threading.Timer(_END_SHARE * self._seconds, self._end)
             self._timer.daemon = True
             self._timer.start()
         super().handle_exit(sig, frame)

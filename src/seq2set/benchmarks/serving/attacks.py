@@ -61,9 +61,7 @@ async def stall(server: ServerAddress) -> None:
         for number in range(_KEPT):
             client = await held.enter_async_context(_Attacker(server))
             half = format_head("POST", PREDICT, "application/json", 10**6) + b" " * 500_000
-            client.writer.write(
-                half if number % 2 else format_head("GET", "/v1/model", "text/plain", 0) * 200
-            )
+            client.writer.write(half if number % 2 else format_head("GET", "/v1/model", "text/plain", 0) * 4)
         await asyncio.sleep(5)
 
 

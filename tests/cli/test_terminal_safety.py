@@ -1,0 +1,34 @@
+"""What stands in a stranger's file reaches the terminal as text, never as a command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from seq2set.config.run_folder import RunFolder
+
+EVIL = "\x1b]0;owned\x07\x9b2J"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "seq2set", *arguments]
+    return subprocess.run(command, capture_output=True, encoding="utf-8")
+
+
+def test_errors_repeat_a_file_without_its_commands(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text(f"id,{EVIL},labels\n1,wheat,x\n", "utf-8")
+    done = run("data", "stats", str(table))
+    assert done.returncode == 2
+    assert "\\x1b]0;owned\\x07\\x9b2J" in done.stderr
+    assert not {"\x1b", "\x07", "\x9b"} & set(done.stderr)
+
+
+def test_predictions_repeat_a_text_without_its_commands(br_run: RunFolder, tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text(f'id,text\n{EVIL},"wheat {EVIL} exports"\n', "utf-8")
+    done = run("predict", str(br_run.path), "--input", str(table), "--explain")
+    assert done.returncode == 0, done.stderr
+    assert "wheat ␛]0;owned␇" in done.stdout
+    assert not {"\x1b", "\x07", "\x9b"} & set(done.stdout)

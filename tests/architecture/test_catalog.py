@@ -19,7 +19,7 @@ BUILD = "import sys, toys; from seq2set.config import *; build_config(assignment
 SERVE = """
 import pathlib, sys, toys
 from running_servers import run
-from seq2set.server.service import open_served
+from seq2set.server.served_model import open_served
 from seq2set.server.settings import ServeSettings
 
 running = run(open_served(pathlib.Path(sys.argv[1])), ServeSettings(port=0))

@@ -45,6 +45,7 @@ from seq2set.benchmarks.ratio import (
 from seq2set.config.run_folder import RunFolder
 from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import InputError, WorkError
+from seq2set.core.progress import Silent
 from seq2set.models.network import ordered_likelihood
 from seq2set.models.predictions import SEARCHES
 from seq2set.models.seq2set import SetNetwork
@@ -274,6 +275,9 @@ def test_both_sides_of_predict_decode_alike() -> None:
     checks = small("predict").checks or {}
     assert checks["other_greedy_sets"] == 0
     assert checks["documents_per_second"].keys() == {"ours", "opponent"}
+    assert checks["command"].keys() == checks["times_the_opponent"].keys() == {2}
+    times = checks["command"][2] / checks["documents_per_second"]["opponent"]
+    assert checks["times_the_opponent"][2] == pytest.approx(times, abs=0.006)
 
 
 def test_predict_refuses_a_model_without_a_decoder(br_run: RunFolder) -> None:
@@ -299,6 +303,9 @@ def test_scaling_has_an_exponent_for_each_kind_of_size() -> None:
     assert {verb: set(one) for verb, one in checks["exponents"].items()} == {"predict": kinds, "train": kinds}
     assert list(checks["points"]["predict"]["documents"]["seconds"]) == [5, 20]
     assert list(checks["points"]["train"]["labels"]["seconds"]) == [5, 15]
+    one = checks["points"]["train"]["words"]
+    assert checks["last_exponents"]["train"]["words"] == pytest.approx(one["last_exponent"])
+    assert one["last_exponent"] == pytest.approx(one["exponent"], abs=1e-3)  # of two sizes
 
 
 def test_a_start_without_torch_is_measured_where_the_model_can_be_exported(
@@ -401,6 +408,27 @@ def test_all_is_one_page_that_names_what_is_missing(
     assert stored["not_measured"] == {"startup": "it would not <start>"}
     bench("all", out=tmp_path / "bench", quick=True, as_json=True)
     assert json.loads(capsys.readouterr().out) == stored
+
+
+def test_all_has_a_bound_and_keeps_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, ran = [0.0], list[str]()
+
+    def run(name: str, **_: object) -> Ratio:
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(name)
+        clock[0] += 90.0
+        return Ratio(name, "another", 2.0, 8.0, {"documents": 5})
+
+    monkeypatch.setattr(page, "run_benchmark", run)
+    monkeypatch.setattr(page.time, "monotonic", lambda: clock[0])
+    found = page.run_all(Silent(), tmp_path / "bound", minutes=1.0)
+    assert (ran, found.minutes) == ([RATIOS[0]], {RATIOS[0]: 1.5})
+    assert found.missing == dict.fromkeys(RATIOS[1:], "1 minutes (--minutes) were over")
+    with pytest.raises(KeyboardInterrupt):
+        page.run_all(Silent(), tmp_path / "stopped")
+    stored = json.loads((tmp_path / "stopped" / "results.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in stored["benchmarks"]] == [RATIOS[0]]
 
 
 def test_a_model_is_refused_where_it_says_nothing(tmp_path: Path) -> None:

@@ -356,3 +356,22 @@ def test_types_of_columns_are_kept_in_shards(seq2set, br_run: RunFolder, tmp_pat
     assert seq2set("predict", br_run.path, *told).code == 0
     (shard,) = (tmp_path / "out").glob("part*")
     assert pq.read_schema(shard).field("n").type == pa.int64()
+
+
+@pytest.mark.parametrize(
+    ("verb", "option", "known"),
+    [
+        ("predict", "--engine", "local, ray"),
+        ("predict", "--runtime", "auto, torch, onnx"),
+        ("evaluate", "--runtime", "auto, torch, onnx"),
+        ("serve", "--runtime", "auto, torch, onnx"),
+    ],
+)
+def test_unknown_engines_and_runtimes_are_refused(
+    seq2set, br_run: RunFolder, tmp_path: Path, verb: str, option: str, known: str
+) -> None:
+    rest = ["wheat", "--output", tmp_path / "out.csv"] if verb == "predict" else []
+    outcome = seq2set(verb, br_run.path, *rest, option, "spark")
+    said = f"seq2set: {option[2:]} 'spark' is not known; known are: {known}\n"
+    assert (outcome.code, outcome.out, outcome.err) == (2, "", said)
+    assert list(tmp_path.iterdir()) == []

@@ -69,11 +69,13 @@ def test_settings_are_frozen() -> None:
 
 
 def test_every_setting_is_documented() -> None:
+    root = Path(__file__).parents[2]
+    described = runpy.run_path(str(root / "tools/settings_page.py"))["read_descriptions"]()
     sections = [Config, *(field.annotation for field in Config.model_fields.values())]
     for section in sections:
         for name, field in getattr(section, "model_fields", {}).items():
             is_section = hasattr(field.annotation, "model_fields")
-            told = field.annotation.__doc__ if is_section else field.description
+            told = field.annotation.__doc__ if is_section else described[section.__name__].get(name)
             assert told, f"{section}.{name} has no description"
 
 

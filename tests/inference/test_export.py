@@ -63,7 +63,7 @@ SERVER = (
     + """
 import pathlib
 from running_servers import run
-from seq2set.server.service import open_served
+from seq2set.server.served_model import open_served
 from seq2set.server.settings import ServeSettings
 for model in sys.argv[1:]:
     running = run(open_served(pathlib.Path(model), "onnx"), ServeSettings(port=0))

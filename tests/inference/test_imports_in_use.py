@@ -48,3 +48,22 @@ def test_a_network_in_use_does_not_load_scikit_learn(network_with_a_prior: Path)
     modules = loaded(network_with_a_prior)
     assert "torch" in modules
     assert not modules & {"sklearn", "joblib", "matplotlib", "pyarrow", "lightning_fabric"}
+
+
+def imported(module: str) -> set[str]:
+    code = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
+    called = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(called.stdout))
+
+
+def test_a_server_s_front_loads_no_model_and_no_tables() -> None:
+    # A file that is sent to be labelled loads what its format needs.
+    modules = imported("seq2set.server.listen")
+    assert "fastapi" in modules
+    assert not modules & {"torch", "scipy", "sklearn", "pyarrow", "onnxruntime", "matplotlib"}
+
+
+def test_a_model_process_loads_nothing_of_the_web() -> None:
+    modules = imported("seq2set.server.model_process, seq2set.server.served_model")
+    assert "seq2set.inference.predictor" in modules
+    assert not modules & {"fastapi", "starlette", "uvicorn", "prometheus_client", "pyarrow", "torch", "scipy"}

@@ -62,6 +62,22 @@ def test_documents_of_a_group_are_drawn_together() -> None:
     )
 
 
+def test_many_documents_are_drawn_from_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, right = make_labels(400)
+    whole = compute_intervals(given, right)
+    monkeypatch.setattr(intervals, "DOCUMENTS_AT_A_TIME", 90)  # four whole blocks and one of 40
+    blocks = compute_intervals(given, right)
+    for name in METRICS:  # other draws of the same distribution: bounds differ by a tenth of the width
+        width = whole[name].high - whole[name].low
+        assert blocks[name] == pytest.approx(whole[name], abs=width / 8), name
+        assert blocks[name] != whole[name]
+    # By groups all documents are one block, whatever their number.
+    copies = np.repeat(np.arange(200), 2)
+    grouped = compute_intervals(given, right, copies)
+    monkeypatch.undo()
+    assert compute_intervals(given, right, copies) == grouped
+
+
 def test_the_same_documents_have_the_same_interval_again() -> None:
     given, right = make_labels(30)
     assert compute_intervals(given, right) == compute_intervals(given, right)
@@ -72,7 +88,7 @@ def test_large_splits_are_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> N
     given, right = make_labels(20)
     monkeypatch.setattr(intervals, "_DRAWS", 0)
     units = intervals._DrawnUnits.of(given, right, None)
-    assert len(list(intervals._resample(units, 4, 1))) == 200
+    assert len(list(intervals._resample([units], 4, 1))) == 200
 
 
 def test_the_farther_bound_is_shown() -> None:

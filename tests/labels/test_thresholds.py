@@ -10,6 +10,7 @@ from scipy import sparse
 from seq2set.config import catalog
 from seq2set.config.catalog import Metric, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.labels import thresholds
 from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import GRID, find_threshold
 
@@ -177,3 +178,14 @@ def test_a_metric_of_a_row_is_searched_in_its_own_direction(monkeypatch, better,
     found = find_threshold(SCORES, ACTUAL, "labels")
     assert found.value == pytest.approx(value)
     assert found.score == (1.5 if better == "higher" else 0)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_scores_are_sorted_some_at_a_time(metric, monkeypatch):
+    generator = np.random.default_rng(5)
+    scores = generator.random((40, 6)).astype(np.float32).round(2)
+    scores[3] = -np.inf
+    right = generator.random(scores.shape) < 0.3
+    whole = find_threshold(scores, right, metric)
+    monkeypatch.setattr(thresholds, "SCORES_AT_A_TIME", 7)
+    assert find_threshold(scores, right, metric) == whole

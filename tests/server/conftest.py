@@ -7,7 +7,7 @@ import pytest
 from running_servers import Running, Start, run
 
 from seq2set.config.run_folder import RunFolder
-from seq2set.server.service import OpenedModel, open_served
+from seq2set.server.served_model import OpenedModel, open_served
 from seq2set.server.settings import ServeSettings
 
 

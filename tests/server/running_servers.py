@@ -20,7 +20,7 @@ from seq2set.server.app import create_app
 from seq2set.server.listen import Server, format_address, make_server, open_socket
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_process import TextBatch, answer_batch, read_answers, read_message
-from seq2set.server.service import OpenedModel
+from seq2set.server.served_model import OpenedModel
 from seq2set.server.settings import ServeSettings
 
 

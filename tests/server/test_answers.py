@@ -10,7 +10,7 @@ from seq2set.labels.rules import make_label_rule
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.server.answers import Answerer, LabelRequest
-from seq2set.server.service import OpenedModel
+from seq2set.server.served_model import OpenedModel
 from seq2set.text.vocabulary import Words
 from tiny_networks import tiny_config, tiny_examples, trained
 

@@ -9,7 +9,7 @@ import pytest
 from running_servers import Running, Start, refused
 
 from seq2set.inference.predictor import TextItem
-from seq2set.server.service import OpenedModel
+from seq2set.server.served_model import OpenedModel
 
 CSV = "id,text\nx,wheat harvest bushels\ny,bank rates currency\n"
 TEXTS = {"x": "wheat harvest bushels", "y": "bank rates currency"}

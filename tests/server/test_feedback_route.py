@@ -9,7 +9,7 @@ from running_servers import Running, Start, refused
 
 from seq2set.core.errors import OutputError
 from seq2set.server.feedback_store import FeedbackStore
-from seq2set.server.service import OpenedModel
+from seq2set.server.served_model import OpenedModel
 
 
 def rows(path: Path, query: str) -> list[tuple]:  # type: ignore[type-arg]

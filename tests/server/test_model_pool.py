@@ -23,7 +23,7 @@ from seq2set.server.batching import DynamicBatcher
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ModelPool, ProcessEndedError
 from seq2set.server.model_process import TextBatch, answer_batch, read_answers, read_message
-from seq2set.server.service import OpenedModel, ServedModel
+from seq2set.server.served_model import OpenedModel, ServedModel
 from seq2set.server.settings import ServeSettings
 
 PLAIN = LabelRequest()

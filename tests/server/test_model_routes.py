@@ -12,7 +12,8 @@ from seq2set.config import catalog
 from seq2set.config.run_folder import RunFolder
 from seq2set.inference.model_folder import find_model_folder
 from seq2set.labels.rules import make_label_rule, make_top_rule
-from seq2set.server.service import LabelRow, OpenedModel, find_labels, make_label_rows, open_served
+from seq2set.server.served_model import OpenedModel, open_served
+from seq2set.server.service import LabelRow, find_labels, make_label_rows
 
 
 def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: OpenedModel) -> None:

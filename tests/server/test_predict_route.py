@@ -8,7 +8,7 @@ from running_servers import Running, Start, refused
 
 from seq2set.config.catalog import SEARCHES
 from seq2set.server.answers import LabelRequest
-from seq2set.server.service import OpenedModel
+from seq2set.server.served_model import OpenedModel
 
 TEXT = "wheat harvest bushels of crude barrels the market"
 *FIRST, LAST = SEARCHES

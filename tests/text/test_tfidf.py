@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,14 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from seq2set.core.errors import InputError
-from seq2set.text.tfidf import DOCUMENTS_PER_BLOCK, TfidfFeatures, encode_blocks, find_occurrences
+from seq2set.text import tfidf
+from seq2set.text.tfidf import (
+    DOCUMENTS_PER_BLOCK,
+    StoredBlocks,
+    TfidfFeatures,
+    encode_blocks,
+    find_occurrences,
+)
 from seq2set.text.vocabulary import Words
 
 WORD = st.text("abcdef", min_size=1, max_size=2)
@@ -69,6 +78,23 @@ def test_blocks_do_not_show() -> None:
     whole = features.transform(texts).to_scipy()
     assert (whole[:5] != features.transform(texts[:5]).to_scipy()).nnz == 0
     assert (whole[-2:] != features.transform(texts[-2:]).to_scipy()).nnz == 0
+
+
+def test_two_passes_over_a_file_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"a{n % 7} b{n % 5} a{n % 3} c" for n in range(60)] + [""]
+    words = words_of(texts)
+    at_once = TfidfFeatures.fit(words, [words.flat_encode(texts)], ngrams=3)
+    monkeypatch.setattr(tfidf, "TERMS_WAITING", 10)  # counts are joined every other block
+    blocks = [words.flat_encode(texts[start : start + 4]) for start in range(0, len(texts), 4)]
+    stored = StoredBlocks(blocks, tmp_path)
+    in_passes = TfidfFeatures.fit(words, stored, ngrams=3)
+    assert (in_passes.terms.tolist(), in_passes.idf.tolist()) == (
+        at_once.terms.tolist(),
+        at_once.idf.tolist(),
+    )
+    one, other = in_passes.transform_blocks(stored), at_once.transform(texts)
+    assert (one.indices.tolist(), one.indptr.tolist()) == (other.indices.tolist(), other.indptr.tolist())
+    assert one.data.tolist() == other.data.tolist()
 
 
 def test_the_most_frequent_terms_are_kept() -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.numpy import save_file
 from torch.distributed import TCPStore
 
 from seq2set.config import Config
@@ -123,7 +122,8 @@ def request(tmp_path: Path, store: TCPStore, workers: int, rank: int) -> dict[st
 
     config = tiny_config("warm_start.epochs=1", model="seq2set-simp")
     examples = encoded(config, tiny_examples())
-    save_file(data_parallel._pack(examples, examples), tmp_path / "examples.safetensors")
+    share = data_parallel.Share(config, (40, 4, 6), examples, examples)
+    data_parallel._write_examples(tmp_path, share)
     run = RunFolder.start(tmp_path / "run", config)
     return {
         "folder": str(tmp_path),

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from loops import encoded
 
 from seq2set.core.errors import ConfigError
+from seq2set.corpora import stored_columns
+from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
+from seq2set.corpora.prepared import Split
+from seq2set.corpora.splits import SplitPlan
+from seq2set.labels.labels import Labels
 from seq2set.models.tagger import Examples
+from seq2set.text.batches import bucket_by_length
+from seq2set.text.vocabulary import Words
+from seq2set.training import examples as module
+from seq2set.workflows.training_data import load_examples
 from tiny_networks import tiny_config
 
 # Frequencies: b 4, a 3, c 1, so that the labels' numbers are b 0, a 1, c 2.
@@ -67,3 +80,43 @@ def test_a_batch_moves_to_a_device_with_its_margins() -> None:
     batch = encoded(tiny_config(), EXAMPLES).batch(np.array([0, 1]))._replace(margins=torch.ones(2, 3))
     moved = batch.to(torch.device("meta"))
     assert all(part is not None and part.device.type == "meta" for part in moved)
+
+
+def test_memory_hardly_grows_with_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DOCUMENTS_PER_BLOCK", 64)
+    monkeypatch.setattr(stored_columns, "AT_A_TIME", 64)
+    documents = [Document(f"d{n}", f"w{n % 7} " * 40, (f"l{n % 3}",), "train") for n in range(4000)]
+
+    def peak(count: int) -> int:
+        folder = prepare(
+            documents[:count],
+            tmp_path / str(count),
+            name="c",
+            source="s",
+            licence="n",
+            plan=SplitPlan("given"),
+        ).folder
+        examples = load_examples(Split(folder / "train.parquet", "train"))
+        encoded(tiny_config(), examples)  # what is loaded late
+        tracemalloc.start()
+        numbers = encoded(tiny_config(), examples)
+        plan = bucket_by_length(numbers.lengths, 10, seed=1, epoch=0)
+        assert sum(len(numbers.batch(batch).ids) for batch in plan) == len(examples) > 0.7 * count
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    # In lists, 40 words and a label were about 700 bytes for each document; 4 of the order, 2 of the lengths
+    # and 8 of a batch remain, and up to 64 documents at a time.
+    few, many = peak(1000), peak(4000)
+    assert many - few < 60 * 3000
+
+
+def test_numbers_go_to_the_folder_that_is_named(tmp_path: Path) -> None:
+    labels, words = Labels.build(SETS), Words.build(EXAMPLES.texts, **tiny_config().text.model_dump())
+    taken = EXAMPLES, tiny_config(), words, labels, None
+    assert list(module.encode_examples(*taken, tmp_path).words[0]) == list(
+        encoded(tiny_config(), EXAMPLES).words[0]
+    )
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        module.encode_examples(*taken, tmp_path / "nowhere")

@@ -72,7 +72,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "predict": Benchmark(
         "prediction against the same network written plainly",
         _HERE + "network_speed:measure_prediction",
-        {"documents": 50, **_MODEL, "settling": 2},
+        {"documents": 50, **_MODEL, "settling": 2, "streamed": 50, "workers": (2,)},
         takes_model=True,
     ),
     "reward": Benchmark(

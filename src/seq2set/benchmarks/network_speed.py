@@ -5,6 +5,7 @@ Both sides have the same weights and read the same documents; the run fails wher
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,12 +20,14 @@ from seq2set.benchmarks.inputs import (
     AAPD,
     DocumentShape,
     Learner,
+    OpenModel,
     build_learner,
     compute_mean_labels,
     configure,
     make_documents,
     make_texts,
     open_model,
+    write_texts,
 )
 from seq2set.benchmarks.plain import (
     Pick,
@@ -35,8 +38,9 @@ from seq2set.benchmarks.plain import (
     roll_out,
     score_sequences,
 )
-from seq2set.benchmarks.ratio import Ratio, measure_ratio
+from seq2set.benchmarks.ratio import Ratio, measure_ratio, run_apart
 from seq2set.core.errors import InputError, WorkError
+from seq2set.core.hardware import count_cores
 from seq2set.inference.predictor import Predictor
 from seq2set.models.neural import NeuralTagger, limit_words
 from seq2set.models.predictions import Request
@@ -69,15 +73,20 @@ def measure_prediction(
     settings: Sequence[str] = (),
     settling: int = 100,
     rounds: int = 2,
+    streamed: int = 4_000,
+    workers: Sequence[int] = (),
 ) -> Ratio:
     """Predict texts as `Predictor` does, and by sampling as many sets of each plainly.
 
     Unless a model is named, one of the default sizes that has learnt, in `settling` updates, how large sets
-    are. `checks.other_greedy_sets` counts documents that the two sides decode differently.
+    are. `checks.other_greedy_sets` counts documents that the two sides decode differently;
+    `checks.times_the_opponent` says how many times as many documents per second of the clock the command
+    makes of `streamed` texts, its start included, with 1 of `workers` and with all.
     """
     texts = make_texts(documents)
     with open_model(model, settings, settling=settling) as opened:
         predictor = Predictor.open(opened.model)
+        commands = _time_command(opened, streamed, workers or sorted({1, count_cores()}))
     tagger = predictor.tagger
     if not isinstance(tagger, NeuralTagger) or not isinstance(tagger.network, SetNetwork):
         raise InputError(f"--model is {model}; it must be a model of the kind seq2set or seq2set-simp")
@@ -95,7 +104,22 @@ def measure_prediction(
     ours, theirs = tagger.infer(texts, Request(search="greedy")).chosen, plain.score(texts, pick_likeliest)
     others = sum(set(one) != set(np.flatnonzero(row)) for one, row in zip(ours, theirs, strict=True))
     speeds = {"ours": documents / result.ours, "opponent": documents / result.theirs}
-    return result._replace(checks={"documents_per_second": speeds, "other_greedy_sets": others})
+    checks = {"documents_per_second": speeds, "other_greedy_sets": others, "command": commands}
+    checks["times_the_opponent"] = {
+        number: round(one / speeds["opponent"], 2) for number, one in commands.items()
+    }
+    return result._replace(checks=checks)
+
+
+def _time_command(opened: OpenModel, texts: int, workers: Sequence[int]) -> dict[int, float]:
+    """Return the documents per second of the clock that `predict` makes with each number of processes."""
+    source, speeds = write_texts(opened.folder / "texts.jsonl", texts), {}
+    for number in workers:
+        out = ["--output", str(opened.folder / f"{number}.jsonl"), "--workers", str(number)]
+        began = time.perf_counter()
+        run_apart("-m", "seq2set", "predict", str(opened.model), "--input", str(source), *out)
+        speeds[number] = texts / (time.perf_counter() - began)
+    return speeds
 
 
 class _PlainTagger:

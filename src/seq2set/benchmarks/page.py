@@ -5,6 +5,7 @@ The folder holds `index.html`, which needs no other file, and `results.json` wit
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from seq2set.core.hardware import describe_machine
 from seq2set.core.progress import Progress
 from seq2set.evaluation.page import render_page
 
+PAGE = "index.html"
 _COLOURS = {"documents": BLUE, "words": ORANGE, "labels": GREEN}
 _DASHES = {"predict": "-", "train": "--"}
 
@@ -36,29 +38,56 @@ class AllResults(NamedTuple):
     ratios: list[Ratio]
     missing: dict[str, str]
     machine: dict[str, Any]
+    minutes: dict[str, float]
+    """How long each took by the clock"""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `bench all --json` prints."""
         return {
             "machine": self.machine,
             "benchmarks": [one.to_dict() for one in self.ratios],
+            "minutes": self.minutes,
             "not_measured": self.missing,
         }
 
 
-def run_all(progress: Progress, *, model: Path | None = None, quick: bool = False) -> AllResults:
-    """Run every benchmark that is a ratio, one after the other; what cannot be measured is named."""
-    ratios, missing = [], {}
-    with progress.stage("benchmarks", len(RATIOS)) as advance:
-        for name in RATIOS:
-            advance(0, name)
-            try:
-                ratios.append(run_benchmark(name, model=model, quick=quick))
-            except Seq2SetError as error:
-                missing[name] = str(error)
-                progress.note(f"{name} is not measured: {error}")
-            advance(1)
-    return AllResults(ratios, missing, describe_machine(1))
+def run_all(
+    progress: Progress,
+    folder: Path,
+    *,
+    model: Path | None = None,
+    quick: bool = False,
+    minutes: float = float("inf"),
+) -> AllResults:
+    """Run every benchmark that is a ratio, one after the other; what cannot be measured is named.
+
+    None begins later than `minutes` after the first. Whatever ends the work, what was measured is written.
+    """
+    found = AllResults([], {}, describe_machine(1), {})
+    end = time.monotonic() + 60 * minutes
+    try:
+        with progress.stage("benchmarks", len(RATIOS)) as advance:
+            for name in RATIOS:
+                advance(0, name)
+                if time.monotonic() > end:
+                    found.missing[name] = f"{minutes:g} minutes (--minutes) were over"
+                else:
+                    _run_one(name, found, progress, model=model, quick=quick)
+                advance(1)
+    finally:
+        if found.ratios:
+            write_page(found, folder)
+    return found
+
+
+def _run_one(name: str, found: AllResults, progress: Progress, **how: Any) -> None:
+    began = time.monotonic()
+    try:
+        found.ratios.append(run_benchmark(name, **how))
+        found.minutes[name] = round((time.monotonic() - began) / 60, 2)
+    except Seq2SetError as error:
+        found.missing[name] = str(error)
+        progress.note(f"{name} is not measured: {error}")
 
 
 def write_page(found: AllResults, folder: Path) -> Path:
@@ -79,8 +108,8 @@ def write_page(found: AllResults, folder: Path) -> Path:
         missing=found.missing,
     )
     write_json(folder / "results.json", found.to_dict())
-    write_text(folder / "index.html", page)
-    return folder / "index.html"
+    write_text(folder / PAGE, page)
+    return folder / PAGE
 
 
 def draw_ratios(ratios: list[Ratio]) -> str:

@@ -28,6 +28,9 @@ def bench(
         typer.Option("--model", help="A run or model to measure on, in place of a made one."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Where `all` writes its page.")] = Path("benchmarks"),
+    minutes: Annotated[
+        float, typer.Option("--minutes", min=0, help="After how long `all` begins no other benchmark.")
+    ] = 120,
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, to see that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -38,7 +41,7 @@ def bench(
     if model is not None:
         refuse_model(name)
     if name == ALL:
-        _run_all(model, out, quick=quick, as_json=as_json)
+        _run_all(model, out, minutes, quick=quick, as_json=as_json)
         return
     result = run_benchmark(name, model=model, quick=quick)
     typer.echo(json.dumps(result.to_dict()) if as_json else result.summarize())
@@ -46,15 +49,14 @@ def bench(
         raise WorkError(result.failure)
 
 
-def _run_all(model: Path | None, out: Path, *, quick: bool, as_json: bool) -> None:
-    from seq2set.benchmarks.page import run_all, write_page
+def _run_all(model: Path | None, out: Path, minutes: float, *, quick: bool, as_json: bool) -> None:
+    from seq2set.benchmarks.page import PAGE, run_all
     from seq2set.cli.console import RichProgress
 
-    found = run_all(RichProgress(), model=model, quick=quick)
-    page = write_page(found, out)
+    found = run_all(RichProgress(), out, model=model, quick=quick, minutes=minutes)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
         return
     for result in found.ratios:
         typer.echo(f"{result.name}: {result.describe()}")
-    typer.echo(f"all of it: {page}")
+    typer.echo(f"all of it: {out / PAGE}")

@@ -25,13 +25,12 @@ PositiveReal = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Settings(BaseModel):
-    """What all sections share: frozen, no unknown keys, docstrings as descriptions."""
+    """What all sections share: frozen, no unknown keys."""
 
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
         validate_default=True,
-        use_attribute_docstrings=True,
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,

@@ -37,6 +37,28 @@ def count_processes(workers: int | str, threads: int | str) -> int:
     return count_threads(threads) if isinstance(workers, str) else workers
 
 
+MEMORY_FILES = (
+    Path("/proc/meminfo"),
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory.current"),
+)
+"""Where Linux says how much memory there is: the machine's, and the limit and the use of a container"""
+
+
+def read_free_memory() -> int | None:
+    """Return how many bytes of memory are free for this process; None where the system does not say."""
+    machine, limit, used = MEMORY_FILES
+    try:
+        rows = (row.split() for row in machine.read_text().splitlines())
+        free = next(int(row[1]) * 1024 for row in rows if row[0] == "MemAvailable:")
+    except (OSError, StopIteration):
+        return None
+    try:
+        return min(free, int(limit.read_text()) - int(used.read_text()))
+    except (OSError, ValueError):  # no container, or one without a limit: `max`
+        return free
+
+
 class ThreadLimit:
     """Threads of torch and OpenMP in this process: set when it is made, as before when its block ends."""
 

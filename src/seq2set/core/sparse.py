@@ -8,9 +8,9 @@ Letters: N rows, F columns, K columns of a dense matrix.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -49,10 +49,12 @@ class SparseRows:
     @classmethod
     def from_sets(cls, sets: Iterable[Iterable[int]], columns: int) -> SparseRows:
         """Return a row per set, true in the columns that the set names."""
-        rows = [sorted(one) for one in sets]
-        indptr = np.cumsum([0, *map(len, rows)])
-        indices = np.fromiter(chain.from_iterable(rows), np.int32, int(indptr[-1]))
-        return cls(np.ones(len(indices), bool), indices, indptr, columns)
+        cells, ends = array("i"), array("q", [0])  # and no list of lists, which takes ten times the memory
+        for one in sets:
+            cells.extend(sorted(one))
+            ends.append(len(cells))
+        indices = np.frombuffer(cells, np.int32) if cells else np.zeros(0, np.int32)
+        return cls(np.ones(len(indices), bool), indices, np.frombuffer(ends, np.int64), columns)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,6 +84,22 @@ class SparseRows:
         scipy = import_extra("scipy.sparse", "train")  # not installed where models are only used
         matrix: csr_matrix[Any] = scipy.csr_matrix((self.data, self.indices, self.indptr), shape=self.shape)
         return matrix
+
+
+@dataclass
+class StoredRows:
+    """Sets of columns that may lie in files, as rows that are read by stretches."""
+
+    sets: Sequence[Array]
+    columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return len(self.sets), self.columns
+
+    def __getitem__(self, rows: slice) -> SparseRows:
+        return SparseRows.from_sets(self.sets[rows], self.columns)
 
 
 def as_scipy(matrix: Any) -> csr_matrix[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 
 def make_printable(text: str) -> str:
@@ -41,3 +42,10 @@ def join_groups(parts: Mapping[str, Sequence[str]]) -> str:
         f"{head}: {join_names(names) or 'none'}" for head, names in parts.items() if names or head == first
     ]
     return f"{'; '.join(named)}."
+
+
+class Span(NamedTuple):
+    """Where a word stands in a text: from `start` up to, not including, `end`, in characters."""
+
+    start: int
+    end: int

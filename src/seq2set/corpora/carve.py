@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.labels.indicator import build_indicator
+from seq2set.core.sparse import SparseRows
+from seq2set.labels.indicator import build_flat_indicator
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -35,10 +36,11 @@ def carve_documents(
 ) -> Bools:
     """Return for each document whether it is set aside; none is where a label, or all, would be lost."""
     names: dict[str, int] = {}
-    rows = [[names.setdefault(label, len(names)) for label in dict.fromkeys(one)] for one in label_sets]
-    labels = build_indicator(rows, len(names), np.int8)
+    sets = ([names.setdefault(label, len(names)) for label in dict.fromkeys(one)] for one in label_sets)
+    rows = SparseRows.from_sets(sets, 0)  # how many labels there are is known when all are read
+    labels = build_flat_indicator(rows.indices, rows.indptr, len(names), np.int8)
     codes = None if groups is None else np.unique(np.array(groups), return_inverse=True)[1]
-    return carve(labels, max(1, round(share * len(rows))), seed, codes)
+    return carve(labels, max(1, round(share * len(label_sets))), seed, codes)
 
 
 def carve(labels: csr_matrix[Any], size: int, seed: int, groups: Ints | None = None) -> Bools:

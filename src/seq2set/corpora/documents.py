@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Value = TypeVar("Value")
 
 
 class Document(NamedTuple):
@@ -16,6 +22,14 @@ class Document(NamedTuple):
     group: str | None = None
     columns: Mapping[str, object] | None = None
     """All values of its row, by column, where they are asked for"""
+
+
+class Column(Sequence[Value]):
+    """One value of each document, kept elsewhere than in memory, from which some can be picked."""
+
+    @abstractmethod
+    def pick(self, places: NDArray[np.intp]) -> Sequence[Value]:
+        """Return the values at some places."""
 
 
 SPLITS = ("train", "valid", "test")

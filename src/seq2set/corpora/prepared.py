@@ -16,6 +16,7 @@ from seq2set.corpora.cache import compute_sha256_once
 from seq2set.corpora.carve import SEED
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.readers.parquet import open_parquet
+from seq2set.corpora.stored_columns import StoredColumn
 
 FACTS = "corpus.json"
 """The file that says what a prepared corpus is."""
@@ -68,10 +69,23 @@ class Split:
 
     def groups(self) -> list[str] | None:
         """Return the group of each document, its own where it has none; None where no document has one."""
+        groups = self.iter_groups()
+        return None if groups is None else list(groups)
+
+    def store(self, name: str) -> StoredColumn[Any]:
+        """Return a column that stays in the file."""
+        return StoredColumn(self.path, name)
+
+    def iter_labels(self) -> Iterator[list[str]]:
+        """Yield the labels of each document, without reading all at once."""
+        return iter(self.store("labels"))
+
+    def iter_groups(self) -> Iterator[str] | None:
+        """Do the same for the groups, as `groups` returns them."""
         if not self._grouped:
             return None
-        pairs = zip(self._column("group"), self.ids(), strict=True)
-        return [f"document {name}" if group is None else group for group, name in pairs]
+        pairs = zip(self.store("group"), self.store("id"), strict=True)
+        return (f"document {name}" if group is None else group for group, name in pairs)
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
         """Yield the documents in batches of `size`, the last one smaller, without reading all at once."""

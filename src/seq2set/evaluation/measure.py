@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from seq2set.core.flat_arrays import StoredLists
 from seq2set.core.progress import Progress, Silent
-from seq2set.core.sparse import SparseRows, stack_rows
+from seq2set.core.sparse import SparseRows, StoredRows
 from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents, Overlap
 from seq2set.labels.intervals import Interval, compute_intervals
@@ -65,16 +64,17 @@ class Evaluation:
     unseen_labels: int
     """How many of the split's labels the model never saw in training; they come last in `per_label`."""
     seconds: float
-    chosen: list[IntArray] = field(default_factory=list)
+    chosen: Sequence[IntArray] = ()
     """The labels that each document was given, as columns of `per_label`, in the order of the model."""
     no_known_words: int = 0
     """How many of the documents have no word that the model knows."""
-    actual: SparseRows | None = None
+    actual: Sequence[IntArray] = ()
     """The labels that each document has, as columns of `per_label`."""
 
-    def intervals(self, groups: Sequence[str] | None = None) -> dict[str, Interval]:
+    def intervals(self, groups: Iterable[str] | None = None) -> dict[str, Interval]:
         """Return the interval of each metric over documents, or over groups of them."""
-        return compute_intervals(SparseRows.from_sets(self.chosen, self.labels), self.actual, groups)
+        predicted, actual = (StoredRows(one, self.labels) for one in (self.chosen, self.actual))
+        return compute_intervals(predicted, actual, groups)
 
     @property
     def threshold(self) -> float | None:
@@ -192,7 +192,7 @@ def evaluate_tagger(
     misses, and they have rows of their own in the per-label table.
     """
     progress = progress or Silent()
-    counts = _SplitCounts(tagger, tagger.labels.with_unseen(split.labels()), request or Request())
+    counts = _SplitCounts(tagger, tagger.labels.with_unseen(split.iter_labels()), request or Request())
     with progress.stage("predict", len(split)) as advance:
         for documents in split.iter_batches(BATCH):
             answer = counts.add(documents)
@@ -210,18 +210,26 @@ def _describe_unknown(count: int, request: Request) -> str:
     return f"{documents} no known word{withheld}"
 
 
+class _Totals(NamedTuple):
+    """What adds up batch by batch."""
+
+    counts: Counts
+    ranking: RankingCounts
+    reliability: ReliabilityCounts
+
+    def add(self, other: _Totals) -> _Totals:
+        return _Totals(*(one + two for one, two in zip(self, other, strict=True)))  # type: ignore[operator]
+
+
 class _SplitCounts:
     """The counts of a split, which add up batch by batch."""
 
     def __init__(self, tagger: Tagger, labels: Labels, request: Request):
         self.tagger, self.labels, self.request = tagger, labels, request
-        self.counts: list[Counts] = []
-        self.actual: list[SparseRows] = []
-        self.ranking: list[RankingCounts] = []
-        self.reliability: list[ReliabilityCounts] = []
+        self.totals: _Totals | None = None
         self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
         self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
-        self.chosen: list[IntArray] = []
+        self.chosen, self.actual = StoredLists(), StoredLists()
         self.seconds = 0.0
         self.no_known_words = 0
         self.rule: Rule | None = None
@@ -234,14 +242,18 @@ class _SplitCounts:
         actual = self.labels.rows([document.labels for document in documents])
         unseen = len(self.labels.names) - answer.scores.shape[1]
         scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
-        self.counts.append(Counts.of(SparseRows.from_sets(answer.chosen, len(self.labels)), actual))
-        self.actual.append(actual)
-        self.ranking.append(RankingCounts.of(scores, actual))
-        self.reliability.append(ReliabilityCounts.of(scores, actual.toarray()))
+        given = SparseRows.from_sets(answer.chosen, len(self.labels))
+        found = _Totals(
+            Counts.of(given, actual),
+            RankingCounts.of(scores, actual),
+            ReliabilityCounts.of(scores, actual.toarray()),
+        )
+        self.totals = found if self.totals is None else self.totals.add(found)
+        self.actual.extend(np.split(actual.indices, actual.indptr[1:-1]))
         known = np.array([note is None for note in answer.notes()], bool)
         self.no_known_words += int((~known).sum())
         self._add_curve(np.where(known[:, None], scores, 0), actual)  # what a threshold would give
-        self.chosen += answer.chosen
+        self.chosen.extend(answer.chosen)
         self.sizes[0].update(len(one) for one in answer.chosen)
         self.sizes[1].update(np.diff(actual.indptr).tolist())
         self.rule = answer.rule
@@ -256,14 +268,15 @@ class _SplitCounts:
 
     def result(self) -> Evaluation:
         names = self.labels.names
-        counts, ranking = reduce(add, self.counts), reduce(add, self.ranking)
+        assert self.totals is not None  # there is at least one document
+        counts, ranking, reliability = self.totals
         return Evaluation(
             documents=counts.documents,
             labels=len(names),
             rule=self.rule,
             metrics=counts.metrics(),
             ranking=ranking.metrics(),
-            reliability=reduce(add, self.reliability),
+            reliability=reliability,
             per_label=counts.per_label(names),
             curve=_compute_points(self.curve, counts.actual_total),
             predicted_cardinality=dict(sorted(self.sizes[0].items())),
@@ -272,7 +285,7 @@ class _SplitCounts:
             seconds=self.seconds,
             chosen=self.chosen,
             no_known_words=self.no_known_words,
-            actual=stack_rows(self.actual, len(names)),
+            actual=self.actual,
         )
 
 

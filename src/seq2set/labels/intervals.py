@@ -8,12 +8,14 @@ Shapes: U units (groups, or documents), L labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2set.core.flat_arrays import StoredLists
 from seq2set.core.sparse import find_rows
 from seq2set.labels.indicator import Indicators, list_cells
 from seq2set.labels.metrics import Counts, f1
@@ -23,6 +25,9 @@ LEVEL = 0.95
 
 _DRAWS = 100_000_000
 """Beyond so many documents and labels in all there are fewer resamples, down to a fifth."""
+
+DOCUMENTS_AT_A_TIME = 32_768
+"""How many documents are drawn from together; the others wait in a file."""
 
 
 class Interval(NamedTuple):
@@ -37,11 +42,12 @@ class Interval(NamedTuple):
 
 
 def compute_intervals(
-    predicted: Indicators, actual: Indicators, groups: Sequence[Any] | None = None, seed: int = 1
+    predicted: Indicators, actual: Indicators, groups: Iterable[Any] | None = None, seed: int = 1
 ) -> dict[str, Interval]:
     """Return the 95 % interval of every metric of the catalog, on two (documents, labels) matrices."""
-    units, labels = _DrawnUnits.of(predicted, actual, groups), list_cells(actual).columns
-    drawn = [counts.metrics() for counts in _resample(units, labels, seed)]
+    given, right = (one if hasattr(one, "shape") else np.asarray(one) for one in (predicted, actual))
+    units = _list_units(given, right, None if groups is None else number_groups(groups))
+    drawn = [counts.metrics() for counts in _resample(units, right.shape[1], seed)]
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     return {
         name: Interval(*map(float, np.quantile([one[name] for one in drawn], tails))) for name in drawn[0]
@@ -59,14 +65,14 @@ class _DrawnUnits(NamedTuple):
     documents: NDArray[np.float64]  # (U, 3): how many, exact ones, the sum of their F1
 
     @classmethod
-    def of(cls, predicted: Indicators, actual: Indicators, groups: Sequence[Any] | None) -> _DrawnUnits:
+    def of(cls, predicted: Indicators, actual: Indicators, groups: NDArray[Any] | None) -> _DrawnUnits:
         given, right = list_cells(predicted), list_cells(actual)
         rows, labels = (find_rows(given), find_rows(right)), given.columns
         both = np.isin(rows[0] * labels + given.indices, rows[1] * labels + right.indices)
         parts = [(rows[0][both], given.indices[both]), (rows[0], given.indices), (rows[1], right.indices)]
         sizes = [np.bincount(row, minlength=given.shape[0]) for row, _ in parts]
         exact = (sizes[0] == sizes[1]) & (sizes[0] == sizes[2])
-        units = np.arange(len(exact)) if groups is None else np.unique(groups, return_inverse=True)[1]
+        units = np.arange(len(exact)) if groups is None else groups
         columns = (np.ones(len(exact)), exact, f1(*sizes))
         return cls(
             int(units.max()) + 1,
@@ -76,12 +82,59 @@ class _DrawnUnits(NamedTuple):
         )
 
 
-def _resample(units: _DrawnUnits, labels: int, seed: int) -> Iterator[Counts]:
+class _StoredUnits(Sequence[_DrawnUnits]):
+    """Units in blocks that lie in a file: as many as there are take the memory of a few."""
+
+    def __init__(self, blocks: Iterable[_DrawnUnits]):
+        self._columns = StoredLists(kind="int64")
+        for block in blocks:
+            self._columns.extend([block.cells, block.of_cell, block.documents.view(np.int64).ravel()])
+
+    def __len__(self) -> int:
+        return len(self._columns) // 3
+
+    def __getitem__(self, place: Any) -> Any:
+        first = 3 * range(len(self))[place]
+        cells, of_cell, documents = self._columns[first : first + 3]
+        counts = documents.view(np.float64).reshape(-1, 3)
+        return _DrawnUnits(len(counts), cells, of_cell, counts)
+
+
+def _list_units(
+    given: Indicators, right: Indicators, groups: NDArray[np.int64] | None
+) -> Sequence[_DrawnUnits]:
+    """Return all units in one block, or documents without groups in as many as they need."""
+    documents = given.shape[0]
+    if groups is not None or documents <= DOCUMENTS_AT_A_TIME:
+        return [_DrawnUnits.of(given[:documents], right[:documents], groups)]
+    starts = range(0, documents, DOCUMENTS_AT_A_TIME)
+    blocks = (slice(start, start + DOCUMENTS_AT_A_TIME) for start in starts)
+    return _StoredUnits(_DrawnUnits.of(given[block], right[block], None) for block in blocks)
+
+
+def number_groups(groups: Iterable[Any]) -> NDArray[np.int64]:
+    """Return the number of each document's group, in the order of their names."""
+    first: dict[Any, int] = {}
+    codes = np.array(array("q", (first.setdefault(group, len(first)) for group in groups)))
+    rank = np.empty(len(first), np.int64)
+    rank[[first[group] for group in sorted(first)]] = np.arange(len(first))
+    return np.asarray(rank[codes])
+
+
+def _resample(blocks: Sequence[_DrawnUnits], labels: int, seed: int) -> Iterator[Counts]:
     generator = np.random.default_rng(seed)
-    fewer = _DRAWS // max(units.size, len(units.cells), 1)
+    sizes = np.array([block.size for block in blocks])
+    units = int(sizes.sum())
+    fewer = _DRAWS // max(units, sum(len(block.cells) for block in blocks), 1)
     for _ in range(max(RESAMPLES // 5, min(RESAMPLES, fewer))):
-        times = np.bincount(generator.integers(units.size, size=units.size), minlength=units.size)  # (U,)
-        sums = np.bincount(units.cells, times[units.of_cell], 3 * labels)
+        # How many are drawn from each block, and then which: the same as drawing from all at once.
+        shares = generator.multinomial(units, sizes / units) if len(sizes) > 1 else sizes
+        sums, totals = np.zeros(3 * labels), np.zeros(3)
+        for block, draws in zip(blocks, shares, strict=True):
+            drawn = generator.integers(block.size, size=draws)
+            times = np.bincount(drawn, minlength=block.size)
+            sums += np.bincount(block.cells, times[block.of_cell], 3 * labels)
+            totals += times @ block.documents
         both, given, right = sums.astype(np.int64).reshape(3, labels)
-        documents, exact, example = times @ units.documents
+        documents, exact, example = totals
         yield Counts(both, given - both, right - both, int(documents), int(exact), float(example))

@@ -51,7 +51,7 @@ class Labels:
 
     def with_unseen(self, label_sets: Iterable[Iterable[str]]) -> Labels:
         """Add the labels that training never saw, behind those that it saw: nobody can give them."""
-        unseen = sorted({name for labels in label_sets for name in labels} - self._numbers.keys())
+        unseen = sorted({name for labels in label_sets for name in labels if name not in self._numbers})
         return Labels((*self.names, *unseen), (*self.frequencies, *(0 for _ in unseen)))
 
     def decode(self, numbers: Iterable[int]) -> tuple[str, ...]:

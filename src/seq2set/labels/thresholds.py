@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
+SCORES_AT_A_TIME = 1 << 20
+"""How many scores are sorted at a time."""
+
+
 class Cuts(NamedTuple):
     """Thresholds in descending order, each with the labels it gives and those of them that are right."""
 
@@ -42,17 +46,25 @@ class Cuts(NamedTuple):
 
 def find_cuts(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
     """Return the cuts through all `scores`, those at the scores of labels that are `right`."""
-    ordered = np.sort(scores[scores > -np.inf])
-    if not ordered.size:  # nothing to go by: the highest probability
-        ordered = np.ones(1, scores.dtype)
-        return Cuts(ordered, np.zeros(1, np.int64), np.zeros(1, np.int64))
     winners, times = np.unique(right[right > -np.inf], return_counts=True)
-    below = np.searchsorted(ordered, winners)
-    values = np.where(below > 0, _find_midway(winners, ordered[below - 1]), winners)
-    nothing = np.nextafter(ordered[-1:], np.inf, dtype=ordered.dtype)
+    below, lower = np.zeros(len(winners), np.int64), np.full(len(winners), -np.inf, scores.dtype)
+    count, highest = 0, np.full(1, -np.inf, scores.dtype)
+    flat = scores.reshape(-1)
+    for start in range(0, len(flat), SCORES_AT_A_TIME):
+        block = flat[start : start + SCORES_AT_A_TIME]
+        ordered = np.sort(block[block > -np.inf])
+        if not ordered.size:
+            continue
+        places = np.searchsorted(ordered, winners)
+        lower = np.where(places > 0, np.maximum(lower, ordered[places - 1]), lower)
+        below, count, highest = below + places, count + len(ordered), np.maximum(highest, ordered[-1:])
+    if not count:  # nothing to go by: the highest probability
+        return Cuts(np.ones(1, scores.dtype), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    values = np.where(below > 0, _find_midway(winners, lower), winners)
+    nothing = np.nextafter(highest, np.inf, dtype=scores.dtype)
     return Cuts(
         np.concatenate([nothing, values[::-1]]),
-        np.concatenate([[0], (ordered.size - below)[::-1]]),
+        np.concatenate([[0], (count - below)[::-1]]),
         np.concatenate([[0], np.cumsum(times[::-1])]),
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -37,11 +37,12 @@ from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_global_rule
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.linear import LinearScorer
+from seq2set.models.memory_need import describe_need
 from seq2set.models.predictions import Scores, withhold_scores
 from seq2set.models.tagger import Examples
 from seq2set.nn.pretrained.encoder_folder import find_encoder
 from seq2set.nn.pretrained.vector_features import Standard, TextVectors, VectorFeatures, append_columns
-from seq2set.text.tfidf import TfidfFeatures, encode_blocks
+from seq2set.text.tfidf import StoredBlocks, TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import FlatIds, Words
 
 if TYPE_CHECKING:
@@ -137,11 +138,13 @@ def prepare_matrices(
         labels = Labels.build(train.label_sets)
         words = Words.build(train.texts, **config.text.model_dump())
         advance(1)
-        encoded = list(encode_blocks(words, train.texts))
+        encoded = StoredBlocks(encode_blocks(words, train.texts), run.path)
         features = fit_terms(config, words, encoded)
         if most_terms is not None and len(features) > most_terms:
             progress.note(f"the {most_terms:,} most frequent of {len(features):,} terms are kept")
             features = _keep_frequent(features, most_terms)
+        if (said := describe_need(config, features, encoded, len(train), len(labels))) is not None:
+            progress.note(said)
         advance(1)
         learnt, tuned = features.transform_blocks(encoded), features.transform(valid.texts)
         advance(1)
@@ -165,7 +168,7 @@ def prepare_matrices(
     )
 
 
-def fit_terms(config: Config, words: Words, encoded: Sequence[FlatIds]) -> TfidfFeatures:
+def fit_terms(config: Config, words: Words, encoded: Iterable[FlatIds]) -> TfidfFeatures:
     """Choose the terms of encoded training documents."""
     own = {"ngrams", "min_documents", "max_terms", "sublinear", "run_weight"}
     return TfidfFeatures.fit(words, encoded, **config.features.model_dump(include=own))

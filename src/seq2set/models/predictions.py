@@ -12,8 +12,8 @@ import numpy.typing as npt
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError
 from seq2set.core.names import find_named
+from seq2set.core.text_utils import Span
 from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
-from seq2set.text.tokenizer import Span
 
 Scores = npt.NDArray[np.float32]
 
@@ -149,7 +149,7 @@ def withhold_scores(scores: Scores, known: npt.NDArray[np.bool_] | None) -> Scor
 
     Rules are tuned on these, so that they are the best for what prediction gives by default.
     """
-    return scores if known is None else np.where(known[:, None], scores, np.float32(-np.inf))
+    return scores if known is None or known.all() else np.where(known[:, None], scores, np.float32(-np.inf))
 
 
 def _fill(given: npt.NDArray[np.bool_], scores: Scores, least: int) -> None:

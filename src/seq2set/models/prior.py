@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,9 +35,10 @@ from seq2set.models.linear import (
     list_scorer_forms,
     restore_features,
 )
+from seq2set.models.memory_need import describe_need
 from seq2set.models.tagger import ModelState, Outline
 from seq2set.nn.pretrained.vector_features import VectorFeatures
-from seq2set.text.tfidf import TfidfFeatures, encode_blocks
+from seq2set.text.tfidf import StoredBlocks, TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import FlatIds, Words
 
 if TYPE_CHECKING:
@@ -136,14 +138,18 @@ def fit_prior(
     progress: Progress,
     groups: Sequence[str] | None = None,
     cache: PriorCache | None = None,
+    folder: Path | None = None,
 ) -> FittedPrior:
     """Fit the prior on all documents, and once more for each fold without its documents.
 
-    The columns of `targets` (N, L) are in descending frequency, as labels always are.
+    The columns of `targets` (N, L) are in descending frequency, as labels always are. Encoded texts wait in a
+    file in `folder`, by default the system's for what is temporary.
     """
     fold = fold_documents(config.prior.folds, len(texts), config.seed, groups)
     key = _digest_inputs(config, texts, targets, fold)
-    return (cache or PriorCache()).fit_once(key, lambda: _fit(config, words, texts, targets, fold, progress))
+    return (cache or PriorCache()).fit_once(
+        key, lambda: _fit(config, words, texts, targets, fold, progress, folder)
+    )
 
 
 def fold_documents(
@@ -185,11 +191,16 @@ def _fit(
     targets: csr_matrix,
     fold: npt.NDArray[np.int64],
     progress: Progress,
+    folder: Path | None,
 ) -> FittedPrior:
-    encoded = list(encode_blocks(words, texts))
+    encoded = StoredBlocks(encode_blocks(words, texts), folder)
     from seq2set.models.linear_fitting import add_vectors, fit_terms  # not loaded for a model in use
 
     features = fit_terms(config, words, encoded)
+    learnt = min(config.prior.labels, targets.shape[1])
+    said = describe_need(config, features, encoded, len(texts), learnt, margins=targets.shape[1])
+    if said is not None:
+        progress.note(said)
     matrix = features.transform_blocks(encoded)
     if (wide := add_vectors(config, features, texts, progress)) is not None:
         features, matrix = wide.features, wide.append(matrix)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.core.names import load_named
 from seq2set.core.tensor_files import Forms
-from seq2set.corpora.documents import Document
+from seq2set.corpora.documents import Column, Document
 from seq2set.labels.labels import Labels
 from seq2set.labels.lessons import Lessons
 from seq2set.labels.rules import Rule
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Tensors = Mapping[str, npt.NDArray[Any]]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Tagger(Protocol):
 
 
 class Examples:
-    """Texts with their label sets, as a model learns from them."""
+    """Texts with their label sets, as a model learns from them; those of a corpus stay in its files."""
 
     def __init__(
         self,
@@ -97,8 +98,8 @@ class Examples:
         lessons: Lessons | None = None,
     ):
         assert len(texts) == len(label_sets)
-        self.texts, self.label_sets = list(texts), [tuple(one) for one in label_sets]
-        self.ids = list(ids) if ids is not None else [str(number) for number in range(1, len(texts) + 1)]
+        self.texts, self.label_sets = _hold(texts), _hold_sets(label_sets)
+        self.ids = _hold(ids if ids is not None else [str(number) for number in range(1, len(texts) + 1)])
         self.depths = dict(depths or {})
         """How deep each label stands in the corpus's label tree, where it has one."""
         self.groups = None if groups is None else list(groups)
@@ -113,11 +114,13 @@ class Examples:
 
     def pick(self, index: npt.NDArray[np.intp]) -> Examples:
         """Return the examples at the given places."""
-        texts, sets = [self.texts[i] for i in index], [self.label_sets[i] for i in index]
-        groups = None if self.groups is None else [self.groups[i] for i in index]
+        texts, ids = (_pick(column, index) for column in (self.texts, self.ids))
+        groups = None if self.groups is None else _pick(self.groups, index)
         weights = None if self.weights is None else self.weights[index]
         lessons = None if self.lessons is None else self.lessons.pick(index)
-        return Examples(texts, sets, [self.ids[i] for i in index], self.depths, groups, weights, lessons)
+        return Examples(
+            texts, _pick(self.label_sets, index), ids, self.depths, groups, weights, lessons
+        )
 
     def count_labelled(self) -> int:
         """Return how many examples, the first ones, have labels that a person gave."""
@@ -127,9 +130,9 @@ class Examples:
         """Return what is to be learnt of each label (N, L): whether a text has it, or how likely it is."""
         return labels.indicator(self.label_sets) if self.lessons is None else self.lessons.targets(labels)
 
-    def labels(self) -> list[tuple[str, ...]]:
-        """Return the label sets of all examples."""
-        return self.label_sets
+    def iter_labels(self) -> Iterator[Sequence[str]]:
+        """Yield the label set of each example."""
+        return iter(self.label_sets)
 
     def digest(self) -> str:
         """Return a text that differs where anything of an example, or the order, differs."""
@@ -144,9 +147,22 @@ class Examples:
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
         """Give the examples as documents in batches."""
-        documents = map(Document, self.ids, self.texts, self.label_sets)
+        documents = map(Document, self.ids, self.texts, map(tuple, self.label_sets))
         while batch := list(islice(documents, size)):
             yield batch
+
+
+def _hold(values: Sequence[Value]) -> Sequence[Value]:
+    """Keep values as they are now; those of a file stay there."""
+    return values if isinstance(values, Column) else list(values)
+
+
+def _hold_sets(sets: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    return sets if isinstance(sets, Column) else [tuple(one) for one in sets]
+
+
+def _pick(values: Sequence[Value], index: npt.NDArray[np.intp]) -> Sequence[Value]:
+    return values.pick(index) if isinstance(values, Column) else [values[i] for i in index]
 
 
 def compute_fingerprint(*parts: Examples) -> str:

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seq2set.models.predictions import Inference, Request, Suggestion, decide, withhold
-from seq2set.models.tagger import Tagger
+
+if TYPE_CHECKING:  # the front has no model
+    from seq2set.models.tagger import Tagger
+
+INTERNAL = "internal error; see the server log"
+"""What a client is told of a fault that is not its own."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from seq2set.server.guards.bodies import BodyGuard
 from seq2set.server.guards.callers import HostGuard, KeyGuard
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.routes import batch, feedback, health, model, predict
-from seq2set.server.service import ServedModel, Service, make_label_rows
+from seq2set.server.served_model import ServedModel
+from seq2set.server.service import Service, make_label_rows
 from seq2set.server.settings import ServeSettings
 
 API_VERSION = "1.0.0"

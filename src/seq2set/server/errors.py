@@ -16,8 +16,6 @@ from seq2set.core.errors import InputError
 CLIENT_CLOSED = 499
 """The status, seen in the log only, of a request whose client disconnected before the answer."""
 
-INTERNAL = "internal error; see the server log"
-
 UNREADABLE = "the body cannot be read; it must be JSON in UTF-8, not too deeply nested"
 
 _CODES = {

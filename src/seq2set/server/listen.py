@@ -25,7 +25,7 @@ from seq2set.server.app import create_app
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.guards.connections import make_protocol
 from seq2set.server.model_pool import ModelPool
-from seq2set.server.service import ServedModel
+from seq2set.server.served_model import ServedModel
 from seq2set.server.settings import ServeSettings
 
 Announce = Callable[[str], object]

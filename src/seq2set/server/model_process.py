@@ -20,8 +20,7 @@ from queue import SimpleQueue
 from typing import IO, Any, NamedTuple
 
 from seq2set.core.errors import InputError, Seq2SetError
-from seq2set.server.answers import Answer, LabelRequest
-from seq2set.server.errors import INTERNAL
+from seq2set.server.answers import INTERNAL, Answer, LabelRequest
 
 _log = logging.getLogger(__name__)
 _LENGTH = 4  # bytes before each head
@@ -108,7 +107,7 @@ def serve_batches(model: Path, runtime: str, source: IO[bytes], target: IO[bytes
     threading.Thread(target=_receive, args=(source, batches), daemon=True).start()
     try:
         from seq2set.server.answers import Answerer
-        from seq2set.server.service import open_served
+        from seq2set.server.served_model import open_served
 
         predictor, served = open_served(model, runtime)
         answerer = Answerer(predictor.tagger)

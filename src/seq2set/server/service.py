@@ -1,81 +1,22 @@
-"""What the routes share: the opened model, what is known of its labels, its batcher and the feedback."""
+"""What the routes share: what is known of the model and its labels, its batcher and the feedback."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import fastapi
 from pydantic import BaseModel, Field
 
-from seq2set.inference.manifest import TENSORS, find_model_folder, read_card, read_manifest
-from seq2set.inference.predictor import Predictor
-from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
-from seq2set.models.predictions import Request
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError, busy
 from seq2set.server.feedback_store import FeedbackStore
 from seq2set.server.metrics import ServerMetrics
+from seq2set.server.served_model import ServedModel
 from seq2set.server.settings import ServeSettings
-
-
-@dataclass(frozen=True)
-class ServedModel:
-    """What the front knows of a model, which itself is open in other processes."""
-
-    kind: str
-    card: str
-    manifest: dict[str, Any]
-    metadata: dict[str, Any]
-    labels: Labels
-    rule: Rule
-    decodes: bool
-    rule_decides: bool
-
-    @property
-    def fingerprint(self) -> str:
-        """A short text that differs where the model's numbers differ."""
-        recorded = self.manifest["files"][TENSORS]
-        return str(recorded["sha256"])[:16]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return {**vars(self), "labels": self.labels.to_dict(), "rule": self.rule.to_dict()}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> ServedModel:
-        """Read back what `to_dict` returned."""
-        labels, rule = Labels.from_dict(plain["labels"]), Rule.from_dict(plain["rule"])
-        return cls(**{**plain, "labels": labels, "rule": rule})
-
-
-class OpenedModel(NamedTuple):
-    """A model opened for use, and what a front has to know of it."""
-
-    predictor: Predictor
-    served: ServedModel
-
-
-def open_served(path: Path, runtime: str = "auto") -> OpenedModel:
-    """Open a run or a model folder, checked against its manifest."""
-    folder = find_model_folder(path)
-    predictor = Predictor.open(folder, runtime)
-    tagger = predictor.tagger
-    served = ServedModel(
-        kind=tagger.config.model,
-        card=read_card(folder),
-        manifest=read_manifest(folder),
-        metadata=predictor.metadata,
-        labels=tagger.labels,
-        rule=tagger.rule,
-        decodes=tagger.decodes,
-        rule_decides=tagger.rule_decides(Request()),
-    )
-    return OpenedModel(predictor, served)
 
 
 class LabelRow(BaseModel):

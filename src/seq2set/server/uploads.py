@@ -23,7 +23,8 @@ from starlette.exceptions import HTTPException
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import FORMATS, ReadOptions, read_documents
-from seq2set.server.errors import INTERNAL, ApiError, make_error_body
+from seq2set.server.answers import INTERNAL
+from seq2set.server.errors import ApiError, make_error_body
 from seq2set.server.service import Service
 
 SENT = {name: row.media_types[0] for name, row in FORMATS.items() if row.media_types}

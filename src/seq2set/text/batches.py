@@ -57,9 +57,34 @@ def pad_documents(documents: Sequence[NDArray[Any]], places: NDArray[np.int64]) 
     return PaddedIds(ids, lengths)
 
 
+class BatchPlan(Sequence[NDArray[np.int64]]):
+    """The batches of an epoch, each made when it is looked at: in memory are 4 bytes for each document."""
+
+    def __init__(self, order: NDArray[np.int32], lengths: NDArray[Any], size: int, window: int):
+        self._order, self._lengths, self._size, self._window = order, lengths, size, window
+        self.turns: NDArray[np.intp] = np.arange(-(-len(order) // size))
+        """Which batch comes when"""
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self._make(turn) for turn in self.turns[place]]
+        return self._make(self.turns[place])
+
+    def _make(self, turn: int) -> NDArray[np.int64]:
+        window, batch = divmod(int(turn), self._window)
+        first = window * self._window * self._size
+        part = self._order[first : first + self._window * self._size]
+        sizes = np.maximum(self._lengths[part], 1)
+        chosen = np.argsort(sizes, kind="stable")[batch * self._size : (batch + 1) * self._size]
+        return part[chosen].astype(np.int64)
+
+
 def bucket_by_length(
     lengths: ArrayLike, batch_size: int, *, seed: int, epoch: int, window: int = WINDOW
-) -> list[NDArray[np.int64]]:
+) -> BatchPlan:
     """Return batches of places in the split, like lengths together; each document once, every epoch anew.
 
     Documents are shuffled, sorted by length within windows of `window` batches, cut, and the batches
@@ -68,12 +93,11 @@ def bucket_by_length(
     if batch_size < 1 or window < 1:
         raise InputError(f"batch_size is {batch_size} and window {window}; both must be >= 1")
     generator = np.random.default_rng([seed, epoch])
-    sizes = np.maximum(np.asarray(lengths, dtype=np.int64), 1)
-    order = generator.permutation(len(sizes))
-    batches = []
-    for part in _cut(order, batch_size * window):
-        batches += _cut(part[np.argsort(sizes[part], kind="stable")], batch_size)
-    return [batches[place] for place in generator.permutation(len(batches))]
+    sizes = np.asarray(lengths)
+    order = generator.permutation(np.arange(len(sizes), dtype=np.int32))
+    plan = BatchPlan(order, sizes, batch_size, window)
+    plan.turns = generator.permutation(len(plan))
+    return plan
 
 
 def shard(batches: Sequence[NDArray[np.int64]], rank: int, world: int) -> list[NDArray[np.int64]]:
@@ -85,7 +109,3 @@ def shard(batches: Sequence[NDArray[np.int64]], rank: int, world: int) -> list[N
     if not 0 <= rank < world:
         raise InputError(f"rank is {rank}; it must lie in [0, {world - 1}], for {world} processes")
     return [batch[rank::world] if rank < len(batch) else batch[:1] for batch in batches]
-
-
-def _cut(places: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
-    return [places[start : start + size] for start in range(0, len(places), size)]

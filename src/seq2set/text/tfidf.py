@@ -9,15 +9,19 @@ Shapes: N documents, F terms.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.errors import InputError
+from seq2set.core.files import report_output_errors
+from seq2set.core.flat_arrays import StoredLists
 from seq2set.core.sparse import CompressedRows, SparseRows, find_rows, stack_rows
 from seq2set.text.vocabulary import UNK, FlatIds, Words
 
@@ -26,6 +30,9 @@ Reals = npt.NDArray[np.float32]
 
 DOCUMENTS_PER_BLOCK = 4096
 """Bounds the memory of the intermediate codes, whatever the size of the corpus."""
+
+TERMS_WAITING = 1 << 20
+"""How many terms of blocks wait at least to be joined with those that are known."""
 
 
 class Occurrences(NamedTuple):
@@ -53,7 +60,7 @@ class TfidfFeatures:
     def fit(
         cls,
         words: Words,
-        blocks: Sequence[FlatIds],
+        blocks: Iterable[FlatIds],
         *,
         ngrams: int = 2,
         min_documents: int = 2,
@@ -63,8 +70,7 @@ class TfidfFeatures:
     ) -> TfidfFeatures:
         """Choose the terms that occur in the most of the encoded documents."""
         _refuse_overflow(len(words), ngrams)
-        terms, documents = _count_documents(blocks, len(words), ngrams)
-        total = sum(len(block.offsets) - 1 for block in blocks)
+        terms, documents, total = _count_documents(blocks, len(words), ngrams)
         kept = np.flatnonzero(documents >= min_documents)
         # A stable sort: of two terms as frequent as each other, the one of more frequent words stays.
         kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:max_terms]])
@@ -156,19 +162,45 @@ def find_occurrences(block: FlatIds, vocabulary: int, ngrams: int) -> Occurrence
     return Occurrences(*(np.concatenate(parts) for parts in zip(*runs, strict=True)))
 
 
+class StoredBlocks:
+    """Encoded texts in a file, which are read block by block in as many passes as are needed."""
+
+    def __init__(self, blocks: Iterable[FlatIds], folder: Path | None = None):
+        self._columns = StoredLists(folder)
+        with report_output_errors(folder or Path(tempfile.gettempdir())):
+            for block in blocks:
+                self._columns.extend([block.ids, np.diff(block.offsets)])
+
+    def __iter__(self) -> Iterator[FlatIds]:
+        for place in range(0, len(self._columns), 2):
+            ids, lengths = self._columns[place : place + 2]
+            yield FlatIds(ids, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+
 class _Frequencies(NamedTuple):
     terms: Codes
-    documents: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    """In how many documents each term occurs"""
+    documents: int
 
 
 def _count_documents(blocks: Iterable[FlatIds], vocabulary: int, ngrams: int) -> _Frequencies:
-    found = [_count_block(block, vocabulary, ngrams) for block in blocks]
-    codes = np.concatenate([np.empty(0, np.int64), *(one.terms for one in found)])
-    counts = np.concatenate([np.empty(0, np.int64), *(one.documents for one in found)])
+    """Count block by block; what was counted is joined as soon as it outgrows what is known."""
+    known, waiting = _Frequencies(np.empty(0, np.int64), np.empty(0, np.int64), 0), list[_Frequencies]()
+    for block in blocks:
+        waiting.append(_count_block(block, vocabulary, ngrams))
+        if sum(len(one.terms) for one in waiting) > max(TERMS_WAITING, len(known.terms)):
+            known, waiting = _join([known, *waiting]), []
+    return _join([known, *waiting])
+
+
+def _join(parts: Sequence[_Frequencies]) -> _Frequencies:
+    codes, counts = (np.concatenate(column) for column in zip(*(part[:2] for part in parts), strict=True))
     order = np.argsort(codes)
-    starts = _find_starts(codes[order])
-    sums = np.add.reduceat(counts[order], starts) if len(starts) else counts
-    return _Frequencies(codes[order][starts], sums)
+    codes, counts = codes[order], counts[order]
+    starts = _find_starts(codes)
+    sums = np.add.reduceat(counts, starts) if len(starts) else counts
+    return _Frequencies(codes[starts], sums, sum(part.documents for part in parts))
 
 
 def _count_block(block: FlatIds, vocabulary: int, ngrams: int) -> _Frequencies:
@@ -177,7 +209,7 @@ def _count_block(block: FlatIds, vocabulary: int, ngrams: int) -> _Frequencies:
     pairs = np.sort(found.code * DOCUMENTS_PER_BLOCK + found.row)
     codes = pairs[_find_starts(pairs)] // DOCUMENTS_PER_BLOCK
     starts = _find_starts(codes)
-    return _Frequencies(codes[starts], np.diff(np.append(starts, len(codes))))
+    return _Frequencies(codes[starts], np.diff(np.append(starts, len(codes))), len(block.offsets) - 1)
 
 
 def _find_starts(ordered: Codes) -> npt.NDArray[np.intp]:

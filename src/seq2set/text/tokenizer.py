@@ -20,9 +20,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+from seq2set.core.text_utils import Span
 
 UnicodeForm = Literal["NFC", "NFKC", "none"]
 """The normal forms that a text can be brought to; `none` leaves it as it is."""
@@ -57,13 +59,6 @@ _INVISIBLE = r"[\p{Cf}&&[^\u200B]]"
 _COMPOSED = {"NFC": normalizers.NFC, "NFKC": normalizers.NFKC}
 _DECOMPOSED = {"NFC": normalizers.NFD, "NFKC": normalizers.NFKD, "none": normalizers.NFD}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class Span(NamedTuple):
-    """Where a word stands in a text: from `start` up to, not including, `end`, in characters."""
-
-    start: int
-    end: int
 
 
 def count_words(text: str) -> int:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer, models, trainers
 
 from seq2set.core.errors import ModelFolderError
+from seq2set.core.text_utils import Span
 from seq2set.text.tokenizer import (
     UNKNOWN,
-    Span,
     UnicodeForm,
     Unit,
     build_tokenizer,

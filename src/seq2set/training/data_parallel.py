@@ -2,7 +2,7 @@
 
 Several threads stall each other as soon as another process wants a core; several processes do not. The
 process that was asked to train is the first of them: it prepares the examples, starts the others, hands them
-the examples in a file, and alone writes to the run folder and answers the user. The others compute their
+the examples in files, and alone writes to the run folder and answers the user. The others compute their
 share of every batch. They have nothing to save, so each ends at once when the first one does: its standard
 input is a pipe that the first one holds.
 """
@@ -25,7 +25,6 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from lightning_fabric import Fabric
-from safetensors.numpy import load_file, save_file
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from seq2set.config import Config, validate
@@ -33,6 +32,7 @@ from seq2set.config.catalog import ENCODERS, REWARDS, SEARCHES, find_model
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError, Seq2SetError, StoppedError, WorkError
 from seq2set.core.files import report_output_errors
+from seq2set.core.flat_arrays import StoredLists
 from seq2set.core.hardware import count_cores
 from seq2set.core.processes import EndedWorker, WorkerPool, set_environment
 from seq2set.training.examples import EncodedExamples
@@ -115,15 +115,17 @@ def start_group(share: Share, workers: int, run: RunFolder) -> Iterator[Fabric]:
         yield start_fabric(share.config)
         return
     store = TCPStore(LOOPBACK, 0, workers, is_master=True, wait_for_workers=False)
-    with tempfile.TemporaryDirectory(prefix="seq2set-") as folder, WorkerPool[int](workers - 1) as pool:
-        with report_output_errors(Path(folder)):
-            save_file(_pack(share.learn, share.tune), Path(folder) / "examples.safetensors")
-        request = {"folder": folder, "run": str(run.path), "port": store.port, "workers": workers}
-        request |= {"config": share.config.model_dump(mode="json"), "sizes": share.sizes}
-        for rank in range(1, workers):
-            message = json.dumps(request | {"rank": rank})
-            pool.start(rank, ["-m", "seq2set.training.data_parallel"], message=message)
-        _await_start(store, workers, pool)
+    with WorkerPool[int](workers - 1) as pool:
+        # Gone as soon as every process has opened the files, so that no end leaves them there.
+        with tempfile.TemporaryDirectory(prefix=".examples-", dir=run.path) as folder:
+            with report_output_errors(Path(folder)):
+                _write_examples(Path(folder), share)
+            request = {"folder": folder, "run": str(run.path), "port": store.port, "workers": workers}
+            request |= {"config": share.config.model_dump(mode="json"), "sizes": share.sizes}
+            for rank in range(1, workers):
+                message = json.dumps(request | {"rank": rank})
+                pool.start(rank, ["-m", "seq2set.training.data_parallel"], message=message)
+            _await_start(store, workers, pool)
         try:
             yield join_group(share.config, store, 0, workers)
         except RuntimeError as error:  # the connection to a process that ended
@@ -156,25 +158,22 @@ def join_group(config: Config, store: TCPStore, rank: int, workers: int) -> Fabr
         return start_fabric(config, workers)
 
 
-def _pack(*parts: EncodedExamples) -> dict[str, Any]:
-    """Return examples as arrays: rows of any lengths one after another, and where each ends."""
-    arrays: dict[str, Any] = {}
-    for number, part in enumerate(parts):
-        for name, rows in (("words", part.words), ("sequences", part.sequences)):
-            arrays[f"{number}/{name}"] = np.concatenate([*rows, np.empty(0, rows[0].dtype)])
-            arrays[f"{number}/{name}/ends"] = np.cumsum([len(row) for row in rows])
+def _write_examples(folder: Path, share: Share) -> None:
+    for name, part in (("learn", share.learn), ("tune", share.tune)):
+        for column, rows in (("words", part.words), ("sequences", part.sequences)):
+            assert isinstance(rows, StoredLists)  # those of `encode_examples`
+            rows.copy_to(folder, f"{name}-{column}")
         if part.margins is not None:
-            arrays[f"{number}/margins"] = part.margins
-    return arrays
+            np.save(folder / f"{name}-margins.npy", part.margins)
 
 
-def _unpack(arrays: dict[str, Any], number: int, labels: int) -> EncodedExamples:
-    words, sequences = (
-        np.split(arrays[f"{number}/{name}"], arrays[f"{number}/{name}/ends"][:-1])
-        for name in ("words", "sequences")
+def _read_examples(folder: Path, name: str, labels: int) -> EncodedExamples:
+    words, sequences = (StoredLists.open(folder, f"{name}-{column}") for column in ("words", "sequences"))
+    margins = folder / f"{name}-margins.npy"
+    names = [f"document {place}" for place in range(1, len(words) + 1)]
+    return EncodedExamples(
+        words, sequences, labels, names, np.load(margins, mmap_mode="r") if margins.is_file() else None
     )
-    names = [str(place) for place in range(len(words))]
-    return EncodedExamples(words, sequences, labels, names, arrays.get(f"{number}/margins"))
 
 
 def work(request: dict[str, Any]) -> None:
@@ -182,8 +181,8 @@ def work(request: dict[str, Any]) -> None:
     from seq2set.training.train_network import train_share
 
     config, (words, labels, most) = validate(request["config"]), request["sizes"]
-    arrays = load_file(Path(request["folder"]) / "examples.safetensors")
-    share = Share(config, (words, labels, most), _unpack(arrays, 0, labels), _unpack(arrays, 1, labels))
+    learn, tune = (_read_examples(Path(request["folder"]), name, labels) for name in ("learn", "tune"))
+    share = Share(config, (words, labels, most), learn, tune)
     store = TCPStore(LOOPBACK, request["port"], request["workers"], is_master=False)
     store.set(f"ready-{request['rank']}", "yes")
     fabric = join_group(config, store, request["rank"], request["workers"])

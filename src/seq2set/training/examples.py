@@ -1,12 +1,15 @@
-"""Examples as tensors, one batch at a time.
+"""Examples as tensors, one batch at a time, from numbers that lie in files: memory hardly grows with them.
 
 Letters: B documents, T words, L labels, S labels of the longest set in a batch.
 """
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +17,14 @@ import torch
 from torch import Tensor
 
 from seq2set.config import Config
+from seq2set.core.files import report_output_errors
+from seq2set.core.flat_arrays import StoredLists
 from seq2set.labels.labels import Labels, order_labels, rank_labels
 from seq2set.models.neural import count_longer, limit_words
 from seq2set.models.tagger import Examples
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.text.batches import collate
+from seq2set.text.tfidf import DOCUMENTS_PER_BLOCK
 from seq2set.text.vocabulary import Words
 
 Ints = npt.NDArray[np.int64]
@@ -44,11 +50,11 @@ class TrainingBatch(NamedTuple):
 class EncodedExamples:
     """All examples as numbers."""
 
-    words: list[npt.NDArray[np.int32]]
-    sequences: list[Ints]
+    words: Sequence[npt.NDArray[np.int32]]
+    sequences: Sequence[npt.NDArray[Any]]
     """One per document or, where a teacher drew several sets of each, those of a document side by side"""
     labels: int
-    ids: list[str]
+    ids: Sequence[str]
     margins: npt.NDArray[np.float32] | None
     cut: int = 0
     """How many of them have more words than are read"""
@@ -57,14 +63,16 @@ class EncodedExamples:
         return len(self.words)
 
     @property
-    def lengths(self) -> Ints:
+    def lengths(self) -> npt.NDArray[Any]:
         """Words of each document, at least 1."""
+        if isinstance(self.words, StoredLists):
+            return np.asarray(np.maximum(self.words.lengths, 1))
         return np.array([max(1, len(one)) for one in self.words])
 
     def batch(self, index: Ints, turn: int = 0) -> TrainingBatch:
         """Put the examples of these numbers side by side; another turn may bring other sets of theirs."""
         read, sets = collate(self.words, index), len(self.sequences) // len(self.words)
-        chosen = [torch.from_numpy(self.sequences[i * sets + turn % sets]) for i in index]
+        chosen = [torch.from_numpy(self.sequences[i * sets + turn % sets].astype(np.int64)) for i in index]
         pad = Symbols(self.labels).pad
         sequences = torch.nn.utils.rnn.pad_sequence(chosen, batch_first=True, padding_value=pad)
         gold = torch.zeros(len(index), pad + 1, dtype=torch.bool).scatter(1, sequences, True)
@@ -78,28 +86,29 @@ def encode_examples(
     words: Words,
     labels: Labels,
     margins: npt.NDArray[np.float32] | None,
+    folder: Path | None = None,
 ) -> EncodedExamples:
-    """Turn texts into word numbers and label sets into sequences in the order to learn."""
+    """Turn texts into word numbers and label sets into sequences in the order to learn.
+
+    They go to files without a name in `folder`, by default the system's for what is temporary.
+    """
     settings = config.label_order
     rank = rank_labels(settings.kind, labels.names, settings.given, examples.depths)
     # One shuffle per document, the same in every epoch: the order is unknown, not ever-changing.
     shuffle = np.random.default_rng(config.seed) if settings.kind == "shuffled" else None
-    encoded, most = words.encode(examples.texts), config.encoder.max_words
-    return EncodedExamples(
-        [limit_words(one, most, config.encoder.words) for one in encoded],
-        [order_labels(row, rank, shuffle) for row in _list_sets(examples, labels)],
-        len(labels),
-        examples.ids,
-        margins,
-        count_longer(encoded, most),
-    )
-
-
-def _list_sets(examples: Examples, labels: Labels) -> list[Ints]:
-    """Return the numbers of each example's labels, or of those in each of the sets that a teacher drew."""
-    if examples.lessons is not None:
-        return [one for sets in examples.lessons.rows(labels) for one in sets]
-    if not len(examples):
-        return []
-    matrix = labels.indicator(examples.label_sets)
-    return np.split(matrix.indices.astype(np.int64), matrix.indptr[1:-1])
+    most, cut = config.encoder.max_words, 0
+    ids, sequences = StoredLists(folder), StoredLists(folder)
+    with report_output_errors(folder or Path(tempfile.gettempdir())):
+        for start in range(0, len(examples), DOCUMENTS_PER_BLOCK):
+            block = slice(start, start + DOCUMENTS_PER_BLOCK)
+            encoded = words.encode(examples.texts[block])
+            cut += count_longer(encoded, most)
+            ids.extend(limit_words(one, most, config.encoder.words) for one in encoded)
+            if examples.lessons is None:
+                rows = labels.rows(examples.label_sets[block])
+                sets = np.split(rows.indices.astype(np.int64), rows.indptr[1:-1])
+                sequences.extend(order_labels(row, rank, shuffle) for row in sets)
+        if examples.lessons is not None:  # in each of the sets that a teacher drew
+            drawn = (one for sets in examples.lessons.rows(labels) for one in sets)
+            sequences.extend(order_labels(row, rank, shuffle) for row in drawn)
+    return EncodedExamples(ids, sequences, len(labels), examples.ids, margins, cut)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+import numpy as np
 import torch
 from lightning_fabric import Fabric
 
@@ -22,7 +24,7 @@ from seq2set.labels.thresholds import find_threshold
 from seq2set.models.ensemble import join_networks, refuse_misfit
 from seq2set.models.network import Network, build_network
 from seq2set.models.neural import NeuralTagger, describe_cut
-from seq2set.models.predictions import Request, withhold_scores
+from seq2set.models.predictions import Request, Scores, withhold_scores
 from seq2set.models.prior import FittedPrior, PriorCache, fit_prior, has_prior
 from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
@@ -42,6 +44,9 @@ from seq2set.training.validation import (
 
 MAX_LABELS_FACTOR = 2
 """How many times the labels of the largest training set a decoder may emit."""
+
+TEXTS_AT_A_TIME = 16_384
+"""Bounds the memory of what is predicted to tune the rule."""
 
 
 def train_network(
@@ -66,10 +71,10 @@ def train_network(
     else:
         start.refuse_other_texts(config)
         words = start.tagger.words
-    prior = _fit_prior(config, words, labels, train, progress, priors)
+    prior = _fit_prior(config, words, labels, train, run.path, progress, priors)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
-    learn = encode_examples(train, config, words, labels, prior and prior.margins)
-    tune = encode_validation(valid, config, words, labels, prior and prior.model)
+    learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path)
+    tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path)
     if cut := learn.cut + tune.examples.cut:
         progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
     if start is not None:
@@ -166,12 +171,13 @@ def _fit_prior(
     words: Words,
     labels: Labels,
     train: Examples,
+    folder: Path,
     progress: Progress,
     priors: PriorCache | None,
 ) -> FittedPrior | None:
     if not has_prior(config):
         return None
-    return fit_prior(config, words, train.texts, train.targets(labels), progress, train.groups, priors)
+    return fit_prior(config, words, train.texts, train.targets(labels), progress, train.groups, priors, folder)
 
 
 def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
@@ -180,8 +186,7 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     if wanted == "boundary":
         value = 0.5
     elif wanted == "tuned":
-        answer = tagger.infer(valid.texts, Request(search="marginal"))
-        scores = withhold_scores(answer.scores, answer.known)
+        scores = _score(tagger, valid.texts)
         actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
         metric = tagger.config.decision.metric
         if tagger.config.decision.rule == "best":
@@ -190,3 +195,13 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     else:
         value = wanted
     return replace(tagger, rule=make_global_rule(value))
+
+
+def _score(tagger: NeuralTagger, texts: Sequence[str]) -> Scores:
+    """Return the marginals of all texts (N, L), by which no rule gives a label where no word is known."""
+    scores = np.empty((len(texts), len(tagger.labels)), np.float32)
+    for start in range(0, len(texts), TEXTS_AT_A_TIME):
+        block = slice(start, start + TEXTS_AT_A_TIME)
+        answer = tagger.infer(texts[block], Request(search="marginal"))
+        scores[block] = withhold_scores(answer.scores, answer.known)
+    return scores

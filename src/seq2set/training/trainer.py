@@ -27,7 +27,7 @@ from seq2set.core.processes import Interruption
 from seq2set.core.progress import Progress
 from seq2set.nn.noise import derive_keys
 from seq2set.objectives.rewards import RunningF1
-from seq2set.text.batches import bucket_by_length, shard
+from seq2set.text.batches import BatchPlan, bucket_by_length, shard
 from seq2set.training.checkpoint import (
     LAST,
     AveragedWeights,
@@ -114,8 +114,9 @@ class Trainer:
                 self._set_learning_rate(phase.learning_rate * phase.decay**position.epoch)
                 plan = self._plan_batches(position)
                 while position.batch < len(plan) and not self._out_of_patience(position):
-                    with self.threads.apply(int(self.lengths[plan[position.batch]].sum())):
-                        so_far = self._update(plan[position.batch], phase.name, position)
+                    index = plan[position.batch]
+                    with self.threads.apply(int(self.lengths[index].sum())):
+                        so_far = self._update(index, phase.name, position)
                     position = position.move(
                         batch=position.batch + 1, update=position.update + 1, so_far=so_far
                     )
@@ -128,7 +129,7 @@ class Trainer:
                 position = position.move(epoch=position.epoch + 1, batch=0)
         return position
 
-    def _plan_batches(self, position: Position) -> list[Ints]:
+    def _plan_batches(self, position: Position) -> BatchPlan:
         # Each epoch of each phase has a shuffle of its own, which a resumed run finds again.
         epoch = self._count_epochs(position)
         return bucket_by_length(self.lengths, self.settings.batch_size, seed=self.seed, epoch=epoch)

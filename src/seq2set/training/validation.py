@@ -5,6 +5,7 @@ Letters: N documents, B of them at a time, L labels, U labels that training neve
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -45,11 +46,16 @@ class Validation(NamedTuple):
 
 
 def encode_validation(
-    valid: Examples, config: Config, words: Words, labels: Labels, prior: PriorModel | None
+    valid: Examples,
+    config: Config,
+    words: Words,
+    labels: Labels,
+    prior: PriorModel | None,
+    folder: Path | None = None,
 ) -> Validation:
     """Turn the validation split into numbers; a word is known that the encoder or the prior knows."""
     read = prior.read(encode_blocks(words, valid.texts), valid.texts) if prior else None
-    examples = encode_examples(valid, config, words, labels, read and read.margins)
+    examples = encode_examples(valid, config, words, labels, read and read.margins, folder)
     known = has_words(examples.words, words)
     actual = labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
     return Validation(examples, actual, known if read is None else known | read.known)

@@ -103,7 +103,7 @@ def open_documents(
             named,
         )
     said = [*remarks, *chosen.overlap.sentences()]
-    return TuningDocuments(named, split, chosen.part, chosen.digests, said, validated_on)
+    return TuningDocuments(named, split, chosen.part, chosen.digests(), said, validated_on)
 
 
 class _OpenedSource(NamedTuple):
@@ -141,7 +141,7 @@ def _open_source(
 
 def score_documents(tagger: Tagger, part: Documents, search: str, progress: Progress) -> ScoredDocuments:
     """Score every document once."""
-    labels, scores, sets = tagger.labels.with_unseen(part.labels()), [], []
+    labels, scores, sets = tagger.labels.with_unseen(part.iter_labels()), [], []
     with progress.stage("score", len(part)) as advance:
         for documents in part.iter_batches(BATCH):
             answer = tagger.infer([document.text for document in documents], Request(search=search))
@@ -196,7 +196,7 @@ def tune_rule(
     documents = open_documents(predictor, trained, seen, data, split, progress)
     for sentence in documents.remarks:
         progress.note(sentence)
-    if not set(tagger.labels.names) & {label for labels in documents.part.labels() for label in labels}:
+    if not set(tagger.labels.names) & {label for labels in documents.part.iter_labels() for label in labels}:
         raise _build_refusal("none of the labels", documents)  # to give no label at all would look best
     scored = score_documents(tagger, documents.part, search or "marginal", progress)
     if np.isneginf(scored.scores).all():

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_u
 from seq2set.evaluation.measure import Keep, Report, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Prediction, Predictor, TextItem
+from seq2set.labels.intervals import number_groups
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
 from seq2set.workflows.train import describe_change
@@ -69,8 +71,8 @@ def evaluate(
         (progress or Silent()).note(remark)
     with write_errors(errors, predictor.tagger.labels.names) if errors else nullcontext() as keep:
         result = evaluate_tagger(predictor.tagger, chosen.part, request, progress, keep)
-    all_groups = measured.part.groups()
-    groups = [one for one, kept in zip(all_groups, chosen.kept, strict=True) if kept] if all_groups else None
+    all_groups = measured.part.iter_groups()
+    groups = None if all_groups is None else number_groups(compress(all_groups, chosen.kept))
     return Report(
         predictor.tagger.config.model,
         measured.corpus,
@@ -82,7 +84,7 @@ def evaluate(
         overlap=chosen.overlap,
         fingerprint=chosen.fingerprint,
         intervals=result.intervals(groups),
-        groups=len(set(groups or ())),
+        groups=0 if groups is None else len(np.unique(groups)),
     )
 
 

@@ -88,8 +88,9 @@ def carve_validation(examples: Examples, share: float = SHARE, seed: int = SEED)
 
 
 def load_examples(split: Split, depths: Mapping[str, int] | None = None) -> Examples:
-    """Load a whole split into memory."""
-    return Examples(split.texts(), split.labels(), split.ids(), depths, split.groups())
+    """Return the documents of a split, which stay in its file; groups are held in memory."""
+    texts, sets, ids = (split.store(name) for name in ("text", "labels", "id"))
+    return Examples(texts, sets, ids, depths, split.groups())
 
 
 def read_label_depths(corpus: PreparedCorpus) -> dict[str, int]:

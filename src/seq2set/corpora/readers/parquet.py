@@ -39,9 +39,15 @@ def open_parquet(path: Path) -> Iterator[Any]:
     check_file(path)
     if path.stat().st_size == 0:
         raise CorpusError("the file is empty", path)
+    with name_damage(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        yield file
+
+
+@contextmanager
+def name_damage(path: Path) -> Iterator[None]:
+    """Turn what is met in reading a Parquet file into a sentence that names it."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            yield file
+        yield
     except PermissionError as error:
         raise CorpusError("the file cannot be read: permission is denied", path) from error
     except (pa.ArrowException, OSError) as error:

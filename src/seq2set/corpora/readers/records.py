@@ -6,9 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seq2set.config import DataSettings
 from seq2set.core.errors import CorpusError, InputError, suggest
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.columns import (
@@ -30,6 +29,9 @@ from seq2set.corpora.readers.label_cells import (
     parse_list,
 )
 from seq2set.corpora.readers.markup import strip_markup
+
+if TYPE_CHECKING:
+    from seq2set.config import DataSettings
 
 DEFAULT_ID = "id"
 DEFAULT_SEPARATOR = ";"

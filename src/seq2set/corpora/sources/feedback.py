@@ -17,14 +17,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers.columns import clean_labels, replace_nul
 from seq2set.corpora.readers.streams import check_file
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus
 from seq2set.corpora.splits import SplitPlan
+
+if TYPE_CHECKING:  # it loads PyArrow, which a server has no use for until a file is sent
+    from seq2set.corpora.prepare import PrepareOptions
 
 VERSION = 1
 """Raised when tables made from now on could not be read by earlier versions."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor, nn
 
-from seq2set.text.tokenizer import Span
+from seq2set.core.text_utils import Span
 
 
 class Tokenization(Protocol):

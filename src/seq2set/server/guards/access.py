@@ -11,13 +11,8 @@ from typing import Any, TypeVar
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seq2set.server.errors import (
-    INTERNAL,
-    client_disconnected,
-    make_error_response,
-    stopping,
-    unavailable,
-)
+from seq2set.server.answers import INTERNAL
+from seq2set.server.errors import client_disconnected, make_error_response, stopping, unavailable
 from seq2set.server.metrics import ServerMetrics
 
 ACCESS_LOG = "seq2set.access"

@@ -11,10 +11,10 @@ import torch
 from loops import encoded
 
 from seq2set.core.errors import ConfigError
-from seq2set.corpora import stored_columns
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import Split
+from seq2set.corpora.readers import parquet
 from seq2set.corpora.splits import SplitPlan
 from seq2set.labels.labels import Labels
 from seq2set.models.tagger import Examples
@@ -84,7 +84,7 @@ def test_a_batch_moves_to_a_device_with_its_margins() -> None:
 
 def test_memory_hardly_grows_with_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DOCUMENTS_PER_BLOCK", 64)
-    monkeypatch.setattr(stored_columns, "AT_A_TIME", 64)
+    monkeypatch.setattr(parquet, "AT_A_TIME", 64)
     documents = [Document(f"d{n}", f"w{n % 7} " * 40, (f"l{n % 3}",), "train") for n in range(4000)]
 
     def peak(count: int) -> int:

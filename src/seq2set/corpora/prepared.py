@@ -15,8 +15,7 @@ from seq2set.core.files import compute_sha256
 from seq2set.corpora.cache import compute_sha256_once
 from seq2set.corpora.carve import SEED
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.readers.parquet import open_parquet
-from seq2set.corpora.stored_columns import StoredColumn
+from seq2set.corpora.readers.parquet import StoredColumn, open_parquet
 
 FACTS = "corpus.json"
 """The file that says what a prepared corpus is."""

@@ -37,11 +37,11 @@ from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_global_rule
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.linear import LinearScorer
-from seq2set.models.memory_need import describe_need
 from seq2set.models.predictions import Scores, withhold_scores
 from seq2set.models.tagger import Examples
 from seq2set.nn.pretrained.encoder_folder import find_encoder
 from seq2set.nn.pretrained.vector_features import Standard, TextVectors, VectorFeatures, append_columns
+from seq2set.text.memory_need import describe_need
 from seq2set.text.tfidf import StoredBlocks, TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import FlatIds, Words
 

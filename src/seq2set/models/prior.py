@@ -35,9 +35,9 @@ from seq2set.models.linear import (
     list_scorer_forms,
     restore_features,
 )
-from seq2set.models.memory_need import describe_need
 from seq2set.models.tagger import ModelState, Outline
 from seq2set.nn.pretrained.vector_features import VectorFeatures
+from seq2set.text.memory_need import describe_need
 from seq2set.text.tfidf import StoredBlocks, TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import FlatIds, Words
 

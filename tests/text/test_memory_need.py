@@ -10,8 +10,8 @@ from seq2set.config import build_config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core import hardware
 from seq2set.core.progress import Silent
-from seq2set.models import memory_need
 from seq2set.models.tagger import Examples, get_fit_function
+from seq2set.text import memory_need
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
 from seq2set.text.vocabulary import Words
 from tiny_networks import tiny_config, tiny_examples

@@ -10,15 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from seq2set.core.errors import CorpusError
-from seq2set.corpora import stored_columns
-from seq2set.corpora.stored_columns import StoredColumn
+from seq2set.corpora.readers import parquet
+from seq2set.corpora.readers.parquet import StoredColumn
 
 TEXTS = [f"text {number}" for number in range(10)]
 
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(stored_columns, "AT_A_TIME", 3)
+    monkeypatch.setattr(parquet, "AT_A_TIME", 3)
     sets = [["a"] * (number % 3) for number in range(10)]
     table = pa.table({"text": TEXTS, "labels": sets})
     pq.write_table(table, tmp_path / "c.parquet", row_group_size=4, write_page_checksum=True)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from seq2set.config import Config
 from seq2set.config.catalog import ENCODERS, find_model
@@ -128,11 +129,22 @@ def build_network(config: Config, words: int, labels: int, max_labels: int | Non
     return network
 
 
+class _WithoutValues(TorchFunctionMode):
+    """Draws no first weights for tensors that have no memory: torch would load its compiler for that."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG002
+        first = next(iter((*args, *(kwargs or {}).values())), None)
+        in_place = func.__name__.endswith("_") and not func.__name__.startswith("_")
+        if in_place and isinstance(first, Tensor) and first.is_meta:
+            return first
+        return func(*args, **(kwargs or {}))
+
+
 def list_network_forms(
     config: Config, words: int, labels: int, max_labels: int | None
 ) -> dict[str, TensorForm]:
     """Return the forms of the networks' weights; none are made, so that no size is too large to ask for."""
-    with torch.device("meta"):
+    with torch.device("meta"), _WithoutValues():
         network = build_network(config, words, labels, max_labels)
     return name_members(
         {

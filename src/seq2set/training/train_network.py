@@ -72,8 +72,8 @@ def train_network(
         start.refuse_other_texts(config)
         words = start.tagger.words
     prior = _fit_prior(config, words, labels, train, run.path, progress, priors)
-    most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
     learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path)
+    most = MAX_LABELS_FACTOR * learn.most_labels
     tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path)
     if cut := learn.cut + tune.examples.cut:
         progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))

@@ -132,7 +132,7 @@ def build_network(config: Config, words: int, labels: int, max_labels: int | Non
 class _WithoutValues(TorchFunctionMode):
     """Draws no first weights for tensors that have no memory: torch would load its compiler for that."""
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG002
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         first = next(iter((*args, *(kwargs or {}).values())), None)
         in_place = func.__name__.endswith("_") and not func.__name__.startswith("_")
         if in_place and isinstance(first, Tensor) and first.is_meta:

@@ -42,6 +42,8 @@ LEFT_OUT = {
     "seq2set experiment compare --data runs/debtags": "trains for hours, on a corpus that is made by apt",
     "seq2set data prepare aapd": "the user brings the corpus",
     "seq2set experiment all --data corpora/aapd": "trains for days, on a corpus that the user brings",
+    "seq2set train --data arxiv2026 --model seq2set-simp --preset paper-aapd": "trains for days",
+    "seq2set train --out runs/paper-arxiv2026 --resume": "goes on with it",
     "ray start": "a cluster of several machines; the tests of the engines start one on this machine",
     "seq2set experiment compare --data medline --out /shared": "the same cluster, and hours",
     "seq2set tune --data medline --model br --out /shared": "the same cluster",

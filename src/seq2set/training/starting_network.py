@@ -46,8 +46,8 @@ class StartingNetwork(NamedTuple):
     def describe(self, labels: Labels, learn: EncodedExamples) -> str:
         """Say what of the network goes on, and how much of the texts it cannot read."""
         old, new = set(self.tagger.labels.names), set(labels.names)
-        words = np.concatenate([np.empty(0, np.int32), *learn.words])
-        unknown = float((words == UNK).mean()) if len(words) else 0.0
+        words = sum(map(len, learn.words))
+        unknown = sum(int((one == UNK).sum()) for one in learn.words) / max(words, 1)
         return (
             f"the training begins from {self.name}: {len(old & new):,} of its {len(old):,} labels go on, "
             f"{len(old - new):,} without a document here are dropped, {len(new - old):,} are new; "

@@ -24,7 +24,7 @@ class Document(NamedTuple):
     """All values of its row, by column, where they are asked for"""
 
 
-class Column(Sequence[Value]):
+class ColumnView(Sequence[Value]):
     """One value of each document, kept elsewhere than in memory, from which some can be picked."""
 
     @abstractmethod

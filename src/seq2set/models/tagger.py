@@ -16,7 +16,7 @@ from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.core.names import load_named
 from seq2set.core.tensor_files import Forms
-from seq2set.corpora.documents import Column, Document
+from seq2set.corpora.documents import ColumnView, Document
 from seq2set.labels.labels import Labels
 from seq2set.labels.lessons import Lessons
 from seq2set.labels.rules import Rule
@@ -154,15 +154,15 @@ class Examples:
 
 def _hold(values: Sequence[Value]) -> Sequence[Value]:
     """Keep values as they are now; those of a file stay there."""
-    return values if isinstance(values, Column) else list(values)
+    return values if isinstance(values, ColumnView) else list(values)
 
 
 def _hold_sets(sets: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    return sets if isinstance(sets, Column) else [tuple(one) for one in sets]
+    return sets if isinstance(sets, ColumnView) else [tuple(one) for one in sets]
 
 
 def _pick(values: Sequence[Value], index: npt.NDArray[np.intp]) -> Sequence[Value]:
-    return values.pick(index) if isinstance(values, Column) else [values[i] for i in index]
+    return values.pick(index) if isinstance(values, ColumnView) else [values[i] for i in index]
 
 
 def compute_fingerprint(*parts: Examples) -> str:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from seq2set.core.errors import CorpusError
-from seq2set.corpora.documents import Column, Value
+from seq2set.corpora.documents import ColumnView, Value
 from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable, choose_columns
 from seq2set.corpora.readers.streams import check_file
 
@@ -61,7 +61,7 @@ def name_damage(path: Path) -> Iterator[None]:
         raise CorpusError(f"the file is damaged, or not a Parquet file: {reason}", path) from error
 
 
-class StoredColumn(Column[Value]):
+class StoredColumn(ColumnView[Value]):
     """A column of a Parquet file, or the values at some of its rows, which ascend.
 
     It is read in passes, by stretches or one value at a time; the row group that was read last is kept. The

@@ -118,9 +118,7 @@ class Examples:
         groups = None if self.groups is None else _pick(self.groups, index)
         weights = None if self.weights is None else self.weights[index]
         lessons = None if self.lessons is None else self.lessons.pick(index)
-        return Examples(
-            texts, _pick(self.label_sets, index), ids, self.depths, groups, weights, lessons
-        )
+        return Examples(texts, _pick(self.label_sets, index), ids, self.depths, groups, weights, lessons)
 
     def count_labelled(self) -> int:
         """Return how many examples, the first ones, have labels that a person gave."""

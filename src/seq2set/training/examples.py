@@ -65,12 +65,9 @@ class EncodedExamples:
     @property
     def lengths(self) -> npt.NDArray[Any]:
         """Words of each document, at least 1."""
-        return np.asarray(np.maximum(_count_numbers(self.words), 1))
-
-    @property
-    def most_labels(self) -> int:
-        """How many labels the largest set has."""
-        return int(_count_numbers(self.sequences).max())
+        if isinstance(self.words, StoredLists):
+            return np.asarray(np.maximum(self.words.lengths, 1))
+        return np.array([max(1, len(one)) for one in self.words])
 
     def batch(self, index: Ints, turn: int = 0) -> TrainingBatch:
         """Put the examples of these numbers side by side; another turn may bring other sets of theirs."""
@@ -81,10 +78,6 @@ class EncodedExamples:
         gold = torch.zeros(len(index), pad + 1, dtype=torch.bool).scatter(1, sequences, True)
         margins = None if self.margins is None else torch.from_numpy(self.margins[index])
         return TrainingBatch(read.ids, read.lengths, gold[:, : self.labels], sequences, margins)
-
-
-def _count_numbers(lists: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return lists.lengths if isinstance(lists, StoredLists) else np.array([len(one) for one in lists])
 
 
 def encode_examples(

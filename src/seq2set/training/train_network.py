@@ -73,7 +73,7 @@ def train_network(
         words = start.tagger.words
     prior = _fit_prior(config, words, labels, train, run.path, progress, priors)
     learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path)
-    most = MAX_LABELS_FACTOR * learn.most_labels
+    most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
     tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path)
     if cut := learn.cut + tune.examples.cut:
         progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
@@ -177,7 +177,9 @@ def _fit_prior(
 ) -> FittedPrior | None:
     if not has_prior(config):
         return None
-    return fit_prior(config, words, train.texts, train.targets(labels), progress, train.groups, priors, folder)
+    return fit_prior(
+        config, words, train.texts, train.targets(labels), progress, train.groups, priors, folder
+    )
 
 
 def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:

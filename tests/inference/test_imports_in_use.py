@@ -68,3 +68,11 @@ def test_a_model_process_loads_nothing_of_the_web() -> None:
     names = ("server.model_process", "server.served_model", "inference.predictor", "inference.onnx_networks")
     modules = imported(", ".join(f"seq2set.{name}" for name in names))
     assert not modules & {"fastapi", "starlette", "uvicorn", "prometheus_client", "pyarrow", "torch", "scipy"}
+
+
+def test_measuring_a_linear_model_loads_no_torch() -> None:
+    assert not imported("seq2set.workflows.evaluate, seq2set.workflows.train") & {
+        "torch",
+        "sklearn",
+        "joblib",
+    }

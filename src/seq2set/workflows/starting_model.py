@@ -7,7 +7,7 @@ the new model remembers the texts of both trainings, which `evaluate` then leave
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,10 @@ from seq2set.inference.model_folder import (
 )
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.tagger import Tagger
-from seq2set.training.starting_network import StartingNetwork
 from seq2set.workflows.training_data import TrainingData
+
+if TYPE_CHECKING:
+    from seq2set.training.starting_network import StartingNetwork
 
 
 class StartingModel(NamedTuple):
@@ -45,6 +47,8 @@ class StartingModel(NamedTuple):
                 f"{name} is a linear model, which a training cannot begin from: it finds the best weights "
                 "from anywhere; train it anew on the documents of both, such as --data old.csv,new.csv"
             )
+        from seq2set.training.starting_network import StartingNetwork  # torch: measuring comes by here too
+
         return cls(StartingNetwork(tagger, name), seen)
 
     @classmethod

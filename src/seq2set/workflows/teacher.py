@@ -114,7 +114,7 @@ class Teacher:
                 progress.note(f"the teacher without fold {number} of {len(parts)}")
                 rest = np.flatnonzero(fold != number - 1)
                 tagger = self._train_again(config, learn.pick(rest), tune, path.with_suffix(""), progress)
-                texts = [learn.texts[one] for one in held]
+                texts = learn.pick(held).texts
                 _save(path, _judge(tagger, texts, self.names, progress, "scores of the fold"))
                 shutil.rmtree(path.with_suffix(""))
             said.append(_load(path))

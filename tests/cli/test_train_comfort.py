@@ -14,7 +14,7 @@ from seq2set.config.catalog import METRICS
 from seq2set.inference.model_folder import load_model, read_metadata
 from seq2set.models.tagger import Examples
 from seq2set.workflows.cross_validation import assign_folds
-from tiny_encoders import write_encoder
+from tiny_encoders import SIZE, write_encoder
 
 BR = ("--model", "br", "--set", "linear.c=[1]", "--set", "features.min_documents=1")
 
@@ -54,6 +54,25 @@ def test_it_says_where_a_pretrained_encoder_could_be_used(
     outcome = seq2set(*call, "--preset", "pretrained")
     assert (outcome.code, said in outcome.err) == (0, False)
     assert load_model(tmp_path / "run").state().fitted["vectors"]["encoder"] == "all-MiniLM-L6-v2"
+
+
+def test_the_best_preset_is_three_networks_on_one_prior_with_vectors(
+    seq2set, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path / "cache"))
+    write_encoder(tmp_path / "cache" / "encoders" / "all-MiniLM-L6-v2")
+    sizes = ("encoder.hidden=4", "decoder.hidden=4", "self_critical.epochs=0", "prior.folds=2", "threads=1")
+    settings = [part for one in sizes for part in ("--set", one)]
+    call = ("train", "--data", corpus, "--out", tmp_path / "run", "--preset", "best", *settings)
+    outcome = seq2set(*call, "--model", "seq2set-simp")
+    assert outcome.code == 0, outcome.err
+    state = load_model(tmp_path / "run").state()
+    weights = [name for name in state.tensors if name.endswith("/prior.scale")]
+    assert weights == [f"network/{number}/prior.scale" for number in range(3)]
+    card = (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
+    assert "| networks | 3, whose scores are averaged |" in card
+    # Behind the terms of the one linear prior stand the numbers of a vector.
+    assert len(state.tensors["prior/weights"]) == len(state.tensors["prior/terms"]) + SIZE
 
 
 def test_an_ensemble_is_one_model(seq2set, corpus: Path, tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ def _describe_parts(config: Config) -> dict[str, str]:
     if row.network:
         kind = row.encoder or config.encoder.kind
         parts["encoder"] = f"{kind}: {ENCODERS[kind].summary}"
+    if row.network and config.ensemble > 1:
+        parts["networks"] = f"{config.ensemble}, whose scores are averaged"
     if row.family == "set":
         parts["reward"] = f"{config.objective.reward}: {REWARDS[config.objective.reward].summary}"
     return parts

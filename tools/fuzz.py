@@ -23,9 +23,11 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from copies import ROOT
-from fuzz_targets import TARGETS
+from fuzz_folders import FOLDERS
+from fuzz_targets import TARGETS as READERS
 from seq2set.benchmarks.serving.serve import ServerProcess, start_server
 
+TARGETS = {**READERS, **FOLDERS}
 FOLDER = ROOT / "runs/fuzz"
 BATCH = 20
 """Inputs between two looks at the clock."""

@@ -119,3 +119,13 @@ def test_what_was_never_a_default_is_not_recalled(tmp_path: Path) -> None:
     run = RunFolder.start(tmp_path / "run", build_config(assignments=["search.samples=7"]))
     assert recall_defaults(run.config, build_config()) == build_config()
     assert recall_defaults(tmp_path / "none.toml", build_config()) == build_config()
+
+
+@pytest.mark.parametrize("line", [b"{", b"[1]", b"[" * 100_000, b"\xff"])
+def test_a_damaged_history_is_a_sentence(line: bytes, tmp_path: Path) -> None:
+    run = RunFolder.start(tmp_path / "run", build_config())
+    run.log({"phase": "linear", "c": 1})
+    with run.history.open("ab") as stream:
+        stream.write(line + b"\n")
+    with pytest.raises(InputError, match=r"history.jsonl(, line 2: the record is damaged| is damaged)"):
+        run.records()

@@ -23,6 +23,7 @@ from seq2set.config.provenance import (
     refuse_other_documents,
     write_provenance,
 )
+from seq2set.config.run_locks import LOCK, check_lock
 from seq2set.core.disk import make_folder
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import (
@@ -103,7 +104,7 @@ class RunFolder:
                 f"{path} holds a run already; pass --resume to go on with it, --force to replace it, or name "
                 "another folder"
             )
-        elif force and path.is_dir() and any(path.iterdir()):
+        elif force and path.is_dir() and any(not one.name.startswith(LOCK) for one in path.iterdir()):
             raise InputError(
                 f"{path} is not empty and holds no run; --force replaces runs only, name another folder"
             )
@@ -162,7 +163,7 @@ class RunFolder:
         """Say whether the folder holds what comes before the settings and nothing else."""
         if not self.path.is_dir() or any(path.is_file() for path in self.checkpoints.rglob("*")):
             return False
-        early = ("checkpoints", RECORD, self.start_model.name)
+        early = ("checkpoints", RECORD, self.start_model.name, LOCK)
         return all(any(name in path.name for name in early) for path in self.path.iterdir())
 
     def differs_only_in(self, sections: tuple[str, ...], config: Config) -> bool:
@@ -171,6 +172,7 @@ class RunFolder:
 
     def log(self, record: dict[str, Any]) -> None:
         """Add a line to the history."""
+        check_lock(self.path)
         append_line(self.history, json.dumps(record, ensure_ascii=False))
         if self.watch is not None:
             self.watch(len(self.records()), record)
@@ -179,8 +181,20 @@ class RunFolder:
         """Return the history so far; a last line cut off by a crash is passed over."""
         if not self.history.is_file():
             return []
-        lines = self.history.read_text(encoding="utf-8").split("\n")
-        return [update_keys(json.loads(line)) for line in lines[:-1]]
+        try:
+            lines = self.history.read_text(encoding="utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.history} is damaged: it is not UTF-8; begin a new run") from error
+        return [self._read_record(line, number) for number, line in enumerate(lines[:-1], start=1)]
+
+    def _read_record(self, line: str, number: int) -> dict[str, Any]:
+        try:
+            record = update_keys(json.loads(line))
+        except (RecursionError, ValueError):
+            record = None
+        if not isinstance(record, dict):
+            raise InputError(f"{self.history}, line {number}: the record is damaged; begin a new run")
+        return record
 
     def truncate(self, count: int) -> None:
         """Keep the first `count` records of the history."""

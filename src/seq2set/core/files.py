@@ -187,7 +187,10 @@ _RENAMED = {
 
 def read_json(path: Path) -> Any:
     """Read JSON that this version or an earlier one wrote; keys have their names of today."""
-    return update_keys(json.loads(path.read_text(encoding="utf-8")))
+    try:
+        return update_keys(json.loads(path.read_text(encoding="utf-8")))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def update_keys(value: Any) -> Any:

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,14 +109,19 @@ _SETTLED = 2.0
 """A file that changed within so many seconds may change again without another time of change."""
 
 
-def compute_sha256_once(path: Path) -> str:
-    """Return the SHA-256 of a file; it is read again only where its size, time of change or inode differ."""
+def compute_sha256_once(path: Path, check: Callable[[Path], None] | None = None) -> str:
+    """Return the SHA-256 of a file; it is read again only where its size, time of change or inode differ.
+
+    With it goes a check of what it holds, which raises where something is wrong.
+    """
     status, name = path.stat(), str(path.absolute())
     seen = [status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino]
     entry = _read_checked().get(name)
     if isinstance(entry, list) and entry[:-1] == seen:
         return str(entry[-1])
     digest = compute_sha256(path)
+    if check is not None:
+        check(path)
     if status.st_mtime < time.time() - _SETTLED:
         _note_checked(name, [*seen, digest])
     return digest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +10,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from seq2set.core.errors import CorpusError, UnknownNameError
-from seq2set.core.files import compute_sha256
+from seq2set.core.files import compute_sha256, read_json
 from seq2set.corpora.cache import compute_sha256_once
 from seq2set.corpora.carve import SEED
 from seq2set.corpora.documents import SPLITS, Document
+from seq2set.corpora.readers.limits import check_pages
 from seq2set.corpora.readers.parquet import StoredColumn, open_parquet
+from seq2set.labels.tree import LabelTree
 
 FACTS = "corpus.json"
 """The file that says what a prepared corpus is."""
@@ -200,19 +201,38 @@ class PreparedCorpus:
                 path,
             )
         self._compare(name, _compute_digest(path))
-        with open_parquet(path) as file:
-            if not any(file.schema_arrow.equals(schema) for schema in (SCHEMA, GROUPED_SCHEMA)):
-                seen = ", ".join(f"{field.name}: {field.type}" for field in file.schema_arrow)
-                raise CorpusError(
-                    f"the columns are {seen}; they must be id: string, text: string, labels: list<string>, "
-                    "and may be followed by group: string",
-                    path,
-                )
+
+
+def _check_columns(path: Path) -> None:
+    """Refuse other columns than ours, cells without a value, and pages that would not fit into memory."""
+    with open_parquet(path) as file:
+        if not any(file.schema_arrow.equals(schema) for schema in (SCHEMA, GROUPED_SCHEMA)):
+            seen = ", ".join(f"{field.name}: {field.type}" for field in file.schema_arrow)
+            raise CorpusError(
+                f"the columns are {seen}; they must be id: string, text: string, labels: list<string>, "
+                "and may be followed by group: string",
+                path,
+            )
+        before = 0
+        for batch in file.iter_batches(check_pages(path, file.metadata), columns=SCHEMA.names):
+            _refuse_null(batch, path, before)
+            before += batch.num_rows
+
+
+def _refuse_null(batch: Any, path: Path, before: int) -> None:
+    labels = batch.column("labels")
+    inner = labels.flatten().null_count
+    for name in SCHEMA.names:
+        column = batch.column(name)
+        if column.null_count or (name == "labels" and inner):
+            row = next((row for row, one in enumerate(column) if not one.is_valid), None)
+            place = f"row {before + row + 1}" if row is not None else f"rows {before + 1} and on"
+            raise CorpusError(f"the column '{name}' has no value in {place}; prepare the corpus again", path)
 
 
 def _compute_digest(path: Path) -> str:
     try:
-        return compute_sha256_once(path)
+        return compute_sha256_once(path, _check_columns)
     except OSError as error:
         raise CorpusError(f"the file cannot be read: {error.strerror}", path) from error
 
@@ -229,13 +249,36 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise CorpusError(f"the folder has no {FACTS}; it is not a prepared corpus", folder)
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        complete = facts["format"] == FORMAT and isinstance(facts["name"], str)
-        for name in map(name_split_file, SPLITS):
-            complete &= facts["files"][name].keys() >= {"sha256", "bytes"}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        facts: dict[str, Any] = read_json(path)
+        if facts["format"] != FORMAT or not isinstance(facts["name"], str):
+            raise CorpusError(f"the file is not of format {FORMAT}; prepare the corpus again", path)
+        fault = _find_fault(facts)
+    except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
         raise CorpusError("the file is damaged or incomplete; prepare the corpus again", path) from error
-    if not complete:
-        raise CorpusError(f"the file is not of format {FORMAT}; prepare the corpus again", path)
-    result: dict[str, Any] = facts
-    return result
+    if fault:
+        raise CorpusError(f"the file is damaged or incomplete: {fault}; prepare the corpus again", path)
+    return facts
+
+
+def _find_fault(facts: dict[str, Any]) -> str | None:
+    """Say what of `corpus.json` cannot be used; it is asked for now, and not after hours of training."""
+    for name in map(name_split_file, SPLITS):
+        recorded = facts["files"][name]
+        if not isinstance(recorded["sha256"], str) or not isinstance(recorded["bytes"], int):
+            return f"files.{name} has no size or checksum"
+    for name in ("source", "licence"):
+        if not isinstance(facts.get(name), str):
+            return f"{name} is {facts.get(name)!r:.60}; it must be a text"
+    for name in ("counts", "split", "notes"):
+        if not isinstance(facts.get(name, {}), dict):
+            return f"{name} is {facts[name]!r:.60}; it must be an object"
+    if type(facts.get("split", {}).get("seed", 0)) is not int:
+        return "split.seed is no whole number"
+    return _find_tree_fault(facts.get("notes", {}).get("tree") or {})
+
+
+def _find_tree_fault(tree: Any) -> str | None:
+    if not isinstance(tree, dict) or not all(one is None or isinstance(one, str) for one in tree.values()):
+        return "notes.tree does not name a label's parent, or null, for each label"
+    cycle = LabelTree(tree).find_cycle()
+    return None if cycle is None else f"in notes.tree the label '{cycle}' stands above itself"

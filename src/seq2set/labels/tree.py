@@ -37,12 +37,12 @@ class LabelTree:
         """Return a label that stands above itself, or None where this is a tree indeed."""
         settled: set[str | None] = {None}
         for label in self.parents:
-            trail: list[str] = []
+            trail: dict[str, None] = {}  # a list would be searched from its beginning each time
             above: str | None = label
             while above is not None and above not in settled:
                 if above in trail:
                     return above
-                trail.append(above)
+                trail[above] = None
                 above = self.parents.get(above)
             settled.update(trail)
         return None

@@ -30,13 +30,14 @@ from seq2set.core.processes import run_in_processes
 from seq2set.core.progress import Advance, Progress
 from seq2set.core.seals import UNSEALED, check_seal, seal_file
 from seq2set.core.sparse import SparseRows
+from seq2set.core.tensor_files import check_forms, read_header, refuse_not_finite
 from seq2set.labels.best_rule import find_best_rule
 from seq2set.labels.calibration import Sigmoid
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_global_rule
 from seq2set.labels.thresholds import find_threshold
-from seq2set.models.linear import LinearScorer
+from seq2set.models.linear import LinearScorer, list_scorer_forms
 from seq2set.models.predictions import Scores, withhold_scores
 from seq2set.models.tagger import Examples
 from seq2set.nn.pretrained.encoder_folder import find_encoder
@@ -97,12 +98,12 @@ class LinearTraining:
 
         Without `features` all documents of `train` are taken, with their weights.
         """
-        checkpoint = self.run.checkpoints / f"{name}-c-{c:g}.safetensors"
-        if checkpoint.is_file():
-            return _read_scorer(checkpoint)
         if features is None:
             features, weights = self.train, self.weights
         targets = self.train_targets if targets is None else targets
+        checkpoint = self.run.checkpoints / f"{name}-c-{c:g}.safetensors"
+        if checkpoint.is_file():
+            return _read_scorer(checkpoint, features, targets)
         with self.progress.stage(f"{title}, C = {c:g}", targets.shape[1]) as advance:
             scorer = fit_linear(self.config, features, targets, c, advance, seen, weights)
         with write_aside(checkpoint) as aside:
@@ -111,9 +112,12 @@ class LinearTraining:
         return scorer
 
 
-def _read_scorer(checkpoint: Path) -> LinearScorer:
+def _read_scorer(checkpoint: Path, features: csr_matrix, targets: csr_matrix) -> LinearScorer:
     try:
         check_seal(checkpoint)
+        entries = read_header(checkpoint)
+        check_forms(entries, list_scorer_forms("", "F", "L"), {"F": features.shape[1], "L": targets.shape[1]})
+        refuse_not_finite(checkpoint, entries)
         return LinearScorer(**load_file(checkpoint))
     except (OSError, SafetensorError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
@@ -277,7 +281,7 @@ def _try_c(
     threshold = _choose_threshold(config, scores, scored.boundary, data.valid_actual)
     rule = make_global_rule(threshold)
     reached = Counts.of_known(rule.decide(scores), data.valid_actual).metrics()
-    if not any(record["c"] == c for record in data.run.records()):
+    if not any(record.get("c") == c for record in data.run.records()):
         seconds = round(time.perf_counter() - began, 3)
         data.run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})
     return FittedCandidate(c, scored.machine, rule, reached[config.decision.metric], scores)

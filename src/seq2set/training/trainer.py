@@ -20,6 +20,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from seq2set.config.run_folder import RunFolder
+from seq2set.config.run_locks import check_lock
 from seq2set.config.schema import TrainingSettings
 from seq2set.core.errors import StoppedError, WorkError
 from seq2set.core.files import copy_file, write_json
@@ -262,6 +263,7 @@ class Trainer:
             self.means.totals = self._sum_over_processes(self.means.totals)
 
     def _save(self, position: Position) -> None:
+        check_lock(self.run_folder.path)
         save_checkpoint(self.run_folder.checkpoints, position, self.network, self.adam, self.averaged)
 
     def _out_of_patience(self, position: Position) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from seq2set.config import Config
 from seq2set.config.catalog import MODELS, find_model
 from seq2set.config.run_folder import TEACHER, RunFolder, Watch, recall_defaults
+from seq2set.config.run_locks import check_lock, hold_run
 from seq2set.core.errors import InputError
 from seq2set.core.files import read_json, write_json
 from seq2set.core.progress import Progress, Silent
@@ -98,18 +99,20 @@ def distill(
     # With the teacher's, so that a plain training never passes for this one.
     begun = record_provenance(corpus, data)
     begun = replace(begun, documents=_hash(begun.documents, record["sha256"], record["taught"]))
-    run = RunFolder.start(out, config, provenance=begun, resume=resume, force=force, watch=watch)
-    if run.model.is_dir():
-        progress.note(f"nothing to do: {out} is finished already; pass --force to train it anew")
-        return run
-    write_json(out / TEACHER, record)
-    for remark in _list_remarks(opened, data, further):
-        progress.note(remark)
-    learn = _teach(opened, teaching, data, further.texts, config, run, progress)
-    origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
-    trained = fit_model(config, TrainingData(learn, data.tune), origin, run, progress)
-    trained.metadata["teacher"] = record
-    trained.save(run.model)
+    with hold_run(out):
+        run = RunFolder.start(out, config, provenance=begun, resume=resume, force=force, watch=watch)
+        if run.model.is_dir():
+            progress.note(f"nothing to do: {out} is finished already; pass --force to train it anew")
+            return run
+        write_json(out / TEACHER, record)
+        for remark in _list_remarks(opened, data, further):
+            progress.note(remark)
+        learn = _teach(opened, teaching, data, further.texts, config, run, progress)
+        origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
+        trained = fit_model(config, TrainingData(learn, data.tune), origin, run, progress)
+        trained.metadata["teacher"] = record
+        check_lock(out)
+        trained.save(run.model)
     return run
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +14,7 @@ from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.provenance import Provenance
 from seq2set.config.run_folder import TEACHER, RunFolder, Watch, find_kept_weights, recall_defaults
+from seq2set.config.run_locks import check_lock, hold_run
 from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import get_rank
 from seq2set.core.progress import Progress, Silent
@@ -105,19 +107,21 @@ def train(
     )
     if start is not None:
         data = start.leave_out_learnt(data, progress)
-    run = _open_run(out, config, record_provenance(corpus, data), resume, force, watch, copied)
-    if run.model.is_dir():
-        progress.note(f"nothing to do: {out} is finished already; pass --force to train it anew")
-        return run
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
-    measured = None
-    if folds is not None and pooled is not None:
-        measured = cross_validate(config, pooled, run, folds, progress)
-    trained = fit_model(config, data, origin, run, progress, priors, start)
-    if measured is not None:
-        trained.metadata["cross_validation"] = measured
-    if get_rank() == 0:
-        trained.save(run.model)
+    with hold_run(out) if get_rank() == 0 else nullcontext():  # the first process holds it for all
+        run = _open_run(out, config, record_provenance(corpus, data), resume, force, watch, copied)
+        if run.model.is_dir():
+            progress.note(f"nothing to do: {out} is finished already; pass --force to train it anew")
+            return run
+        measured = None
+        if folds is not None and pooled is not None:
+            measured = cross_validate(config, pooled, run, folds, progress)
+        trained = fit_model(config, data, origin, run, progress, priors, start)
+        if measured is not None:
+            trained.metadata["cross_validation"] = measured
+        if get_rank() == 0:
+            check_lock(out)
+            trained.save(run.model)
     return run
 
 

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.readers.columns import has_column, replace_nul, split_names
+from seq2set.corpora.readers.limits import LONGEST, refuse_long
 from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
 from seq2set.corpora.readers.streams import NumberedLine, read_lines
 
@@ -24,8 +25,6 @@ DELIMITERS = (",", ";", "\t", "|")
 
 MOST_COLUMNS = 10_000
 
-# The largest limit that every platform's csv takes: texts may be far longer than its 128 KiB.
-_FIELD_LIMIT = 2**31 - 1
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
 
@@ -89,19 +88,22 @@ def _read_rows(
     lines: Iterator[NumberedLine], delimiter: str, path: Path, options: ReadOptions
 ) -> Iterator[_DelimitedRow]:
     """Yield the rows that are not blank, each with the line on which it starts."""
-    csv.field_size_limit(_FIELD_LIMIT)
-    last = 0
+    csv.field_size_limit(2 * LONGEST)  # its own are 128 KiB
+    last = held = 0
 
     def pass_on() -> Iterator[str]:
-        nonlocal last
+        nonlocal last, held
         for line in lines:
             last = line.number
+            held += len(line.text)
+            refuse_long(held, path, start + 1)
             yield replace_nul(line.text) + "\n"
 
     start = 0
     try:
         quoting: Literal[0, 3] = csv.QUOTE_NONE if options.plain_quotes else csv.QUOTE_MINIMAL
         for cells in csv.reader(pass_on(), delimiter=delimiter, quoting=quoting, strict=True):
+            held = 0
             if cells:
                 yield _DelimitedRow(cells, start + 1)
             start = last

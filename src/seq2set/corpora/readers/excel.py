@@ -11,6 +11,7 @@ from typing import Any
 
 from seq2set.core.errors import CorpusError, import_extra
 from seq2set.corpora.readers.columns import replace_nul
+from seq2set.corpora.readers.limits import check_workbook
 from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
 from seq2set.corpora.readers.streams import check_file
 
@@ -39,6 +40,7 @@ def _read_rows(path: Path, sheet: str | None, names: list[str]) -> Iterator[list
         raise CorpusError("the file is empty", path)
     openpyxl = import_extra("openpyxl", "excel")
     try:
+        check_workbook(path)
         with warnings.catch_warnings():  # of parts of a workbook that hold no cells
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from seq2set.core.errors import CorpusError
+from seq2set.corpora.readers.limits import LONGEST
 from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
 from seq2set.corpora.readers.streams import read_lines, read_text
-
-LONGEST = 1 << 26
-"""How many characters one object of a list may have."""
 
 _BETWEEN = " \t\r\n,"
 _WANTED = "one object per line, or one list of objects, is wanted"

@@ -9,15 +9,15 @@ from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import ColumnView, Value
+from seq2set.corpora.readers.limits import BATCH_BYTES, LONGEST, check_pages, refuse_long
 from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable, choose_columns
 from seq2set.corpora.readers.streams import check_file
-
-_ROWS = 1024
 
 AT_A_TIME = 4096
 """How many values of a column become Python's at a time."""
@@ -27,25 +27,100 @@ def read_parquet(path: Path, options: ReadOptions) -> RecordTable:
     """Return the rows of a Parquet file; errors count rows as lines."""
     with open_parquet(path) as file:
         names = list(file.schema_arrow.names)
-    return RecordTable(names, _read_records(path, choose_columns(names, options)))
+        rows, nested = check_pages(path, file.metadata), _list_nested(file.schema)
+    if nested:
+        rows = min(rows, _check_lists(path, nested))
+    return RecordTable(names, _read_records(path, choose_columns(names, options), rows))
 
 
-def _read_records(path: Path, columns: list[str]) -> Iterator[Record]:
+def _list_nested(schema: Any) -> list[str]:
+    """Return the texts inside lists; they repeat, so that a page can stand for far more than it holds."""
+    columns = [schema.column(number) for number in range(len(schema.names))]
+    return [one.path for one in columns if one.max_repetition_level and one.physical_type == "BYTE_ARRAY"]
+
+
+def _check_lists(path: Path, nested: list[str]) -> int:
+    """Refuse a list whose texts together are too long; return how many rows may be read at a time.
+
+    Each text is read once and counted as often as it stands there.
+    """
+    longest, before = 1, 0
+    with open_parquet(path, nested) as file:
+        for group in range(file.num_row_groups):
+            for name in dict.fromkeys(one.partition(".")[0] for one in nested):
+                sizes = _measure_lists(file, group, name)
+                if len(sizes) and sizes.max() > LONGEST:
+                    refuse_long(int(sizes.max()), path, before + int(sizes.argmax()) + 1)
+                longest = max(longest, int(sizes.max(initial=0)))
+            before += file.metadata.row_group(group).num_rows
+    return max(1, BATCH_BYTES // longest)
+
+
+def _measure_lists(file: Any, group: int, name: str) -> NDArray[np.int64]:
+    """Return the characters of each row's list; none where it is no plain list of texts."""
+    try:
+        column = file.read_row_group(group, columns=[name], use_threads=False).column(name)
+    except pa.ArrowNotImplementedError:  # of dictionaries that change within a group
+        return np.zeros(0, np.int64)
+    parts = [np.zeros(0, np.int64)]
+    for lists in column.chunks:
+        if not pa.types.is_list(lists.type) or not pa.types.is_dictionary(lists.type.value_type):
+            return np.zeros(0, np.int64)
+        values = lists.flatten()
+        each = pc.binary_length(values.dictionary).take(values.indices).fill_null(0)
+        before = np.concatenate([[0], np.cumsum(each.to_numpy(zero_copy_only=False).astype(np.int64) + 1)])
+        ends = np.cumsum(pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False))
+        parts.append(np.diff(before[np.concatenate([[0], ends])]))
+    return np.concatenate(parts)
+
+
+def _read_records(path: Path, columns: list[str], rows: int) -> Iterator[Record]:
     number = 0
     with open_parquet(path) as file:
-        for batch in file.iter_batches(_ROWS, columns=columns):
-            for values in batch.to_pylist():
+        for batch in file.iter_batches(rows, columns=columns):
+            for values in _list_rows(batch, path, number):
                 number += 1
                 yield Record(values, number, number)
 
 
+def _list_rows(batch: Any, path: Path, before: int) -> Iterator[Any]:
+    """Turn a batch into rows: at once, or one by one where it holds much."""
+    if _count_cells(batch) <= LONGEST:
+        yield from batch.to_pylist()
+        return
+    for row in range(batch.num_rows):
+        one = batch.slice(row, 1)
+        refuse_long(_count_cells(one), path, before + row + 1)
+        yield one.to_pylist()[0]
+
+
+def _count_cells(batch: Any) -> int:
+    return sum(_count_content(column) for column in batch.columns)
+
+
+def _count_content(array: Any) -> int:
+    """Return about how many bytes the values of a column have, each one counted."""
+    kind = array.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _count_content(array.flatten()) + len(array)
+    if pa.types.is_struct(kind):
+        return sum(_count_content(part) for part in array.flatten())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
+        return int(pc.sum(pc.binary_length(array)).as_py() or 0) + len(array)
+    return len(array)
+
+
 @contextmanager
-def open_parquet(path: Path) -> Iterator[Any]:
+def open_parquet(path: Path, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
     """Open a Parquet file; damage met while reading names the file."""
     check_file(path)
     if path.stat().st_size == 0:
         raise CorpusError("the file is empty", path)
-    with name_damage(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+    repeated = list(dictionaries)
+    with (
+        name_damage(path),
+        pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=repeated) as file,
+    ):
         yield file
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.limits import refuse_long
 from seq2set.corpora.readers.markup import strip_markup
 from seq2set.corpora.readers.records import ReadOptions
 from seq2set.corpora.readers.streams import NumberedLine, read_lines, read_text
@@ -64,10 +65,18 @@ def read_text_folder(folder: Path, options: ReadOptions) -> Iterator[Document]:
             folder,
         )
     for file in files:
-        text = "".join(read_text(file, options.encoding))
+        text = "".join(_read_bounded(file, options.encoding))
         name = file.relative_to(folder).as_posix()
         labels = () if options.labels is None else _name_labels(file, folder)
         yield _make(name, replace_nul(text).strip(), labels, options)
+
+
+def _read_bounded(file: Path, encoding: str) -> Iterator[str]:
+    length = 0
+    for block in read_text(file, encoding):
+        length += len(block)
+        refuse_long(length, file)
+        yield block
 
 
 def _name_labels(file: Path, folder: Path) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import lzma
 import re
 import zlib
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from seq2set.core.errors import CorpusError, InputError
+from seq2set.corpora.readers.limits import XzStream, refuse_long
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 """The suffixes of compressed files."""
@@ -67,7 +69,7 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[NumberedLine]:
     whose beginning has no LF they end in CR, as old spreadsheet programs write them.
     """
     number = 0
-    for number, text in enumerate(_split_lines(read_text(path, encoding)), start=1):
+    for number, text in enumerate(_split_lines(read_text(path, encoding), path), start=1):
         yield NumberedLine(number, text)
     if number == 0:
         raise CorpusError("the file is empty", path)
@@ -85,7 +87,7 @@ def _open(path: Path) -> Any:
     if path.suffix.lower() == ".gz":
         return gzip.open(path)
     if path.suffix.lower() == ".xz":
-        return lzma.open(path)
+        return io.BufferedReader(XzStream(path))
     if path.suffix.lower() == ".zst":
         import pyarrow as pa  # only here: it is slow to load, and few files are compressed so
 
@@ -93,17 +95,19 @@ def _open(path: Path) -> Any:
     return path.open("rb")
 
 
-def _split_lines(blocks: Iterator[str]) -> Iterator[str]:
+def _split_lines(blocks: Iterator[str], path: Path) -> Iterator[str]:
     # The pieces of an unfinished line are joined once, or a very long line would be copied at each block.
     pieces: list[str] = []
-    end = ""
+    end, length, line = "", 0, 1
     for block in blocks:
         end = end or ("\r" if "\r" in block[:-1] and "\n" not in block else "\n")
         first, *others = block.split(end)
         pieces.append(first)
+        length += len(first)
         for other in others:
             yield "".join(pieces).removesuffix("\r")
-            pieces = [other]
+            pieces, length, line = [other], len(other), line + 1
+        refuse_long(length, path, line)
     if last := "".join(pieces):
         yield last.removesuffix("\r")
 

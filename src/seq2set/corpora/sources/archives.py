@@ -8,10 +8,13 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.readers.streams import check_encoding, open_binary
+
+_LARGEST = 1 << 28
+"""How many bytes a file of a distribution may have, unpacked"""
 
 _DAMAGES = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
 
@@ -46,7 +49,7 @@ def read_members(path: Path, names: list[str]) -> Iterator[Member]:
     if path.is_dir():
         for name in names:
             with open_binary(path / name) as stream:
-                yield Member(name, stream.read())
+                yield Member(name, _read_bounded(stream, path / name))
         return
     wanted = set(names)
     try:
@@ -55,9 +58,16 @@ def read_members(path: Path, names: list[str]) -> Iterator[Member]:
             for info in archive:
                 content = archive.extractfile(info) if info.name in wanted else None
                 if content:
-                    yield Member(info.name, content.read())
+                    yield Member(info.name, _read_bounded(content, path / info.name))
     except _DAMAGES as error:
         raise _describe_damage(path, error) from error
+
+
+def _read_bounded(stream: IO[bytes], path: Path) -> bytes:
+    content = stream.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise CorpusError(f"the file unpacks to more than {_LARGEST:,} bytes, which is the limit", path)
+    return content
 
 
 def decode_member(member: Member, place: str, encoding: str) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.limits import LONGEST, refuse_long
 from seq2set.corpora.readers.streams import check_file
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus
 from seq2set.corpora.splits import SplitPlan
@@ -69,6 +70,11 @@ def check_version(connection: sqlite3.Connection, path: Path) -> bool:
         return False
     if "schema_version" not in tables or not tables >= {"texts", "feedback", "feedback_labels"}:
         raise CorpusError("the database holds other tables; a feedback database is wanted", path)
+    for table in ("schema_version", "texts", "feedback", "feedback_labels"):
+        made = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+        kinds = {row[6] for row in connection.execute(f"PRAGMA table_xinfo({table})")}
+        if kinds != {0} or made.upper().split()[:2] != ["CREATE", "TABLE"]:
+            raise CorpusError(f"the table {table} has columns that are computed; none of ours has", path)
     version = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0]
     if version != VERSION:
         raise CorpusError(
@@ -77,11 +83,11 @@ def check_version(connection: sqlite3.Connection, path: Path) -> bool:
     return True
 
 
-_LAST_WORDS = """
-SELECT text_id, text, last FROM texts
+_LAST_WORDS = f"""
+SELECT text_id, CASE WHEN length(text) <= {LONGEST} THEN text END, last FROM texts
 JOIN (SELECT text_id, max(id) AS last FROM feedback GROUP BY text_id) ON text_id = texts.id
 ORDER BY text_id
-"""
+"""  # noqa: S608 (nothing in it comes from outside)
 _LABELS = """
 SELECT label FROM feedback_labels WHERE feedback_id = ? AND verdict IN ('accepted', 'added') ORDER BY place
 """
@@ -98,6 +104,8 @@ def _read_texts(path: Path, notes: Notes) -> Iterator[Document]:
                 raise CorpusError("the database is empty; a feedback database is wanted", path)
             connection.execute("BEGIN")
             for number, text, last in connection.execute(_LAST_WORDS):
+                if text is None:
+                    refuse_long(LONGEST + 1, path, number)
                 texts += 1
                 labels = clean_labels(label for (label,) in connection.execute(_LABELS, (last,)))
                 yield Document(f"text-{number}", replace_nul(text), labels)

@@ -12,6 +12,13 @@ def candidates(url: str, text: str = TEXT) -> list[dict]:
     return httpx.post(f"{url}/v1/predict", json=body).json()["predictions"][0]["candidates"]
 
 
+def shown(one: dict) -> list[dict]:
+    """Return the words that are worth a look: a twentieth of the heaviest or more."""
+    words = one["evidence"] + one["against"]
+    least = max((abs(word["weight"]) for word in words), default=0) / 20
+    return [word for word in words if abs(word["weight"]) >= least]
+
+
 def test_a_text_gets_chips_with_the_scores_of_the_model(page: Page, site) -> None:
     suggest(page)
     given = [one for one in candidates(site.url) if one["given"]]
@@ -31,13 +38,14 @@ def test_pointing_at_a_label_lights_its_words_in_the_right_places(page: Page, si
     page.locator("#text-title").hover()
     for one in candidates(site.url)[:3]:
         page.locator(f"{chip(page, one['label'])} .name").hover()
-        words = {word["word"]: word["weight"] for word in one["evidence"]}
-        assert lit(page).keys() == words.keys()
-        assert words.keys() >= SIGNS[one["label"]]
-        heaviest = max(words, key=words.__getitem__)
-        assert lit(page)[heaviest] == 4
-        # The more weight, the higher the level: quarters of the heaviest.
-        assert all(level == -(-4 * words[word] // words[heaviest]) for word, level in lit(page).items())
+        words = {word["word"]: abs(word["weight"]) for word in shown(one)}
+        assert set(" ".join(lit(page)).replace("−", "").split()) == set(" ".join(words).split())
+        assert set(" ".join(word["word"] for word in one["evidence"]).split()) >= SIGNS[one["label"]]
+        heaviest = one["evidence"][0]["word"]
+        assert max(words, key=words.__getitem__) == heaviest
+        # The more weight, the higher the level: quarters of the heaviest. A phrase is cut where others begin.
+        levels = {part: -(-4 * words[word] // words[heaviest]) for word in words for part in word.split()}
+        assert all(level == levels[piece.replace("−", "").split()[0]] for piece, level in lit(page).items())
         assert page.inner_text("#caption").startswith(f"{one['label']} rests on {heaviest} ")
     page.locator("#text-title").hover()
     page.locator("#label-title").focus()
@@ -77,7 +85,10 @@ def test_lit_words_differ_without_colour(page: Page) -> None:
 
 def test_pointing_at_a_word_shows_its_labels(page: Page, site) -> None:
     suggest(page)
-    words = {one["label"]: {word["word"] for word in one["evidence"]} for one in candidates(site.url)}
+    words = {
+        one["label"]: {part for word in one["evidence"] for part in word["word"].split()}
+        for one in candidates(site.url)
+    }
     resting = [label for label in names(page) if "barrels" in words[label]]
     assert resting[0] == "oil"
     page.locator("#label-title").focus()
@@ -129,7 +140,7 @@ def test_a_text_without_a_known_word_gets_words_instead_of_labels(page: Page) ->
 
 def test_the_matrix_shows_words_by_labels(page: Page, site) -> None:
     suggest(page)
-    given = {one["label"]: one["evidence"] for one in candidates(site.url) if one["given"]}
+    given = {one["label"]: shown(one) for one in candidates(site.url) if one["given"]}
     page.click("#view-matrix")
     expect(page.locator("#words")).to_be_hidden()
     words = page.locator(".matrix thead th").all_inner_texts()
@@ -139,6 +150,7 @@ def test_the_matrix_shows_words_by_labels(page: Page, site) -> None:
     for label, evidence in given.items():
         cells = page.locator(f'.matrix tr[data-label="{label}"] td').all_inner_texts()
         weights = {word["word"].lower(): f"{round(100 * word['weight'])}" for word in evidence}
+        weights = {word: share.replace("-", "−") for word, share in weights.items()}
         assert cells == [weights.get(word, "") for word in words]
     page.locator(f"{chip(page, 'oil')} .name").focus()
     expect(page.locator(".matrix tr.lit")).to_have_attribute("data-label", "oil")

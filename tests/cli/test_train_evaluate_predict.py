@@ -92,7 +92,7 @@ def test_evaluate_prints_the_papers_columns(seq2set, br_run: RunFolder) -> None:
     for head in ("HL(-)", "P(+)", "R(+)", "F1(+)"):
         assert head in outcome.out
     assert "small, valid" in outcome.out
-    assert "because of" in outcome.out
+    assert "because of wheat harvest bushels" in outcome.out
 
 
 def test_evaluate_writes_a_report_once(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
@@ -148,14 +148,15 @@ def test_predict_json(seq2set, br_run: RunFolder) -> None:
     assert first["id"] == "1"
     assert first["labels"][0]["label"] == "grain"
     assert 0 < first["labels"][0]["score"] <= 1
-    assert "Wheat" in {word["word"] for word in first["labels"][0]["evidence"]}
+    assert first["labels"][0]["evidence"][0]["word"] == "Wheat harvest"
+    assert all(one["weight"] < 0 for one in first["labels"][0]["against"])
     assert second == {"id": "2", "labels": [], "note": "no known words"}
 
 
 def test_predict_for_people(seq2set, br_run: RunFolder) -> None:
     outcome = seq2set("predict", br_run.path, "--explain", "wheat harvest bushels", "zzz")
     assert "grain" in outcome.out
-    assert "because of" in outcome.out
+    assert "because of wheat harvest bushels" in outcome.out
     assert "zzz\n  no known words\n  no label\n" in outcome.out
 
 

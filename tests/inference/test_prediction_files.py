@@ -72,7 +72,8 @@ def test_json_rows_hold_what_predict_prints_and_the_columns_in_their_order() -> 
     assert first["labels"][0] == {
         "label": "grain",
         "score": 0.912346,
-        "evidence": [{"word": "Wheat", "start": 0, "end": 5, "weight": 0.5}],
+        "evidence": [{"word": "Wheat", "start": 0, "end": 5, "weight": 0.5, "names_label": False}],
+        "against": [],
     }
     assert second == {"id": "7", "text": "?", "labels": [], "note": "no known words"}
 

@@ -69,22 +69,28 @@ def test_the_loss_of_a_batch_is_the_mean_over_its_documents() -> None:
 
 
 def test_words_are_named_by_what_they_add() -> None:
-    # 3 1 -2, weights 0.5 and 1: the word 3 adds 0.5 * 3 + 2 * 3 = 7.5 and the word 1 adds 1; 8.5 in all.
-    # Weights -1 and 0: 3 adds -3 and the others nothing, so that none speaks for it: exp(-3), 1 and 1.
+    # 3 1 -2, weights 0.5 and 1: the word 3 adds 0.5 * 3 + 2 * 3 = 7.5 and the word 1 adds 1.
+    # Weights -1 and 0: 3 adds -3 and the others nothing.
     output = read(by_hand([[0.5, 1.0], [-1.0, 0.0]]), 3, 1, 2)
-    shares = output.attributions(torch.tensor([[0, 1]]))
-    assert shares[0, 0].tolist() == pytest.approx([7.5 / 8.5, 1 / 8.5, 0])
-    assert shares[0, 1].tolist() == pytest.approx([0.0242898, 0.4878551, 0.4878551], abs=1e-6)
+    added = output.attributions(torch.tensor([[0, 1]]))
+    assert added[0, 0].tolist() == pytest.approx([7.5, 1, 0])
+    assert added[0, 1].tolist() == pytest.approx([-3, 0, 0])
 
 
-def test_padding_has_no_share() -> None:
+def test_words_and_biases_add_up_to_the_logits() -> None:
     network = tiny_network(tiny_config(model="cnn"))
     output: LabelLogits = network(IDS, LENGTHS)
-    shares = output.attributions(SEQUENCES)
-    assert shares.shape == (3, 3, 4)
-    assert torch.allclose(shares.sum(-1), torch.ones(3, 3), atol=1e-5)
-    assert (shares[1, :, 2:] == 0).all()
-    assert (shares[2, :, 1:] == 0).all()
+    added = output.attributions(SEQUENCES)
+    assert added.shape == (3, 3, 4)
+    assert (added[1, :, 2:] == 0).all()  # padding
+    assert (added[2, :, 1:] == 0).all()
+    kernels = output.windows.encoder.kernel_list()
+    active = output.windows.summary > 0
+    biases = torch.cat([kernel.bias for kernel in kernels if kernel.bias is not None]) * active  # (B, F)
+    logits = output.logits - network.output.bias - biases @ output.weights.mT
+    there = SEQUENCES < 4
+    wanted = logits.gather(1, SEQUENCES.clamp(max=3))
+    assert torch.allclose(added.sum(-1)[there], wanted[there], atol=1e-5)
 
 
 def test_the_label_network_begins_with_the_features_and_knows_no_more() -> None:
@@ -104,9 +110,9 @@ def test_the_label_network_begins_with_the_features_and_knows_no_more() -> None:
 def test_the_label_networks_words_add_up_to_what_the_features_do(monkeypatch: pytest.MonkeyPatch) -> None:
     network = cast("ConvolutionalRecurrentNetwork", tiny_network(tiny_config(model="cnn-rnn")))
     seen: list[Tensor] = []
-    real = Windows.attributions
+    real = Windows.contributions
     monkeypatch.setattr(
-        Windows, "attributions", lambda self, slopes: seen.append(slopes) or real(self, slopes)
+        Windows, "contributions", lambda self, slopes: seen.append(slopes) or real(self, slopes)
     )
     monkeypatch.setattr("seq2set.models.cnn_rnn.POINTS", 40)
     with torch.inference_mode():  # as in prediction
@@ -119,8 +125,6 @@ def test_the_label_networks_words_add_up_to_what_the_features_do(monkeypatch: py
         )
     assert (full - none).abs().max() > 0.5
     assert torch.allclose(added, full - none, atol=1e-2, rtol=0)
-    there = SEQUENCES < 4
-    assert torch.allclose(shares[there].sum(-1), torch.ones(6), atol=1e-5)
     assert (shares[0, 0] - shares[0, 1]).abs().max() > 0.05  # each label has reasons of its own
 
 
@@ -129,14 +133,6 @@ def test_no_labels_have_no_words() -> None:
     for model in ("cnn", "cnn-rnn", "seq2seq"):
         output = tiny_network(tiny_config(model=model))(IDS, LENGTHS)
         assert output.attributions(nothing).shape == (3, 0, 4)
-
-
-def test_shares_are_of_the_words_that_exist() -> None:
-    encoder = ConvolutionalEncoder(4, 1, [3], 2)
-    ids, lengths = torch.tensor([[1, 0], [2, 3]]), torch.tensor([1, 2])
-    windows = encoder.read_windows(ids, lengths)
-    shares = windows.attributions(torch.zeros(2, 1, 2))
-    assert shares.tolist() == [[[1.0, 0.0]], [[0.5, 0.5]]]
 
 
 def test_the_sizes_are_those_of_the_settings() -> None:

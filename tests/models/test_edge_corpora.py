@@ -71,7 +71,7 @@ def test_a_prior_with_fewer_classifiers_than_labels(tmp_path: Path) -> None:
     # A label without a classifier rests on what the decoder attended to alone, not to half of its weight.
     for labels, evidence in zip(found.chosen, found.evidence, strict=True):
         place = list(labels).index(3)
-        assert sum(word.weight for word in evidence[place]) > 0.5
+        assert sum(abs(word.weight) for word in evidence[place]) > 0.8  # function words are not named
 
 
 @torch.no_grad()

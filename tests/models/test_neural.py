@@ -18,7 +18,6 @@ from seq2set.labels.rules import make_top_rule
 from seq2set.models import neural
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Inference, Request
-from seq2set.text.tokenizer import Span
 from tiny_networks import tiny_config, tiny_examples, trained
 
 TEXTS = [*tiny_examples(12, seed=5).texts, "", "nothing known", "wheat"]
@@ -147,13 +146,14 @@ def test_words_stand_where_they_are_said_to(tagger: NeuralTagger, search: str) -
     for text, labels, reasons in zip(texts, found.chosen, found.evidence, strict=True):
         assert len(reasons) == len(labels)
         for words in reasons:
-            assert len(words) <= 3
             assert (len(words) > 0) == any(map(str.isalnum, text))
             assert all(text[word.start : word.end] == word.word for word in words)
             weights = [word.weight for word in words]
-            assert weights == sorted(weights, reverse=True)
-            assert all(0 < weight <= 1 for weight in weights)
-            assert sum(weights) <= 1 + 1e-5
+            reasons_for, against = ([one for one in weights if (one < 0) is sign] for sign in (False, True))
+            assert weights == sorted(reasons_for, reverse=True) + sorted(against)
+            assert len(reasons_for) <= 3 >= len(against)
+            assert 0 not in weights
+            assert sum(map(abs, weights)) <= 1 + 1e-5
             assert len({word.word.lower() for word in words}) == len(words)
 
 
@@ -165,9 +165,9 @@ def test_words_beyond_the_limit_are_evidence_of_the_prior_alone(tagger: NeuralTa
     assert found.evidence is not None
     assert found.evidence[0][0]
     for label, words in zip(found.chosen[0], found.evidence[0], strict=True):
-        shares = next(short.prior.attributions(text, [int(label)])) if short.prior else np.zeros(4)
-        places = [text.split().index(word.word) for word in words]
-        assert all(place < 2 or shares[place] > 0 for place in places)
+        added = next(short.prior.attributions(text, [int(label)])) if short.prior else np.zeros(4)
+        places = [text.split().index(one) for word in words for one in word.word.split()]
+        assert all(place < 2 or added[place] for place in places)
 
 
 def test_a_word_is_known_where_the_model_reads_it(tagger: NeuralTagger) -> None:
@@ -208,16 +208,6 @@ def test_weights_of_other_sizes_are_a_sentence(tagger: NeuralTagger, tmp_path: P
         ModelFolderError, match="does not hold a model that can be opened: the weights are not"
     ):
         load_model(tmp_path / "model")
-
-
-def test_evidence_leaves_out_punctuation_and_repetitions() -> None:
-    text, spans = "Oil , oil up", [Span(0, 3), Span(4, 5), Span(6, 9), Span(10, 12)]
-    weights = np.array([0.2, 0.5, 0.25, 0.05, 0.0], np.float32)
-    words = neural.pick_evidence(text, spans, weights, 5)
-    assert [(word.word, word.start, word.end) for word in words] == [("oil", 6, 9), ("up", 10, 12)]
-    assert [word.weight for word in words] == pytest.approx([0.25, 0.05])
-    assert len(neural.pick_evidence(text, spans, weights, 1)) == 1
-    assert neural.pick_evidence(text, spans, np.zeros(4, np.float32), 5) == ()
 
 
 @pytest.mark.parametrize(("setting", "threads"), [("auto", 1), (2, 2)])

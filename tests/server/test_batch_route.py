@@ -39,7 +39,8 @@ def test_json_lines_come_back_as_predict_prints_them(shared: Running, served: Op
     assert answer.headers["content-type"] == "application/x-ndjson"
     found = [json.loads(line) for line in answer.text.splitlines()]
     assert [(one["id"], one["labels"][0]["label"]) for one in found] == [("x", "grain"), ("y", "money")]
-    assert found[0]["labels"][0]["evidence"][0].keys() == {"word", "start", "end", "weight"}
+    keys = {"word", "start", "end", "weight", "names_label"}
+    assert found[0]["labels"][0]["evidence"][0].keys() == keys
 
 
 def test_texts_without_a_known_word_are_marked_in_every_format(shared: Running) -> None:

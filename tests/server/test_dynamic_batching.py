@@ -383,11 +383,11 @@ def test_a_wrong_estimate_does_not_close_an_idle_server_for_good() -> None:
 
 
 def test_explaining_costs_by_the_label() -> None:
-    # 4,000 + 1,000, and 200 + 1,000/20 = 250 for each label that is explained.
+    # 4,000 + 1,000, and 300 + 1,000/10 = 400 for each label that is explained.
     assert estimate_cost("x" * 1000, PLAIN, 100) == 5000
-    assert estimate_cost("x" * 1000, LabelRequest(explain=True), 100) == 5000 + 8 * 250
-    assert estimate_cost("x" * 1000, LabelRequest(explain=True, candidates=1000), 100) == 5000 + 100 * 250
-    assert estimate_cost("x" * 1000, LabelRequest(explain=True, top_k=3), 100) == 5000 + 3 * 250
+    assert estimate_cost("x" * 1000, LabelRequest(explain=True), 100) == 5000 + 8 * 400
+    assert estimate_cost("x" * 1000, LabelRequest(explain=True, candidates=1000), 100) == 5000 + 100 * 400
+    assert estimate_cost("x" * 1000, LabelRequest(explain=True, top_k=3), 100) == 5000 + 3 * 400
 
 
 def test_what_is_dropped_is_refused() -> None:

@@ -19,8 +19,11 @@ from seq2set.core.text_utils import make_printable, show_controls
 
 if TYPE_CHECKING:
     from seq2set.config.catalog import Metric
+    from seq2set.evaluation.faithfulness import Faithfulness
     from seq2set.evaluation.measure import Report
     from seq2set.inference.predictor import Prediction
+    from seq2set.models.predictions import Suggestion
+    from seq2set.text.reasons import Evidence
 
 
 class RichProgress(StderrProgress):
@@ -152,6 +155,37 @@ def print_evaluation(*reports: Report) -> None:
         Console(highlight=False).print(Text(sentence))
 
 
+def print_evidence(*reports: Report) -> None:
+    """Print how faithful the reasons are, beside words drawn at random, where that was measured."""
+    measured = [(report, report.evidence) for report in reports if report.evidence]
+    if not measured:
+        return
+    heads = ("comprehensiveness(+)", "random", "sufficiency(-)", "random", "cost")
+    rows = [
+        [report.run if len(reports) > 1 else report.model, *_list_evidence(found)]
+        for report, found in measured
+    ]
+    first = measured[0][1]
+    title = f"reasons for {first.labels:,} labels of {first.documents:,} documents"
+    print_table(("Run" if len(reports) > 1 else "Models", *heads), rows, numbers=heads, title=title)
+    Console(highlight=False).print(Text(_EVIDENCE))
+
+
+_EVIDENCE = (
+    "comprehensiveness: how far a score falls without the words named for it; sufficiency: with them alone; "
+    "random: with as many words drawn from the text; cost: CPU time with reasons in that without"
+)
+
+
+def _list_evidence(found: Faithfulness) -> list[str]:
+    own, drawn = found.comprehensiveness, found.random_comprehensiveness
+    figures = (own, drawn, found.sufficiency, found.random_sufficiency)
+    return [
+        *(f"{one.value:.3f}\n±{one.interval.half_width(one.value):.3f}" for one in figures),
+        f"{found.cost:.1f}x",
+    ]
+
+
 def _format_figure(report: Report, name: str, digits: int) -> str:
     value = report.result.metrics[name]
     half = f"{report.intervals[name].half_width(value):.{digits}f}"
@@ -194,6 +228,7 @@ def _describe_split(report: Report) -> str:
 
 
 WORDS_SHOWN = 5
+AGAINST_SHOWN = 2
 """A reader wants the strongest reasons; `--json` has them all."""
 
 
@@ -207,13 +242,23 @@ def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = No
         console.print("  no label")
     for suggestion in prediction.suggestions:
         sign = "" if actual is None else "✓ " if suggestion.label in actual else "✗ "
-        words = ", ".join(word.word for word in suggestion.evidence[:WORDS_SHOWN])
-        reason = Text(show_controls(f"  because of {words}"), style="dim") if words else Text()
         label = Text(show_controls(f"  {sign}{suggestion.label} "))
-        console.print(label + Text(f"{suggestion.score:.2f}", style="cyan") + reason)
+        reasons = Text(show_controls(_describe_reasons(suggestion)), style="dim")
+        console.print(label + Text(f"{suggestion.score:.2f}", style="cyan") + reasons)
     missed = [label for label in actual or () if label not in {one.label for one in prediction.suggestions}]
     if missed:
         console.print(Text(show_controls(f"  missed: {'; '.join(missed)}"), style="yellow"))
+
+
+def _describe_reasons(suggestion: Suggestion) -> str:
+    reasons, against = suggestion.evidence[:WORDS_SHOWN], suggestion.against[:AGAINST_SHOWN]
+    parts = [("because of", reasons), ("against it", against)]
+    listed = [f"{head} {', '.join(map(_name_word, words))}" for head, words in parts if words]
+    return f"  {'; '.join(listed)}" if listed else ""
+
+
+def _name_word(word: Evidence) -> str:
+    return f"{word.word} (its name)" if word.names_label else word.word
 
 
 def _mark_evidence(prediction: Prediction, most: int = 600) -> Text:

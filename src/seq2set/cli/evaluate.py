@@ -44,6 +44,16 @@ def evaluate(
     show: Annotated[
         int, typer.Option(help="Show this many documents with their labels and the evidence for them.")
     ] = 0,
+    evidence: Annotated[
+        bool,
+        typer.Option(
+            "--evidence",
+            help="Measure how faithful the reasons of predictions are, and write it onto the model card.",
+        ),
+    ] = False,
+    evidence_documents: Annotated[
+        int, typer.Option(help="On how many documents --evidence measures, drawn with a seed.")
+    ] = 200,
     per_label: Annotated[bool, typer.Option("--per-label", help="Print each label's figures too.")] = False,
     errors: Annotated[
         Path | None,
@@ -60,6 +70,7 @@ def evaluate(
         RichProgress,
         list_remarks,
         print_evaluation,
+        print_evidence,
         print_per_label,
         print_prediction,
     )
@@ -85,6 +96,7 @@ def evaluate(
             progress=progress,
             runtime=runtime,
             errors=errors if place == len(models) else None,
+            evidence_documents=evidence_documents if evidence else None,
         )
         for place, model in enumerate(models, start=1)
     ]
@@ -99,6 +111,7 @@ def evaluate(
             progress.note(sentence)
     else:
         print_evaluation(*found)
+        print_evidence(*found)
         for one in found if per_label else ():
             print_per_label(one)
     if show:

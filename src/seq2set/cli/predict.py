@@ -66,7 +66,7 @@ def predict(
     ] = 0,
     search: options.Search = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Name the words that each label rests on.")
+        bool, typer.Option("--explain", help="Name the words for and against each label.")
     ] = False,
     engine: options.Engine = "local",
     workers: Annotated[

@@ -205,7 +205,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         return probabilities - limits
 
     def explain(self, X: Any) -> list[tuple[Suggestion, ...]]:
-        """Return the labels of each text with their scores and the words that each of them rests on."""
+        """Return the labels of each text with their scores and the words for and against each of them."""
         check_is_fitted(self)
         request, labels = replace(self._request(), explain=True), self.classes_[self._columns].tolist()
         return [

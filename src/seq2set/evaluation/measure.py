@@ -19,6 +19,7 @@ from seq2set.core.progress import Progress, Silent
 from seq2set.core.sparse import SparseRows, StoredRows
 from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents, Overlap
+from seq2set.evaluation.faithfulness import Faithfulness
 from seq2set.labels.intervals import Interval, compute_intervals
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
@@ -109,6 +110,8 @@ class Report:
     """The 95 % interval of each metric"""
     groups: int = 0
     """Over how many groups of documents the intervals are; 0: over the documents"""
+    evidence: Faithfulness | None = None
+    """How faithful the reasons are, where that was measured"""
 
     def remarks(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
@@ -146,6 +149,7 @@ class Report:
             "unseen_labels": result.unseen_labels,
             "no_known_words": result.no_known_words,
             "documents_per_second": round(result.documents_per_second, 1),
+            **({"evidence": self.evidence.to_dict()} if self.evidence else {}),
         }
 
 

@@ -38,6 +38,7 @@ def render_model_card(config: Config, metadata: Mapping[str, Any], facts: Mappin
         *_table(("metric", "value"), _metric_rows(metadata["validation"])),
         "",
         *_describe_tuning(metadata),
+        *_describe_evidence(metadata),
         "## Training",
         "",
         *_table(
@@ -95,6 +96,35 @@ def _describe_teacher(metadata: Mapping[str, Any]) -> list[str]:
         f"by {how}.",
         "",
     ]
+
+
+def _describe_evidence(metadata: Mapping[str, Any]) -> list[str]:
+    """Say how faithful the reasons are, where that was measured."""
+    if "evidence" not in metadata:
+        return []
+    found = metadata["evidence"]
+    rows = [
+        (title, *(_format_interval(found, prefix + name) for prefix in ("", "random_")))
+        for name, title in (
+            ("comprehensiveness", "fall of a score without the words named for it (higher is better)"),
+            ("sufficiency", "fall of a score with these words alone (lower is better)"),
+        )
+    ]
+    return [
+        "## Reasons",
+        "",
+        f"Measured on {found['data']}, {found['split']}, {found['labels']:,} labels of "
+        f"{found['documents']:,} documents, by `seq2set evaluate --evidence`: the mean over 1 to 50 % of a "
+        f"text's words. Reasons take {found['cost']:.1f} times the CPU time of a prediction without.",
+        "",
+        *_table(("", "words named", "words at random"), rows),
+        "",
+    ]
+
+
+def _format_interval(found: Mapping[str, Any], name: str) -> str:
+    low, high = found["intervals"][name]
+    return f"{found[name]:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _describe_test(metadata: Mapping[str, Any]) -> str:

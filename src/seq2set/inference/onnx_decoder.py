@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.errors import ModelFolderError, import_extra
+from seq2set.nn.decoding.contributions import OutputLayer, StepReading, find_contributions
 from seq2set.nn.decoding.prefixes import StepOutput, Symbols, log_softmax
 
 Array = npt.NDArray[Any]
@@ -127,16 +128,23 @@ class OnnxDecoder:
         made = self._run(taken, documents, previous)
         return StepOutput(self._follow(taken, made, documents, previous), made["logits"])
 
-    def look_along(self, sequences: Array) -> Array:
-        """Say where each label of sequences (B, S) looked among the words: (B, S, T), 0 after the last."""
+    def contributions_along(self, sequences: Array, layer: OutputLayer) -> Array:
+        """Return what the words of the first source add to each label of sequences (B, S): (B, S, T)."""
         every, state = np.arange(self.documents), self._first
-        previous, looked = np.full(self.documents, Symbols(self.labels).bos), []
+        emitted = np.zeros((self.documents, self.labels + 1), bool)
+        previous, values = np.full(self.documents, Symbols(self.labels).bos), self._memory["values0"]
+        steps = []
         for labels in sequences.T:
             made = self._run(state, every, previous, "attention")
-            looked.append(np.where((labels < self.labels)[:, None], made["attention"], 0))
+            logits = made["logits"] if self.bias is None else made["logits"] + self.bias
+            likely = np.exp(log_softmax(np.where(emitted, -np.inf, logits)))
+            features = np.concatenate([made["output"], made["next_contexts"]], 1)
+            reading = StepReading(features, made["attention"], values, likely)
+            steps.append(find_contributions(reading, labels, layer))
+            live = np.flatnonzero(labels < self.labels)
+            emitted[live, labels[live]] = True
             state, previous = self._follow(state, made, every, previous), labels
-        words = self._memory["missing0"].shape[1]
-        return np.stack(looked, 1) if looked else np.zeros((self.documents, 0, words), np.float32)
+        return np.stack(steps, 1) if steps else np.zeros((self.documents, 0, values.shape[1]), np.float32)
 
     def _run(self, state: OnnxState, documents: Array, previous: Array, *also: str) -> dict[str, Array]:
         """Run the graph of a step, so many rows at a time that what it computes stays in the cache."""

@@ -20,6 +20,7 @@ from seq2set.inference.onnx_decoder import Array, AttendedSource, OnnxDecoder, S
 from seq2set.inference.window_evidence import ResponseWindows, find_slopes
 from seq2set.models.neural import RuntimeOutput
 from seq2set.models.prior import has_prior
+from seq2set.nn.decoding.contributions import OutputLayer
 from seq2set.nn.decoding.searches import SearchResult, decode_greedily, run_search
 from seq2set.text.vocabulary import PAD
 
@@ -35,7 +36,7 @@ class OnnxNetwork(ABC):
     labels: int
     max_labels: int | None
     tensors: Callable[[], Weights]
-    """Its weights, which evidence of filters needs; read from the file when they are called for"""
+    """Its weights, which evidence needs; read from the file when they are called for"""
 
     decodes: ClassVar[bool] = True
 
@@ -55,14 +56,17 @@ class DecoderBatch:
 
     decoder: OnnxDecoder
     most: int | None
+    tensors: Callable[[], Weights]
 
     def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
         """Search the label sets by the search of this name, each of at least `least` labels."""
         return run_search(name, self.decoder, settings, self.most, least)
 
     def attributions(self, sequences: Array) -> Array:
-        """Return where the decoder looked when it gave each label (B, S): its attention to the words."""
-        return self.decoder.look_along(sequences)
+        """Return what the words that the decoder read add to each label (B, S)."""
+        weights = self.tensors()
+        layer = OutputLayer(weights["set_decoder.readout.weight"], weights["set_decoder.W_o.weight"])
+        return self.decoder.contributions_along(sequences, layer)
 
 
 class OnnxSetNetwork(OnnxNetwork):
@@ -94,7 +98,7 @@ class OnnxSetNetwork(OnnxNetwork):
             assert greedy.outputs is not None
             sources.append(AttendedSource.of(greedy.outputs, greedy.mask))
         decoder = OnnxDecoder(self.sessions, "set", read["start"], sources, self.labels, bias)
-        return DecoderBatch(decoder, self.max_labels)
+        return DecoderBatch(decoder, self.max_labels, self.tensors)
 
 
 class OnnxCnn(OnnxNetwork):
@@ -130,7 +134,7 @@ class ScoredBatch:
     def attributions(self, sequences: Array) -> Array:
         """Return for each label (B, S) what its weights make of the words in the windows that won."""
         weights = self.windows.tensors()["output.weight"]
-        return self.windows.attributions(weights[np.minimum(sequences, len(weights) - 1)])
+        return self.windows.contributions(weights[np.minimum(sequences, len(weights) - 1)])
 
 
 class OnnxCnnRnn(OnnxNetwork):
@@ -150,7 +154,7 @@ class OnnxCnnRnn(OnnxNetwork):
         read = self.sessions.run("encoder", _pad_words(self.config, ids, lengths))
         decoder = OnnxDecoder(self.sessions, "set", read["start"], [], self.labels)
         windows = ResponseWindows(ids, lengths, read["summary"], read["places"], self.tensors)
-        return WindowedBatch(decoder, self.max_labels, windows)
+        return WindowedBatch(decoder, self.max_labels, self.tensors, windows)
 
 
 @dataclass(frozen=True)
@@ -160,8 +164,8 @@ class WindowedBatch(DecoderBatch):
     windows: ResponseWindows
 
     def attributions(self, sequences: Array) -> Array:
-        """Return for each label (B, S) what speaks for it in the windows that won: integrated gradients."""
-        return self.windows.attributions(find_slopes(self.windows, sequences))
+        """Return for each label (B, S) what words in the windows that won add to it: integrated gradients."""
+        return self.windows.contributions(find_slopes(self.windows, sequences))
 
 
 def _pad_words(config: Config, ids: Array, lengths: Array) -> dict[str, Array]:

@@ -176,7 +176,9 @@ def list_cells(row: PredictedDocument, layout: Layout) -> list[Any]:
     plain = row.to_dict(explain=layout.explain)["labels"]
     predicted = [[one.label for one in suggestions], [one["score"] for one in plain], note]
     if layout.explain:
-        predicted.append(json.dumps([one["evidence"] for one in plain], ensure_ascii=False))
+        # Words for and against in one cell: the weights of the latter are below 0.
+        reasons = [one["evidence"] + one["against"] for one in plain]
+        predicted.append(json.dumps(reasons, ensure_ascii=False))
     return [*(columns.get(name) for name in layout.columns), *predicted]
 
 

@@ -73,8 +73,5 @@ class Predictor:
 def _convert_suggestion(suggestion: Suggestion, explain: bool) -> dict[str, Any]:
     plain: dict[str, Any] = {"label": suggestion.label, "score": round(suggestion.score, 6)}
     if explain:
-        plain["evidence"] = [
-            {"word": word.word, "start": word.start, "end": word.end, "weight": round(word.weight, 6)}
-            for word in suggestion.evidence
-        ]
+        plain |= suggestion.list_reasons()
     return plain

@@ -43,21 +43,11 @@ class ResponseWindows:
     tensors: Callable[[], Mapping[str, Array]]
     """The network's weights"""
 
-    def attributions(self, slopes: Array) -> Array:
-        """Return each word's share (B, S, T) of what speaks for scores with slopes (B, S, F) in the summary.
+    def contributions(self, slopes: Array) -> Array:
+        """Return what each word adds (B, S, T) to scores with slopes (B, S, F) in the summary.
 
-        A word that speaks against a label has none, unless all do: then the softmax of what they add ranks
-        them, so that every label has its evidence.
+        A response is a sum over the words of its window, so that nothing but the biases is missing.
         """
-        added = self._find_contributions(slopes)
-        there = (np.arange(self.ids.shape[1]) < self.lengths[:, None])[:, None]  # (B, 1, T)
-        positive = np.where(there, np.maximum(added, 0), 0)
-        total = positive.sum(-1, keepdims=True)
-        ranked = np.exp(log_softmax(np.where(there, added, -np.inf)))
-        return np.where(total > 0, positive / np.where(total > 0, total, 1), ranked)
-
-    def _find_contributions(self, slopes: Array) -> Array:
-        """Return what each word adds (B, S, T): a response is a sum over the words of its window."""
         weights = self.tensors()
         kernels = [value for name, value in weights.items() if _KERNEL.fullmatch(name)]
         widest = max(kernel.shape[-1] for kernel in kernels)

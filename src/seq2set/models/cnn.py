@@ -43,7 +43,7 @@ class LabelLogits:
 
     def attributions(self, sequences: Tensor) -> Tensor:
         """Return for each label (B, S) what its weights make of the words in the windows that won."""
-        return self.windows.attributions(self.weights[sequences.clamp(max=len(self.weights) - 1)])
+        return self.windows.contributions(self.weights[sequences.clamp(max=len(self.weights) - 1)])
 
 
 class ConvolutionalNetwork(Network):

@@ -39,7 +39,7 @@ class WindowedOutput(DecoderOutput):
     windows: Windows
 
     def attributions(self, sequences: Tensor) -> Tensor:
-        """Return for each label (B, S) what speaks for it in the windows that won.
+        """Return for each label (B, S) what the words in the windows that won add to it.
 
         There is no attention to look at. What a feature adds to the log-probability of a label, in its own
         step after the labels before it, is its integrated gradient: its value times the mean slope on the
@@ -51,7 +51,7 @@ class WindowedOutput(DecoderOutput):
             features, labels = self.windows.summary.detach().clone(), sequences.clone()
             way = [(point + 0.5) / POINTS * features for point in range(POINTS)]
             slopes = torch.stack([self._slopes(one.requires_grad_(), labels) for one in way]).mean(0)
-        return self.windows.attributions(slopes)
+        return self.windows.contributions(slopes)
 
     def _slopes(self, features: Tensor, labels: Tensor) -> Tensor:
         """Return the slopes (B, S, F) of the log-probabilities of labels (B, S) in features (B, F)."""

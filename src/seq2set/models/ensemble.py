@@ -79,9 +79,9 @@ class EnsembleOutput:
         return SearchResult(scores.astype(np.float32), None, np.concatenate(drawn, 1) if drawn else None)
 
     def attributions(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the mean share of each word in the reasons for each label of sequences (B, S): (B, S, T)."""
-        shares = [output.attributions(sequences) for output in self.outputs]
-        return np.asarray(np.mean(shares, axis=0), np.float32)
+        """Return the mean of what each word adds to each label of sequences (B, S): (B, S, T)."""
+        added = [output.attributions(sequences) for output in self.outputs]
+        return np.asarray(np.mean(added, axis=0), np.float32)
 
 
 def name_members(one: Mapping[str, Value], count: int) -> dict[str, Value]:

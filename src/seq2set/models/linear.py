@@ -21,18 +21,10 @@ from seq2set.core.sparse import CompressedRows, SparseRows, multiply
 from seq2set.core.tensor_files import Forms, TensorForm
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
-from seq2set.models.predictions import (
-    Evidence,
-    Inference,
-    Request,
-    Scores,
-    choose_rule,
-    decide,
-    pick_evidence,
-    withhold,
-)
+from seq2set.models.predictions import Inference, Request, Scores, choose_rule, decide, withhold
 from seq2set.models.tagger import ModelState, Outline, Tensors
 from seq2set.nn.pretrained.vector_features import Standard, describe_vectors, restore_vectors
+from seq2set.text.reasons import Evidence, TextWords
 from seq2set.text.tfidf import TfidfFeatures, find_occurrences
 from seq2set.text.vocabulary import Words
 
@@ -55,7 +47,7 @@ class LinearTagger(ABC):
 
     @abstractmethod
     def label_weights(self, vector: CompressedRows, label: int) -> npt.NDArray[np.float32]:
-        """Return what each term of one document (1, F) speaks for a label: (F,)."""
+        """Return what each term of one document (1, F) is worth to a label: (F,)."""
 
     @abstractmethod
     def state(self) -> ModelState:
@@ -96,15 +88,19 @@ class LinearTagger(ABC):
         self, texts: Sequence[str], matrix: SparseRows, chosen: Sequence[npt.NDArray[np.intp]], most: int
     ) -> list[list[tuple[Evidence, ...]]]:
         rows = enumerate(zip(texts, chosen, strict=True))
-        return [self._reasons(text, matrix[row], labels, most) for row, (text, labels) in rows]
+        return [self._reasons(text, matrix[row], labels.tolist(), most) for row, (text, labels) in rows]
 
     def _reasons(
-        self, text: str, vector: SparseRows, labels: npt.NDArray[np.intp], most: int
+        self, text: str, vector: SparseRows, labels: Sequence[int], most: int
     ) -> list[tuple[Evidence, ...]]:
-        spans = self.words.spans(text)
-        weights = (self.label_weights(vector, int(label)) for label in labels)
-        shares = attribute_words(text, self.features, weights)
-        return [pick_evidence(text, spans, share, most) for share in shares]
+        """Name the words that contribute most to each label's margin, which they add up to."""
+        words = TextWords.read(self.words, text)
+        weights = (self.label_weights(vector, label) for label in labels)
+        contributions = attribute_words(text, self.features, weights)
+        return [
+            words.pick_evidence(words.sum_words(added), self.labels.names[label], most)
+            for label, added in zip(labels, contributions, strict=True)
+        ]
 
 
 class Common(NamedTuple):
@@ -182,10 +178,11 @@ class LinearScorer:
 def attribute_words(
     text: str, features: TfidfFeatures, weights: Iterable[npt.NDArray[np.float32]]
 ) -> Iterator[npt.NDArray[np.float64]]:
-    """Yield each word's share (T,) of what speaks for a label, by its weights (F,).
+    """Yield what each word (T,) contributes to a label's margin, by its weights (F,).
 
-    A term's contribution to the margin is shared by its occurrences, and an occurrence's by its words; a word
-    that speaks against the label has none. The text is read once, however many labels there are.
+    A term's contribution is shared by its occurrences, and an occurrence's by its words. All together they
+    are the margin without its bias, and without what a pretrained encoder's vector adds. The text is read
+    once, however many labels there are.
     """
     ids = features.words.flat_encode([text])
     vector = features.transform_blocks([ids])
@@ -201,5 +198,4 @@ def attribute_words(
         for step in range(features.ngrams):
             covers = width > step
             laid += np.bincount(place[covers] + step, share[covers], minlength=len(laid))
-        laid = np.maximum(laid, 0)
-        yield laid / max(laid.sum(), np.finfo(np.float64).tiny)
+        yield laid

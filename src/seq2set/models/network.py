@@ -24,7 +24,7 @@ from seq2set.models.ensemble import Weights, name_members, restore_members
 from seq2set.models.neural import RuntimeNetwork
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.searches import SearchResult, run_search
-from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
+from seq2set.nn.decoding.teacher_forcing import contributions_along, score_sequences
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from seq2set.nn.encoders import Encoder
 from seq2set.objectives.losses import negative_log_likelihood
@@ -42,7 +42,7 @@ class NetworkOutput(Protocol):
         """Search the label sets by the search of this name, each of at least `least` labels."""
 
     def attributions(self, sequences: Tensor) -> Tensor:
-        """Return for each label of sequences (B, S) what share each word has in the reasons: (B, S, T)."""
+        """Return what each word adds to the logit of each label of sequences (B, S): (B, S, T)."""
 
 
 class Network(nn.Module):
@@ -89,11 +89,10 @@ class TorchOutput:
 
     @torch.inference_mode()
     def attributions(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return for each label of sequences (B, S) what share each word has in the reasons: (B, S, T)."""
-        shares: npt.NDArray[np.float32] = (
-            self.output.attributions(torch.from_numpy(sequences).to(self.device)).float().numpy(force=True)
-        )
-        return shares
+        """Return what each word adds to the logit of each label of sequences (B, S): (B, S, T)."""
+        added = self.output.attributions(torch.from_numpy(sequences).to(self.device))
+        found: npt.NDArray[np.float32] = added.float().numpy(force=True)
+        return found
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,8 @@ class DecoderOutput:
         return run_search(name, TorchDecoder(self.final), settings, self.most, least)
 
     def attributions(self, sequences: Tensor) -> Tensor:
-        """Return where the decoder looked when it gave each label (B, S): its attention to the words."""
-        return attention_along(self.final, sequences[:, None])[0][:, 0]
+        """Return what the words that the decoder read add to each label (B, S)."""
+        return contributions_along(self.final, sequences)
 
 
 def ordered_likelihood(policy: DecoderPolicy, sequences: Tensor) -> Tensor:

@@ -24,21 +24,14 @@ from seq2set.core.names import is_installed
 from seq2set.core.tensor_files import Forms
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
-from seq2set.models.predictions import (
-    Evidence,
-    Inference,
-    Request,
-    choose_rule,
-    decide,
-    pick_evidence,
-    withhold,
-)
+from seq2set.models.predictions import Inference, Request, choose_rule, decide, withhold
 from seq2set.models.prior import PriorModel, has_prior
 from seq2set.models.tagger import ModelState, Outline, Tensors
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.nn.pretrained.vector_features import describe_vectors
 from seq2set.text.batches import pad_documents
+from seq2set.text.reasons import Evidence, TextWords
 from seq2set.text.tfidf import encode_blocks
 from seq2set.text.vocabulary import UNK, Words
 
@@ -57,7 +50,7 @@ class RuntimeOutput(Protocol):
         """Search the label sets by the search of this name, each of at least `least` labels."""
 
     def attributions(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return for each label of sequences (B, S) what share each word has in the reasons: (B, S, T)."""
+        """Return what each word adds to the logit of each label of sequences (B, S): (B, S, T)."""
 
 
 class RuntimeNetwork(Protocol):
@@ -201,25 +194,47 @@ class NeuralTagger:
         evidence: list[list[tuple[Evidence, ...]]],
         most: int,
     ) -> None:
-        """Name for each label the words that have the largest shares in what the network gave it for.
+        """Name the words that add most to each label's logit.
 
-        With a linear prior that has reasons of its own for a label, the two weigh the same.
+        What the prior adds is exact and, measured by taking words away, says more than what the decoder read,
+        which counts where there is no prior, and for labels that have no classifier in it.
         """
+        read = self._read_words(block, chosen) if self._needs_network(block, chosen) else None
+        for row, place in enumerate(block.places):
+            words, given = TextWords.read(self.words, texts[place]), chosen[place].tolist()
+            priors = self._weigh_prior(texts[place], given)
+            for step, (label, prior) in enumerate(zip(given, priors, strict=True)):
+                added = read[row, step] if prior is None and read is not None else prior
+                assert added is not None
+                name = self.labels.names[label]
+                evidence[place].append(words.pick_evidence(words.sum_words(added), name, most))
+
+    def _needs_network(self, block: _Block, chosen: Sequence[npt.NDArray[np.intp]]) -> bool:
+        return any((chosen[place] >= self._classifiers).any() for place in block.places)
+
+    @property
+    def _classifiers(self) -> int:
+        """How many of the labels, the first ones, have a classifier in the prior."""
+        return 0 if self.prior is None else self.prior.scorer.weights.shape[1]
+
+    def _read_words(self, block: _Block, chosen: Sequence[npt.NDArray[np.intp]]) -> npt.NDArray[np.float32]:
+        """Return what each word that the network read adds to each label, (B, S, T)."""
         longest = max(len(chosen[place]) for place in block.places)
         padded = np.full((len(block.places), longest), Symbols(len(self.labels)).pad, np.int64)
         for labels, place in zip(padded, block.places, strict=True):
             labels[: len(chosen[place])] = chosen[place]
-        shares = block.output.attributions(padded)  # (B, S, T)
-        for row, place in enumerate(block.places):
-            spans, given = self.words.spans(texts[place]), chosen[place].tolist()
-            nothing = repeat(np.zeros(1))
-            priors = nothing if self.prior is None else self.prior.attributions(texts[place], given)
-            for _, step, prior in zip(given, shares[row], priors, strict=False):
-                weights = np.zeros(len(spans))
-                weights[: len(step)] = step[: len(spans)]
-                if prior.any():
-                    weights = (weights + prior) / 2
-                evidence[place].append(pick_evidence(texts[place], spans, weights, most))
+        return block.output.attributions(padded)
+
+    def _weigh_prior(self, text: str, labels: Sequence[int]) -> Iterator[npt.NDArray[np.float64] | None]:
+        """Yield what each word adds to each label by the prior, or None where that has no classifier.
+
+        The network multiplies it by a number of the label, which all its words share.
+        """
+        if self.prior is None:
+            yield from repeat(None, len(labels))
+            return
+        for label, added in zip(labels, self.prior.attributions(text, labels), strict=True):
+            yield added if label < self._classifiers else None
 
     def state(self) -> ModelState:
         """Return what is saved of it."""

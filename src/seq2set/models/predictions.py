@@ -12,8 +12,8 @@ import numpy.typing as npt
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError
 from seq2set.core.names import find_named
-from seq2set.core.text_utils import Span
 from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
+from seq2set.text.reasons import Evidence
 
 Scores = npt.NDArray[np.float32]
 
@@ -21,21 +21,18 @@ NO_KNOWN_WORDS = "no known words"
 """The note on a text in which the model knows no word: its scores rest on nothing in the text."""
 
 
-class Evidence(NamedTuple):
-    """A word that a label rests on: its place in the text and its share of the reasons."""
-
-    word: str
-    start: int
-    end: int
-    weight: float
-
-
 class Suggestion(NamedTuple):
-    """One label that a model gives, with its score and, where asked for, its evidence."""
+    """One label that a model gives, with its score and, where asked for, the words for and against it."""
 
     label: str
     score: float
     evidence: tuple[Evidence, ...] = ()
+    against: tuple[Evidence, ...] = ()
+
+    def list_reasons(self, digits: int | None = 6) -> dict[str, list[dict[str, Any]]]:
+        """Return the words for and against it as plain JSON, the weights rounded."""
+        parts = {"evidence": self.evidence, "against": self.against}
+        return {name: [one.to_dict(digits) for one in words] for name, words in parts.items()}
 
 
 class Inference(NamedTuple):
@@ -45,7 +42,7 @@ class Inference(NamedTuple):
     chosen: list[npt.NDArray[np.intp]]
     """Each text's labels, in the order in which the model gives them."""
     evidence: list[list[tuple[Evidence, ...]]] | None = None
-    """For each chosen label the words it rests on, where asked for."""
+    """For each chosen label the words for it, then those against it, where asked for."""
     rule: Rule | None = None
     """The rule that chose; none where a search found the sets by itself."""
     known: npt.NDArray[np.bool_] | None = None
@@ -64,9 +61,18 @@ class Inference(NamedTuple):
         labels = self.chosen[row]
         reasons = self.evidence[row] if self.evidence else [()] * len(labels)
         return tuple(
-            Suggestion(names[label], float(self.scores[row, label]), words)
+            Suggestion(names[label], float(self.scores[row, label]), *_split_signs(words))
             for label, words in zip(labels, reasons, strict=True)
         )
+
+
+class _Signed(NamedTuple):
+    speaking_for: tuple[Evidence, ...]
+    against: tuple[Evidence, ...]
+
+
+def _split_signs(words: Sequence[Evidence]) -> _Signed:
+    return _Signed(*(tuple(one for one in words if (one.weight < 0) is below) for below in (False, True)))
 
 
 @dataclass(frozen=True)
@@ -82,9 +88,9 @@ class Request:
     search: str | None = None
     """How a decoder is searched: one of the catalog's; models without a decoder ignore it."""
     explain: bool = False
-    """Whether to say which words each label rests on."""
+    """Whether to say which words speak for and against each label."""
     words_per_label: int = 8
-    """How many words to name for each label."""
+    """How many words or phrases to name for each label, and how many against it."""
     top_k: int | None = None
     """Return the k highest-scoring labels in place of the model's rule, also where no word is known; with a
     threshold those of them that reach it. All labels where there are fewer."""
@@ -157,18 +163,3 @@ def _fill(given: npt.NDArray[np.bool_], scores: Scores, least: int) -> None:
     for row in np.flatnonzero(given.sum(axis=1) < least):
         others = np.argsort(np.where(given[row], np.inf, -scores[row]), kind="stable")
         given[row, others[: least - given[row].sum()]] = True
-
-
-def pick_evidence(
-    text: str, spans: Sequence[Span], weights: npt.NDArray[Any], most: int
-) -> tuple[Evidence, ...]:
-    """Return the words of the most weight (T,), the heaviest first, without punctuation and repetitions."""
-    named: dict[str, Evidence] = {}
-    for place in np.argsort(-weights, kind="stable"):
-        if len(named) == most or weights[place] <= 0:
-            break
-        start, end = spans[place]
-        word = text[start:end]
-        if any(map(str.isalnum, word)):
-            named.setdefault(word.lower(), Evidence(word, start, end, float(weights[place])))
-    return tuple(named.values())

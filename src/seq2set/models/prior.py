@@ -90,7 +90,7 @@ class PriorModel:
         return PriorReading(self.scorer.margins(features), self.features.has_words(features))
 
     def attributions(self, text: str, labels: Iterable[int]) -> Iterator[npt.NDArray[np.float64]]:
-        """Yield each word's share (T,) of what speaks for each label; none for one without a classifier."""
+        """Yield what each word (T,) adds to each label's margin; nothing where there is no classifier."""
         terms, classifiers = self.scorer.weights.shape
         nothing = np.zeros(terms, np.float32)
         weights = (self.scorer.weights[:, one] if one < classifiers else nothing for one in labels)

@@ -52,9 +52,7 @@ class Answer(NamedTuple):
 def _convert(one: Suggestion, request: LabelRequest) -> dict[str, Any]:
     plain: dict[str, Any] = {"label": one.label, "score": _round(one.score, request)}
     if request.explain:
-        plain["evidence"] = [
-            word._asdict() | {"weight": _round(word.weight, request)} for word in one.evidence
-        ]
+        plain |= one.list_reasons(request.digits)
     return plain
 
 

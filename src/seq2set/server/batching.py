@@ -37,7 +37,7 @@ def estimate_cost(text: str, request: LabelRequest, labels: int) -> float:
     The fixed part stands for the network, which reads the first words of a text only.
     """
     explained = min(labels, request.candidates or request.top_k or 8) if request.explain else 0
-    return 4_000 + len(text) + explained * (200 + len(text) / 20)
+    return 4_000 + len(text) + explained * (300 + len(text) / 10)
 
 
 class Pool(Protocol):

@@ -29,6 +29,7 @@ from seq2set.inference.predictor import Prediction, Predictor, TextItem
 from seq2set.labels.intervals import number_groups
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
+from seq2set.workflows.evidence import EvidencePlan, measure_evidence
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
     TrainingCorpus,
@@ -57,6 +58,7 @@ def evaluate(
     progress: Progress | None = None,
     errors: Path | None = None,
     runtime: str = "auto",
+    evidence_documents: int | None = None,
 ) -> Report:
     """Open a model and measure it on a split of a corpus; by default the test split of its own.
 
@@ -64,7 +66,8 @@ def evaluate(
     `text`, that differ from the training's. Documents that the model was trained or tuned on are counted and
     left out, but for those of a test split that came with the model's own corpus, so that figures on a
     published split can be compared; `include_seen` says otherwise. Documents that were given other labels
-    than they have are written to the CSV file `errors`.
+    than they have are written to the CSV file `errors`. With `evidence_documents` the reasons for the labels
+    of so many documents are measured too, and the figures are written onto the model card.
     """
     predictor, measured, chosen = _open_documents(model, runtime, data, columns, split, include_seen)
     for remark in (*measured.remarks, *_describe_cut_texts(predictor.tagger, chosen.part)):
@@ -73,6 +76,10 @@ def evaluate(
         result = evaluate_tagger(predictor.tagger, chosen.part, request, progress, keep)
     all_groups = measured.part.iter_groups()
     groups = None if all_groups is None else number_groups(compress(all_groups, chosen.kept))
+    evidence = None
+    if evidence_documents is not None:
+        where = model, measured.corpus, measured.split, chosen.part, evidence_documents
+        evidence = measure_evidence(predictor, EvidencePlan(*where), request, progress)
     return Report(
         predictor.tagger.config.model,
         measured.corpus,
@@ -85,6 +92,7 @@ def evaluate(
         fingerprint=chosen.fingerprint,
         intervals=result.intervals(groups),
         groups=0 if groups is None else len(np.unique(groups)),
+        evidence=evidence,
     )
 
 

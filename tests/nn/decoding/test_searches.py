@@ -14,7 +14,7 @@ from seq2set.core.errors import InputError
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding import rollout as rows
 from seq2set.nn.decoding.rollout import Rollout, greedy, sample
-from seq2set.nn.decoding.teacher_forcing import attention_along, score_sequences
+from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 World = Callable[..., DecoderPolicy]
 
@@ -198,27 +198,6 @@ def test_states_up_to_and_including_eos_can_be_attended_to(world: World) -> None
     beyond = found.source.values[~found.source.mask]
     assert len(beyond) > 0
     assert beyond.abs().max() == 0
-
-
-def test_attention_is_that_of_the_state_that_emits_the_label(world: World) -> None:
-    policy = world(labels=5, documents=7, sources=(3, 2))
-    labels = sample(policy, samples=2, generator=generator()).labels
-    found = attention_along(policy, labels)
-    assert [weights.shape for weights in found] == [(*labels.shape, weights.shape[-1]) for weights in found]
-    for number, sequence in itertools.product(range(7), range(2)):
-        alone = policy.select(torch.tensor([number]))
-        state = alone.advance(alone.start(), torch.full((1, 1), 6))  # bos
-        for step, label in enumerate(labels[number, sequence]):
-            for weights, expected in zip(found, state.attention, strict=True):
-                there = expected[0, 0] * (label < 5)
-                torch.testing.assert_close(weights[number, sequence, step], there)
-            state = alone.advance(state, label.view(1, 1))
-    torch.testing.assert_close(found[0].sum(-1), (labels < 5).float())
-
-
-def test_attention_along_no_label_is_empty(world: World) -> None:
-    nothing = torch.empty(3, 2, 0, dtype=torch.long)
-    assert [weights.shape for weights in attention_along(world(documents=3), nothing)] == [(3, 2, 0, 5)]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from seq2set.core.errors import InputError
 from seq2set.core.names import find_named, load_named
 from seq2set.inference.engines import ENGINES
 from seq2set.inference.predictor import Predictor
-from seq2set.models.predictions import Evidence, Request, Suggestion
+from seq2set.models.predictions import Request, Suggestion
+from seq2set.text.reasons import Evidence
 
 BLOCK = 512
 """Texts per block: enough for batches of like lengths, and little memory."""
@@ -98,8 +99,8 @@ def from_plain(plain: dict[str, Any]) -> BlockResult:
 
 
 def _read_suggestion(plain: Any) -> Suggestion:
-    label, score, evidence = plain
-    return Suggestion(label, score, tuple(Evidence(*word) for word in evidence))
+    label, score, *reasons = plain
+    return Suggestion(label, score, *(tuple(Evidence(*word) for word in words) for words in reasons))
 
 
 def request_to_plain(request: Request) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Decoding along given labels: the likelihood of sequences, and likelihood without an order.
 
-Letters: B documents, K hypotheses per document, S labels of the longest sequence, L labels, T places of a
+Letters: B documents, K hypotheses per document, S labels of the longest sequence, L labels, T words of a
 source.
 """
 
@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from seq2set.nn.decoder import DecoderPolicy, compute_log_probs, mark_emitted
-from seq2set.nn.decoding.prefixes import Symbols, limit_steps
+from seq2set.nn.decoding.contributions import OutputLayer, StepReading, find_contributions
+from seq2set.nn.decoding.prefixes import Reals, Symbols, limit_steps
 from seq2set.nn.decoding.rollout import (
     Picked,
     Rollout,
@@ -120,16 +121,24 @@ def order_free(policy: DecoderPolicy, gold: Tensor) -> Rollout:
     return drop_hypotheses(roll_out(policy, pick))
 
 
-def attention_along(policy: DecoderPolicy, labels: Tensor) -> tuple[Tensor, ...]:
-    """Say where each label of sequences (B, K, S) looked: (B, K, S, T) for each source, 0 after the last."""
-    state, steps = begin(policy, labels.shape[1]), []
-    nothing = (labels >= policy.labels)[..., None]  # (B, K, S, 1)
-    for step in range(labels.shape[-1]):
-        steps.append([weights.masked_fill(nothing[:, :, step], 0.0) for weights in state.attention])
-        state = policy.advance(state, labels[..., step])
-    if not steps:
-        return tuple(weights[:, :, None][:, :, :0] for weights in state.attention)
-    return tuple(torch.stack(weights, 2) for weights in zip(*steps, strict=True))
+def contributions_along(policy: DecoderPolicy, labels: Tensor) -> Tensor:
+    """Return what the words of the first source add to each label of sequences (B, S): (B, S, T)."""
+    state, emitted, steps = begin(policy, 1), new_mask(policy, 1), []
+    layer = OutputLayer(_to_numpy(policy.decoder.readout.weight), _to_numpy(policy.decoder.W_o.weight))
+    values = policy.memories[0].values
+    for symbols in labels.mT:
+        likely = compute_log_probs(policy.logits(state.features), emitted).exp()
+        parts = state.features[:, 0], state.attention[0][:, 0], values, likely[:, 0]
+        reading = StepReading(*map(_to_numpy, parts))
+        steps.append(torch.from_numpy(find_contributions(reading, symbols.numpy(force=True), layer)))
+        emitted = mark_emitted(emitted, symbols[:, None])
+        state = policy.advance(state, symbols[:, None])
+    return torch.stack(steps, 1) if steps else values.new_zeros(len(labels), 0, values.shape[1])
+
+
+def _to_numpy(part: Tensor) -> Reals:
+    found: Reals = part.float().numpy(force=True)
+    return found
 
 
 def _end(labels: Tensor, symbols: Symbols) -> Tensor:

@@ -95,20 +95,6 @@ class Windows:
     places: Tensor
     """(B, F) the first word of the window that gave it"""
 
-    def attributions(self, slopes: Tensor) -> Tensor:
-        """Return each word's share (B, S, T) of what speaks for scores with slopes (B, S, F) in the summary.
-
-        A word that speaks against a label has none, unless all do: then the softmax of what they add ranks
-        them, so that every label has its evidence.
-        """
-        added = self.contributions(slopes)
-        place = torch.arange(self.tokens.shape[1], device=self.tokens.device)
-        nothing = (place >= self.lengths[:, None])[:, None]  # (B, 1, T)
-        positive = added.masked_fill(nothing, 0.0).clamp(min=0)
-        total = positive.sum(-1, keepdim=True)  # (B, S, 1)
-        ranked = torch.softmax(added.masked_fill(nothing, float("-inf")), -1)
-        return torch.where(total > 0, positive / total, ranked)
-
     def contributions(self, slopes: Tensor) -> Tensor:
         """Return what each word adds (B, S, T) to scores that have slopes (B, S, F) in the summary.
 

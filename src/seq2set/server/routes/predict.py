@@ -56,11 +56,13 @@ class PredictBody(Body):
     min_labels: Annotated[int, Field(ge=0, le=10**6), WHOLE_NUMBER] = Field(
         default=0, description="Minimum labels per text."
     )
-    explain: bool = Field(default=False, description="Whether to name the words that each label rests on.")
+    explain: bool = Field(
+        default=False, description="Whether to name the words that speak for and against each label."
+    )
     words_per_label: Annotated[int, Field(ge=1, le=100), WHOLE_NUMBER] = Field(
         default=8,
         validation_alias=AliasChoices("words_per_label", "words_a_label"),  # the second: version 0.1.0
-        description="Maximum words per label.",
+        description="Maximum words or phrases for each label, and as many against it.",
     )
     candidates: Annotated[int, Field(ge=1, le=1000), WHOLE_NUMBER] | None = Field(
         default=None,
@@ -74,12 +76,13 @@ class PredictBody(Body):
 
 
 class EvidenceAnswer(BaseModel):
-    """A word that a label rests on; `start` and `end` count the text's Unicode code points."""
+    """A word or a phrase of the reasons; `start` and `end` count the text's Unicode code points."""
 
     word: str
     start: int
     end: int
-    weight: float = Field(description="The word's share of the reasons.")
+    weight: float = Field(description="Its share of the reasons, below 0 where it speaks against the label.")
+    names_label: bool = Field(description="Whether it is the label's own name.")
 
 
 class LabelAnswer(BaseModel):
@@ -87,7 +90,12 @@ class LabelAnswer(BaseModel):
 
     label: str
     score: float
-    evidence: list[EvidenceAnswer] | None = Field(default=None, description="With `explain` only.")
+    evidence: list[EvidenceAnswer] | None = Field(
+        default=None, description="What speaks for it, the heaviest first; with `explain` only."
+    )
+    against: list[EvidenceAnswer] | None = Field(
+        default=None, description="What speaks against it, the heaviest first; with `explain` only."
+    )
 
 
 class CandidateAnswer(LabelAnswer):

@@ -20,7 +20,7 @@ function asRow(one) {
 }
 
 function asObject(state, model) {
-  const labels = kept(state).map(({ label, score, status, evidence }) => ({ label, score, status, evidence }));
+  const labels = kept(state).map(({ label, score, status, evidence, against }) => ({ label, score, status, evidence, against }));
   return { text: state.text, model: model.model, threshold: state.threshold, labels };
 }
 

@@ -66,8 +66,7 @@ function chip(store, list, one) {
 function nameButton(store, one) {
   const button = make("button", { type: "button", className: "name" }, make("span", {}, one.label));
   if (one.score !== undefined) button.append(" ", make("span", { className: "score" }, percent(one.score)));
-  const reasons = one.evidence.length ? `rests on ${inWords(one.evidence, percent)}` : "no words to show";
-  button.setAttribute("aria-description", reasons);
+  button.setAttribute("aria-description", inWords(one, percent) || "no words to show");
   button.addEventListener("click", () => {
     store.set({ pinned: store.state.pinned === one.label ? null : one.label });
   });

@@ -2,7 +2,7 @@
 
 import { find, make } from "../dom.js";
 import { percent } from "../numbers.js";
-import { level } from "./evidence.js";
+import { heaviestOf, level, reasons } from "./evidence.js";
 import { added, litLabel, suggested } from "./session.js";
 
 const MOST_WORDS = 24;
@@ -12,7 +12,7 @@ let drawn = "";
 export function startMatrix(store) {
   const show = (state) => {
     if (!state.answer || find("matrix").hidden) return;
-    const rows = [...suggested(state), ...added(state)].filter((one) => one.evidence.length);
+    const rows = [...suggested(state), ...added(state)].filter((one) => reasons(one).length);
     const now = JSON.stringify([state.text, rows.map((one) => one.label)]);
     if (now !== drawn) draw(rows);
     drawn = now;
@@ -36,16 +36,16 @@ function choose(matrix) {
 }
 
 function draw(rows) {
-  const weights = rows.map((one) => new Map(one.evidence.map((word) => [word.word.toLowerCase(), word.weight])));
+  const weights = rows.map((one) => new Map(reasons(one).map((word) => [word.word.toLowerCase(), word.weight])));
   const words = columns(rows);
   if (!words.length) {
     find("matrix").replaceChildren(make("p", { className: "empty" }, "There are no words to show."));
     return;
   }
-  const heaviest = Math.max(...rows.flatMap((one) => one.evidence.map((word) => word.weight)));
+  const heaviest = heaviestOf(rows.flatMap(reasons));
   const head = make("tr", {}, make("td"), ...words.map(heading));
   const body = rows.map((one, place) => line(one.label, words, weights[place], heaviest));
-  const caption = make("caption", { className: "unseen" }, "How many per cent each word counts for each label");
+  const caption = make("caption", { className: "unseen" }, "How many per cent each word counts for each label, with a minus against it");
   const table = make("table", { className: "matrix" }, caption, make("thead", {}, head), make("tbody", {}, ...body));
   find("matrix").replaceChildren(table);
 }
@@ -53,10 +53,10 @@ function draw(rows) {
 /** The words that count most over all labels, in the order of the text. */
 function columns(rows) {
   const found = new Map();
-  for (const word of rows.flatMap((one) => one.evidence)) {
+  for (const word of rows.flatMap(reasons)) {
     const name = word.word.toLowerCase();
     const seen = found.get(name) ?? { name, start: word.start, total: 0 };
-    found.set(name, { name, start: Math.min(seen.start, word.start), total: seen.total + word.weight });
+    found.set(name, { name, start: Math.min(seen.start, word.start), total: seen.total + Math.abs(word.weight) });
   }
   const heaviest = [...found.values()].sort((one, other) => other.total - one.total).slice(0, MOST_WORDS);
   return heaviest.sort((one, other) => one.start - other.start).map((one) => one.name);
@@ -71,8 +71,9 @@ function line(label, words, weights, heaviest) {
     const cell = make("td");
     const weight = weights.get(word);
     if (weight !== undefined) {
-      cell.textContent = percent(weight).replace(/[\u202f%]/g, "");
+      cell.textContent = (weight < 0 ? "−" : "") + percent(Math.abs(weight)).replace(/[\u202f%]/g, "");
       cell.dataset.level = level(weight, heaviest);
+      cell.toggleAttribute("data-against", weight < 0);
     }
     row.append(cell);
   }

@@ -3,7 +3,7 @@
 
 export const UNREAD = {
   text: "",
-  answer: null, // the server's: candidates, the best first, each with label, score, given and evidence
+  answer: null, // the server's: candidates, the best first, each with label, score, given, evidence, against
   threshold: null, // a score; null leaves the choice to the model
   verdicts: new Map(),
   pointed: null, // the label under the pointer
@@ -28,7 +28,7 @@ export function added(state) {
   const candidates = new Map((state.answer?.candidates ?? []).map((one) => [one.label, one]));
   return [...state.verdicts]
     .filter(([label, verdict]) => verdict === "yes" && !already.has(label))
-    .map(([label]) => candidates.get(label) ?? { label, evidence: [] });
+    .map(([label]) => candidates.get(label) ?? { label, evidence: [], against: [] });
 }
 
 /** The best of the other labels. */
@@ -61,7 +61,7 @@ export function kept(state) {
 
 /** Everything that is known of a label that is shown. */
 export function known(state, label) {
-  return state.answer?.candidates.find((one) => one.label === label) ?? { label, evidence: [] };
+  return state.answer?.candidates.find((one) => one.label === label) ?? { label, evidence: [], against: [] };
 }
 
 /** The verdicts with one more; the same one twice takes it back. */

@@ -2,11 +2,11 @@
 
 import { find, make } from "../dom.js";
 import { percent } from "../numbers.js";
-import { inWords, levels } from "./evidence.js";
+import { inWords, lighting, reasons } from "./evidence.js";
 import { added, known, litLabel, suggested } from "./session.js";
 
 const INVITATION = "Point at a label, or move to it, to see the words that it rests on.";
-let spans = new Map(); // where a word begins (in code points) -> its element
+let spans = new Map(); // where a piece of evidence begins (in code points) -> its element
 let drawn = null;
 
 /** Keep the text and the lit words as the state says. */
@@ -40,8 +40,7 @@ function draw(state) {
   const places = unitOffsets(state.text);
   const parts = [];
   let end = 0;
-  for (const one of allWords(state.answer.candidates)) {
-    if (one.start < end) continue; // words do not overlap; were it so, the first one counts
+  for (const one of allPieces(state.answer.candidates)) {
     parts.push(state.text.slice(places[end], places[one.start]));
     const span = make("span", { className: "word" }, state.text.slice(places[one.start], places[one.end]));
     span.dataset.start = one.start;
@@ -54,29 +53,33 @@ function draw(state) {
   find("words").scrollTop = 0;
 }
 
-function allWords(candidates) {
-  const found = new Map(candidates.flatMap((one) => one.evidence).map((word) => [word.start, word]));
-  return [...found.values()].sort((one, other) => one.start - other.start);
+/** The pieces that words and phrases cut the text into; those of several labels may overlap. */
+function allPieces(candidates) {
+  const words = candidates.flatMap(reasons);
+  const limits = [...new Set(words.flatMap((word) => [word.start, word.end]))].sort((one, other) => one - other);
+  const covered = (start) => words.some((word) => word.start <= start && start < word.end);
+  return limits.slice(0, -1).map((start, place) => ({ start, end: limits[place + 1] })).filter((one) => covered(one.start));
 }
 
 function light(state) {
   const label = litLabel(state);
-  const evidence = label ? known(state, label).evidence : [];
-  const strength = levels(evidence);
+  const one = label ? known(state, label) : null;
+  const words = one ? reasons(one) : [];
   for (const [start, span] of spans) {
-    const lit = strength.get(start);
-    if (lit) span.dataset.level = lit;
+    const lit = lighting(words, start);
+    if (lit) span.dataset.level = lit.level;
     else delete span.dataset.level;
+    span.toggleAttribute("data-against", Boolean(lit?.against));
     if (lit) span.setAttribute("role", "mark");
     else span.removeAttribute("role");
   }
-  caption(label, evidence);
-  if (evidence.length) reveal(spans.get(evidence[0].start));
+  caption(one);
+  if (words.length) reveal(spans.get(words[0].start));
 }
 
-function caption(label, evidence) {
-  const reasons = evidence.length ? ` rests on ${inWords(evidence, percent)}.` : " has no words to show in this text.";
-  find("caption").replaceChildren(...(label ? [make("strong", {}, label), reasons] : [INVITATION]));
+function caption(one) {
+  const said = one ? ` ${inWords(one, percent) || "has no words to show in this text"}.` : "";
+  find("caption").replaceChildren(...(one ? [make("strong", {}, one.label), said] : [INVITATION]));
 }
 
 /** Scroll the frame, and not the page, to a word that is out of sight. */
@@ -89,11 +92,13 @@ function reveal(span) {
   }
 }
 
+const restsOn = (one, start) => one.evidence.some((each) => each.start <= start && start < each.end);
+
 /** Show which labels rest on a word. */
 function ask(state, word) {
   const start = word ? Number(word.dataset.start) : null;
   const shown = [...suggested(state), ...added(state)];
-  const resting = shown.filter((one) => one.evidence.some((each) => each.start === start)).map((one) => one.label);
+  const resting = shown.filter((one) => restsOn(one, start)).map((one) => one.label);
   for (const chip of document.querySelectorAll(".chip")) {
     chip.classList.toggle("rests", resting.includes(chip.dataset.label));
   }

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2set.text.reasons import Evidence, TextWords, find_stems
+from seq2set.text.vocabulary import Words
+
+WORDS = Words.build(
+    ["a"],
+    vocabulary_size=10,
+    min_frequency=1,
+    lowercase=True,
+    unicode_form="NFC",
+    strip_accents=False,
+)
+
+
+def pick(text: str, added: list[float], label: str = "label", most: int = 8) -> list[tuple[str, float]]:
+    words = TextWords.read(WORDS, text)
+    found = words.pick_evidence(words.sum_words(np.array(added)), label, most)
+    assert all(text[one.start : one.end] == one.word for one in found)
+    return [(one.word, pytest.approx(one.weight)) for one in found]
+
+
+def test_a_word_counts_once_with_all_its_occurrences_and_marks_do_not() -> None:
+    # oil: 1 + 2; the comma's 9 is no word's; up: -1. In all 3 + 1 = 4.
+    assert pick("Oil , oil up", [1, 9, 2, -1]) == [("Oil", 0.75), ("up", -0.25)]
+
+
+def test_the_heaviest_come_first_and_those_against_last() -> None:
+    assert pick("k, l, m, n", [1, 0, -3, 0, 4, 0, -2]) == [("m", 0.4), ("k", 0.1), ("l", -0.3), ("n", -0.2)]
+    assert pick("k, l, m, n", [1, 0, -3, 0, 4, 0, -2], most=1) == [("m", 0.4), ("l", -0.3)]
+
+
+def test_heavy_neighbours_of_one_sign_are_a_phrase() -> None:
+    # Of 10: alcohol 4 and drinking 2, which is half of it; rare has 0.9, less than a quarter of 4.
+    found = pick("Alcohol drinking was rare. Ha", [4, 2, -3, 0.9, 0, 0.1])
+    assert found == [("Alcohol drinking", 0.6), ("rare", 0.09), ("Ha", 0.01), ("was", -0.3)]
+
+
+def test_a_function_word_is_named_alone_only_where_it_is_heavy() -> None:
+    # Of 10: oil 6, the 1, which is less than a quarter of 6; of 12: the 3 is a half of it.
+    assert pick("oil; the, crude", [6, 0, 1, 0, 3]) == [("oil", 0.6), ("crude", 0.3)]
+    assert pick("oil; the, crude", [6, 0, 3, 0, 3]) == [("oil", 0.5), ("the", 0.25), ("crude", 0.25)]
+
+
+def test_marks_and_too_many_words_end_a_phrase() -> None:
+    assert [word for word, _ in pick("red-hot, dry wine", [1, 0, 1, 1])] == ["dry wine", "red-hot"]
+    assert [word for word, _ in pick("a b, c", [1, 1, 5, 1])] == ["a b", "c"]
+    assert [word for word, _ in pick("a b c d e f", [1] * 6)] == ["a b c d", "e f"]
+
+
+def test_a_word_is_in_one_phrase_only() -> None:
+    # The first run weighs 2, the second 3 and wins; new then belongs to it.
+    assert pick("new york; new jersey", [1, 1, 0, 0, 2]) == [("new jersey", 0.75), ("york", 0.25)]
+
+
+def test_words_of_a_script_without_spaces_are_joined() -> None:
+    assert pick("北京 x", [1, 1, 0]) == [("北京", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "named"),
+    [
+        ("Rats", "a rat", True),
+        ("Rats", "a rats", True),
+        ("Liver Diseases", "a liver disease", True),
+        ("Liver Diseases", "a liver", False),
+        ("Diabetes Mellitus, Type 2", "type 2 diabetes mellitus", True),
+        ("use::gameplaying", "a gameplaying", True),
+        ("Studies", "a study", True),
+        ("gas", "a ga", False),
+        ("::", "a thing", False),
+    ],
+)
+def test_a_phrase_that_is_the_labels_name_is_marked(label: str, text: str, named: bool) -> None:
+    words = TextWords.read(WORDS, text)
+    added = np.where(np.arange(len(words.names)) > 0, 1.0, 0) if text.startswith("a ") else np.ones(4)
+    (one,) = words.pick_evidence(added, label, 8)
+    assert one.names_label is named
+
+
+def test_stems_of_a_path_are_those_of_its_end() -> None:
+    assert find_stems("works-with::image_files") == {"image", "file"}
+    assert find_stems("Glass classes") == {"glass", "class"}
+
+
+def test_nothing_added_names_nothing() -> None:
+    assert pick("a b", [0, 0]) == []
+    assert pick("", []) == []
+    assert pick("a b", []) == []
+
+
+def test_weights_are_rounded_in_json() -> None:
+    plain = {"word": "a", "start": 0, "end": 1, "names_label": False}
+    assert Evidence("a", 0, 1, 1 / 3).to_dict() == plain | {"weight": 0.333333}
+    assert Evidence("a", 0, 1, 1 / 3).to_dict(None) == plain | {"weight": 1 / 3}
+
+
+@given(st.lists(st.tuples(st.sampled_from(["k", "l", "m", "n", ".", "o"]), st.integers(-9, 9)), max_size=12))
+def test_every_word_is_in_one_item_and_weights_add_up_to_one(parts: list[tuple[str, int]]) -> None:
+    text = " ".join(word for word, _ in parts)
+    words = TextWords.read(WORDS, text)
+    weights = words.sum_words(np.array([value for _, value in parts]))
+    found = words.pick_evidence(weights, "x", 99)
+    if not np.abs(weights).sum() > 0:
+        assert found == ()
+        return
+    assert sum(abs(one.weight) for one in found) == pytest.approx(1)
+    named = [name for one in found for name in dict.fromkeys(one.word.lower().split())]
+    assert sorted(named) == sorted(name for name, weight in zip(words.names, weights, strict=True) if weight)

@@ -84,7 +84,7 @@ def test_a_missing_file_is_named(model: Path) -> None:
 def test_a_newer_format_is_refused(model: Path) -> None:
     manifest = json.loads((model / "manifest.json").read_text())
     (model / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
-    with pytest.raises(ModelFolderError, match=r"has format version 99, .* reads up to 3; upgrade seq2set"):
+    with pytest.raises(ModelFolderError, match=r"has format version 99, .* reads up to 4; upgrade seq2set"):
         load_model(model)
 
 

@@ -25,7 +25,8 @@ from seq2set.labels.best_rule import find_best_rule, score_rule
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
 from seq2set.models.predictions import Request
-from seq2set.tuning.decision_rules import tune_rule, undo_rule
+from seq2set.tuning.decision_rules import tune_rule
+from seq2set.tuning.stored_changes import undo_rule
 from seq2set.workflows.evaluate import evaluate
 from seq2set.workflows.train import train
 from tiny_networks import tiny_config

@@ -240,11 +240,11 @@ def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = No
         console.print(Text(f"  {prediction.note}", style="yellow"))
     if not prediction.suggestions:
         console.print("  no label")
-    for suggestion in prediction.suggestions:
+    for suggestion in sorted(prediction.suggestions, key=lambda one: -one.score):
         sign = "" if actual is None else "✓ " if suggestion.label in actual else "✗ "
         label = Text(show_controls(f"  {sign}{suggestion.label} "))
         reasons = Text(show_controls(_describe_reasons(suggestion)), style="dim")
-        console.print(label + Text(f"{suggestion.score:.2f}", style="cyan") + reasons)
+        console.print(label + Text(_describe_score(suggestion), style="cyan") + reasons)
     missed = [label for label in actual or () if label not in {one.label for one in prediction.suggestions}]
     if missed:
         console.print(Text(show_controls(f"  missed: {'; '.join(missed)}"), style="yellow"))
@@ -259,6 +259,19 @@ def _describe_reasons(suggestion: Suggestion) -> str:
 
 def _name_word(word: Evidence) -> str:
     return f"{word.word} (its name)" if word.names_label else word.word
+
+
+def _describe_score(suggestion: Suggestion) -> str:
+    mark = f" {suggestion.mark}" if suggestion.mark else ""
+    return f"{format_share(suggestion.score)}{mark}"
+
+
+def format_share(share: float) -> str:
+    """Return a share in per cent; what is nearly nothing or nearly all is not rounded to it."""
+    rounded = round(100 * share)
+    if rounded in (0, 100) and 0 < share < 1:
+        return "< 1 %" if rounded == 0 else "> 99 %"
+    return f"{rounded} %"
 
 
 def _mark_evidence(prediction: Prediction, most: int = 600) -> Text:

@@ -93,6 +93,7 @@ def predict(
         if files:
             read = recall_columns(read, named, model, files)
         job = PredictionJob(settings, read, engine)
+        _tell_uncalibrated(job)
         output = None if out is None else plan_output(out, form, files, force=force)
         if output is not None and output.folder:
             _tell(write_shards(job, files, output, _choose_progress(), size=shard_size, force=force), output)
@@ -158,6 +159,16 @@ def _tell(totals: Totals, output: OutputPlan) -> None:
     if str(output.path) != STANDARD:
         typer.echo(f"the labels are in {output.path} (texts: {totals.texts:,})", err=True)
     _tell_cut(totals)
+
+
+def _tell_uncalibrated(job: PredictionJob) -> None:
+    from seq2set.inference.model_folder import read_confidence
+    from seq2set.labels.confidence.acceptance import NOT_CALIBRATED
+
+    calibrated = read_confidence(job.settings.model).calibrators
+    search = job.settings.request.search
+    if not calibrated or (search is not None and "marginal" not in {search, *calibrated}):
+        typer.echo(f"the {NOT_CALIBRATED} (seq2set tune --calibrate does it without training)", err=True)
 
 
 def _tell_cut(totals: Totals) -> None:

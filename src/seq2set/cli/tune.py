@@ -66,17 +66,38 @@ def tune(
         str, typer.Option(metavar="KIND", help="The kind of rule for --thresholds, see below.")
     ] = "best",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Find thresholds and store none.")] = False,
+    calibrate: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Calibrate the scores of this trained model, and nothing else."),
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            metavar="precision=P",
+            help="With --thresholds: find the scores from which on labels may be accepted unseen.",
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="How sure --accept has to be of its precision.")] = 0.9,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Give the model of --thresholds the rule that it had before.")
+        bool, typer.Option("--undo", help="Take back what --thresholds or --calibrate did to the model last.")
     ] = False,
     **columns: Any,
 ) -> None:
     """Find the best settings, or the best thresholds. Both are chosen on validation."""
-    if thresholds is not None:
+    if accept is not None and (thresholds is None or undo):
+        from seq2set.core.errors import InputError
+
+        raise InputError("--accept goes with --thresholds RUN, and not with --undo")
+    if (changed := thresholds or calibrate) is not None:
+        named = options.name_columns(columns)
         if undo:
-            _undo_rule(thresholds)
+            _undo_rule(changed)
+        elif thresholds is None:
+            _calibrate(changed, data, named, dry_run)
+        elif accept is not None:
+            _accept(thresholds, accept, confidence, data, named, dry_run)
         else:
-            _tune_rule(thresholds, kind, metric or "micro_f1", data, options.name_columns(columns), dry_run)
+            _tune_rule(thresholds, kind, metric or "micro_f1", data, named, dry_run)
         return
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
@@ -122,7 +143,7 @@ def _print_study(found: StudyResult) -> None:
 
 
 def _undo_rule(model: Path) -> None:
-    from seq2set.tuning.decision_rules import undo_rule
+    from seq2set.tuning.stored_changes import undo_rule
 
     typer.echo(f"the rule is again: {undo_rule(model).describe()}")
 
@@ -142,6 +163,60 @@ def _tune_rule(
         typer.echo("nothing was stored")
     elif not tuned.kept:
         typer.echo(f"back to the rule before: seq2set tune --thresholds {shlex.quote(str(model))} --undo")
+
+
+def _calibrate(model: Path, data: str | None, columns: dict[str, Any], dry_run: bool) -> None:
+    from seq2set.cli.console import RichProgress
+    from seq2set.tuning.calibrated_scores import calibrate_model
+
+    found = calibrate_model(model, data=data, columns=columns, dry_run=dry_run, progress=RichProgress())
+    ways = ", ".join(f"{search} by {way}" for search, way in found.ways.items())
+    typer.echo(f"calibrated on {found.documents:,} documents: {ways}")
+    for name in ("calibration_error", "brier", "log_loss"):
+        typer.echo(f"{name}: {found.before[name]:.4f} -> {found.after[name]:.4f} (held out in turn)")
+    typer.echo(f"micro_f1: {found.micro_f1[0]:.4f} -> {found.micro_f1[1]:.4f}")
+    _tell_undo("--calibrate", model, dry_run)
+
+
+def _accept(
+    model: Path, accept: str, confidence: float, data: str | None, columns: dict[str, Any], dry_run: bool
+) -> None:
+    from seq2set.cli.console import RichProgress
+    from seq2set.labels.confidence.acceptance import describe_accepted
+    from seq2set.tuning.calibrated_scores import accept_labels
+
+    precision = _read_precision(accept)
+    found = accept_labels(
+        model, precision, confidence, data=data, columns=columns, dry_run=dry_run, progress=RichProgress()
+    )
+    said = describe_accepted({"precision": precision, **found._asdict()})
+    typer.echo(f"{said} (with a confidence of {100 * confidence:g} %)")
+    if found.accepted:
+        typer.echo(
+            f"on {found.suggested:,} suggestions: {found.accepted:,} accepted, {found.right:,} of them "
+            f"right; {found.own} labels have a threshold of their own, the others one together"
+        )
+    never = sum(one is None for one in found.thresholds)
+    if never:
+        typer.echo(f"labels without enough evidence, which are always to be reviewed: {never}")
+    _tell_undo("--thresholds", model, dry_run)
+
+
+def _read_precision(accept: str) -> float:
+    from seq2set.core.errors import InputError
+
+    name, _, value = accept.partition("=")
+    try:
+        if name != "precision":
+            raise ValueError
+        return float(value)
+    except ValueError:
+        raise InputError(f"--accept is '{accept}'; it must be precision=P, such as precision=0.95") from None
+
+
+def _tell_undo(option: str, model: Path, dry_run: bool) -> None:
+    back = f"back to what was before: seq2set tune {option} {shlex.quote(str(model))} --undo"
+    typer.echo("nothing was stored" if dry_run else back)
 
 
 def _print_rule(tuned: TunedModel, metric: str) -> None:

@@ -20,10 +20,11 @@ from seq2set.core.sparse import SparseRows, StoredRows
 from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents, Overlap
 from seq2set.evaluation.faithfulness import Faithfulness
+from seq2set.labels.confidence.acceptance import NOT_CALIBRATED, Acceptance, describe_accepted
 from seq2set.labels.intervals import Interval, compute_intervals
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
-from seq2set.labels.reliability import ReliabilityCounts
+from seq2set.labels.reliability import ReliabilityCounts, wilson_interval
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
@@ -45,6 +46,27 @@ class CurvePoint:
     precision: float
     recall: float
     f1: float
+
+
+class AcceptedCounts(NamedTuple):
+    """The labels that may be accepted without a look, among those that were given."""
+
+    precision: float
+    """That they are to have"""
+    suggested: int
+    accepted: int
+    right: int
+
+    def describe(self) -> str:
+        """Say how many there are and how many of them are right."""
+        said = describe_accepted(self._asdict())
+        if not self.accepted:
+            return said
+        low, high = wilson_interval(self.right, self.accepted)
+        return (
+            f"{said}; of these {self.accepted:,}, {100 * self.right / self.accepted:.1f} % are right here "
+            f"(95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+        )
 
 
 @dataclass(frozen=True)
@@ -71,6 +93,10 @@ class Evaluation:
     """How many of the documents have no word that the model knows."""
     actual: Sequence[IntArray] = ()
     """The labels that each document has, as columns of `per_label`."""
+    calibrated: bool = True
+    """Whether scores are probabilities"""
+    accepted: AcceptedCounts | None = None
+    """How the labels fared that may be accepted unseen, where the model says so"""
 
     def intervals(self, groups: Iterable[str] | None = None) -> dict[str, Interval]:
         """Return the interval of each metric over documents, or over groups of them."""
@@ -117,7 +143,12 @@ class Report:
         """Return the sentences that a reader of the figures must know."""
         hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
         seen = self.overlap.sentences(*hints) if self.overlap else []
-        return [*seen, *_describe_unseen_labels(self.result), *self._describe_few()]
+        return [
+            *seen,
+            *_describe_unseen_labels(self.result),
+            *self._describe_few(),
+            *_describe_confidence(self.result),
+        ]
 
     def _describe_few(self) -> list[str]:
         units = self.groups or self.result.documents
@@ -143,6 +174,8 @@ class Report:
             **result.metrics,
             **result.ranking,
             **result.reliability.metrics(),
+            "calibrated": result.calibrated,
+            "accepted": result.accepted and result.accepted._asdict(),
             "intervals": {name: list(interval) for name, interval in self.intervals.items()},
             "threshold": result.threshold,
             "rule": result.rule and result.rule.to_dict(),
@@ -176,6 +209,12 @@ def _describe_unseen_labels(result: Evaluation) -> list[str]:
         f"the model knows none of the {len(there):,} labels of these documents, so that nothing it gives can "
         f"be right: they have {_list_some(there)}; it knows {_list_some(known)}"
     ]
+
+
+def _describe_confidence(result: Evaluation) -> list[str]:
+    if not result.calibrated:
+        return [f"the {NOT_CALIBRATED}; seq2set tune --calibrate does it without training"]
+    return [result.accepted.describe()] if result.accepted else []
 
 
 def _list_some(names: Sequence[str], most: int = 3) -> str:
@@ -237,6 +276,8 @@ class _SplitCounts:
         self.seconds = 0.0
         self.no_known_words = 0
         self.rule: Rule | None = None
+        self.acceptance: Acceptance | None = None
+        self.accepted = np.zeros(2, np.int64)  # accepted, right
 
     def add(self, documents: Sequence[Document]) -> Inference:
         texts = [document.text for document in documents]
@@ -260,8 +301,16 @@ class _SplitCounts:
         self.chosen.extend(answer.chosen)
         self.sizes[0].update(len(one) for one in answer.chosen)
         self.sizes[1].update(np.diff(actual.indptr).tolist())
-        self.rule = answer.rule
+        self.rule, self.acceptance = answer.rule, answer.acceptance
+        if answer.acceptance is not None:
+            self._count_accepted(answer, actual.toarray())
         return answer
+
+    def _count_accepted(self, answer: Inference, actual: npt.NDArray[np.bool_]) -> None:
+        given = answer.suggestions(self.tagger.labels.names)
+        for suggestions, chosen, right in zip(given, answer.chosen, actual, strict=True):
+            accepted = np.array([one.mark == "accept" for one in suggestions], bool)
+            self.accepted += accepted.sum(), right[chosen[accepted]].sum()
 
     def _add_curve(self, scores: npt.NDArray[np.float32], actual: SparseRows) -> None:
         right = np.sort(scores[actual.toarray()])
@@ -290,7 +339,15 @@ class _SplitCounts:
             chosen=self.chosen,
             no_known_words=self.no_known_words,
             actual=self.actual,
+            calibrated=self.tagger.find_search(self.request) in self.tagger.confidence.calibrators,
+            accepted=self._find_accepted(),
         )
+
+    def _find_accepted(self) -> AcceptedCounts | None:
+        if self.acceptance is None:
+            return None
+        suggested = sum(len(one) for one in self.chosen)
+        return AcceptedCounts(self.acceptance.precision, suggested, *self.accepted.tolist())
 
 
 def _compute_points(curve: npt.NDArray[np.int64], actual: int) -> list[CurvePoint]:

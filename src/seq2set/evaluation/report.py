@@ -10,7 +10,7 @@ from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_plots
 
-_LEFT_OUT = ("per_label", "before_tuning", "cross_validation")
+_LEFT_OUT = ("per_label", "before_tuning", "cross_validation", "calibrated")
 
 
 def write_report(report: Report, folder: Path, *, force: bool = False) -> Path:

@@ -17,7 +17,7 @@ import seq2set
 from seq2set.core.errors import ModelFolderError
 from seq2set.core.files import compute_sha256, update_keys
 
-FORMAT = 3
+FORMAT = 4
 """Raised when a folder written from now on could not be read by earlier versions."""
 
 MANIFEST = "manifest.json"

@@ -7,6 +7,7 @@ from typing import Any
 
 from seq2set.config import Config
 from seq2set.config.catalog import ENCODERS, METRICS, REWARDS, find_model, shown_metrics
+from seq2set.labels.confidence.acceptance import describe_accepted
 from seq2set.labels.rules import Rule
 
 _TRAINING_NAMES = {"phase": "phase of the kept weights", "update": "update of the kept weights"}
@@ -54,6 +55,7 @@ def render_model_card(config: Config, metadata: Mapping[str, Any], facts: Mappin
         *_describe_teacher(metadata),
         "## Limits",
         "",
+        *_describe_confidence(metadata),
         *_limits(corpus),
         "",
     ]
@@ -154,7 +156,27 @@ def _describe_parts(config: Config) -> dict[str, str]:
 
 
 def _describe_fitted(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(facts) | {"rule": Rule.from_dict(facts["rule"]).describe()}
+    plain = {name: value for name, value in facts.items() if name != "confidence"}  # a table of numbers
+    return plain | {"rule": Rule.from_dict(facts["rule"]).describe()}
+
+
+def _describe_confidence(metadata: Mapping[str, Any]) -> list[str]:
+    """Say what a score means, and which labels may be accepted without a look."""
+    found = metadata.get("calibrated", {})
+    if not found.get("searches"):
+        return ["- Its scores are not calibrated: 0.9 need not be right 9 times in 10."]
+    ways = ", ".join(
+        f"{search} scores by {row['way']} (calibration error {row['before']['calibration_error']:.3f} "
+        f"before, {row['after']['calibration_error']:.3f} on documents held out in turn)"
+        for search, row in found["searches"].items()
+    )
+    lines = [
+        f"- A score is the probability that the label is right, calibrated on {found['documents']:,} "
+        f"documents as a whole: {ways}. It is no promise for a single label or for other texts."
+    ]
+    if accepted := metadata.get("accepted"):
+        lines.append(f"- When that was found, {describe_accepted(accepted)}.")
+    return lines
 
 
 def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -178,7 +200,6 @@ def _limits(corpus: Mapping[str, Any]) -> list[str]:
         "- Texts unlike those it learnt from (another language, another field, another length) are not what "
         "it was measured on.",
         "- A text in which it knows no word gets no label, and a note that says so.",
-        "- A score is calibrated over the validation split as a whole; it is no promise for a single label.",
         "- `seen.safetensors` holds 8-byte hashes of the texts that it was trained and tuned on, by which "
         "`seq2set evaluate` notices them. Who has this folder and a text can find out whether it is one of "
         "them; delete the file before passing the folder on where that matters.",

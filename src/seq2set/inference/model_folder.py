@@ -54,6 +54,7 @@ from seq2set.inference.manifest import find_model_folder as find_model_folder
 from seq2set.inference.manifest import verify as verify
 from seq2set.inference.runtimes import choose_runtime, read_tensors, restore_tagger
 from seq2set.inference.saved_settings import read_config
+from seq2set.labels.confidence.acceptance import Confidence
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.models.tagger import ModelState, Outline, Tagger
@@ -150,6 +151,7 @@ def load_model(folder: Path, runtime: str = "auto", threads: int = 1) -> Tagger:
         state = ModelState(config=config, words=words, labels=labels, tensors=tensors, fitted=outline.fitted)
         tagger = restore_tagger(state, folder, files, runtime, threads)
         tagger.rule.refuse_misfit(len(labels))
+        tagger.confidence.refuse_misfit(len(labels))
         return tagger
     except (ModelFolderError, MissingExtraError):
         raise
@@ -182,6 +184,11 @@ def read_settings(folder: Path) -> Config:
     folder = find_model_folder(folder)
     verify(folder)
     return validate(read_config(folder).settings, place=str(folder / CONFIG))
+
+
+def read_confidence(folder: Path) -> Confidence:
+    """Return how a saved model's scores become probabilities, without opening it."""
+    return Confidence.from_dict(read_config(find_model_folder(folder)).facts.get("confidence"))
 
 
 def read_model_name(folder: Path) -> str:

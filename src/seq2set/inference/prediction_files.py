@@ -21,7 +21,7 @@ from seq2set.corpora.readers.records import DEFAULT_SEPARATOR
 from seq2set.inference.engines.blocks import TextPrediction
 from seq2set.inference.predictor import Prediction
 
-PREDICTED = ("labels", "scores", "note", "evidence")
+PREDICTED = ("labels", "scores", "note", "marks", "evidence")
 """The columns of a prediction; input columns of these names come back as `input_labels` and so on."""
 
 
@@ -43,11 +43,15 @@ class Layout(NamedTuple):
     columns: Sequence[str] = ()
     explain: bool = False
     types: Mapping[str, Any] | None = None
+    marks: bool = False
+    """Whether the model says which labels may be accepted without a look"""
 
     @property
     def head(self) -> list[str]:
         """The names of a table's columns."""
-        return [*map(rename_column, self.columns), *(PREDICTED if self.explain else PREDICTED[:-1])]
+        left_out = {"marks": not self.marks, "evidence": not self.explain}
+        predicted = (name for name in PREDICTED if not left_out.get(name))
+        return [*map(rename_column, self.columns), *predicted]
 
 
 def rename_column(name: str) -> str:
@@ -175,6 +179,8 @@ def list_cells(row: PredictedDocument, layout: Layout) -> list[Any]:
     columns, (suggestions, note) = row.document.columns or {}, row.prediction
     plain = row.to_dict(explain=layout.explain)["labels"]
     predicted = [[one.label for one in suggestions], [one["score"] for one in plain], note]
+    if layout.marks:
+        predicted.append([one["mark"] for one in plain])
     if layout.explain:
         # Words for and against in one cell: the weights of the latter are below 0.
         reasons = [one["evidence"] + one["against"] for one in plain]

@@ -41,8 +41,10 @@ class ParquetTableWriter:
     def _open(self, columns: Sequence[Sequence[Any]]) -> None:
         known, names = self.layout.types or {}, self.layout.columns
         kept = [known.get(name) or _infer_type(values) for name, values in zip(names, columns, strict=False)]
-        types = [*kept, pa.list_(pa.string()), pa.list_(pa.float64()), pa.string(), pa.string()]
-        self.schema = pa.schema(list(zip(self.layout.head, types, strict=False)))
+        texts = pa.list_(pa.string())
+        lists = {"labels": texts, "scores": pa.list_(pa.float64()), "marks": texts}
+        predicted = [lists.get(name, pa.string()) for name in self.layout.head[len(kept) :]]
+        self.schema = pa.schema(list(zip(self.layout.head, [*kept, *predicted], strict=True)))
         self.writer = pq.ParquetWriter(self.stream, self.schema, write_page_checksum=True)
 
     def close(self) -> str:

@@ -72,6 +72,8 @@ class Predictor:
 
 def _convert_suggestion(suggestion: Suggestion, explain: bool) -> dict[str, Any]:
     plain: dict[str, Any] = {"label": suggestion.label, "score": round(suggestion.score, 6)}
+    if suggestion.mark is not None:
+        plain["mark"] = suggestion.mark
     if explain:
         plain |= suggestion.list_reasons()
     return plain

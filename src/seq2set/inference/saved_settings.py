@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from seq2set.core.errors import ModelFolderError
 from seq2set.inference.manifest import CONFIG, read_json_file
@@ -44,6 +44,55 @@ class SavedVectors(Open):
     window: Annotated[int, Field(ge=1)] | None = None
 
 
+class SavedPoints(Open):
+    """A line through points, of an isotonic calibrator; those of a label say how much they weigh."""
+
+    scores: Annotated[list[Real], Field(min_length=1)]
+    probabilities: Annotated[list[Real], Field(min_length=1)]
+    label: Count = 0
+    share: Real = 0.0
+
+    @model_validator(mode="after")
+    def _have_as_many(self) -> SavedPoints:
+        if len(self.scores) != len(self.probabilities):
+            raise ValueError("there must be as many scores as probabilities")
+        return self
+
+
+class SavedIsotonic(SavedPoints):
+    """A calibrator of rising lines."""
+
+    kind: Literal["isotonic"]
+    own: list[SavedPoints]
+
+
+class SavedLogistic(Open):
+    """A calibrator of weighed features."""
+
+    kind: Literal["logistic"]
+    weights: dict[str, Real]
+    offset: Real
+    label_offsets: list[Real] = Field(default_factory=list)
+
+
+class SavedAcceptance(BaseModel):
+    """From which score on labels may be accepted without a look."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    precision: Real
+    confidence: Real
+    search: Text
+    thresholds: list[Real | None]
+
+
+class SavedConfidence(Open):
+    """How scores become probabilities, by search."""
+
+    calibrators: dict[str, Annotated[SavedLogistic | SavedIsotonic, Field(discriminator="kind")]]
+    acceptance: SavedAcceptance | None = None
+
+
 class SavedFacts(Open):
     """What training found; which of it a model has is the model's business."""
 
@@ -56,6 +105,7 @@ class SavedFacts(Open):
     combinations: dict[str, Count] | None = None
     max_labels: Annotated[int, Field(ge=1, lt=2**31)] | None = None
     vectors: SavedVectors | None = None
+    confidence: SavedConfidence | None = None
 
 
 class SavedCorpus(Open):
@@ -92,6 +142,29 @@ class SavedTeacher(Open):
     texts: Count
 
 
+class SavedQuality(Open):
+    """How good the probabilities of a search are, before and after they were calibrated."""
+
+    way: Text
+    before: dict[str, Real]
+    after: dict[str, Real]
+
+
+class SavedCalibration(Open):
+    """What calibrating found."""
+
+    documents: Count = 0
+    searches: dict[str, SavedQuality] = Field(default_factory=dict)
+
+
+class SavedAccepted(Open):
+    """How many labels may be accepted without a look."""
+
+    precision: Real
+    suggested: Count
+    accepted: Count
+
+
 class SavedAbout(Open):
     """What is known of a training."""
 
@@ -102,6 +175,8 @@ class SavedAbout(Open):
     tuned: dict[str, Any] | None = None
     cross_validation: dict[str, Any] | None = None
     teacher: SavedTeacher | None = None
+    calibrated: SavedCalibration | None = None
+    accepted: SavedAccepted | None = None
 
 
 class SavedSettings(BaseModel):

@@ -21,6 +21,7 @@ from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows
 from seq2set.core.tensor_files import Forms
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
+from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.labels.crossed_thresholds import find_crossed_thresholds
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_label_rule
@@ -70,7 +71,7 @@ def train_br(
 
     best = find_best_c(data, fit)
     rule = _try_crossed_rule(data, best, train) if has_open_rule(config) else best.rule
-    return BinaryRelevance(config, data.features, data.labels, rule, best.c, *best.machine)
+    return BinaryRelevance(config, data.features, data.labels, rule, best.c, UNCALIBRATED, *best.machine)
 
 
 def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[_Classifiers], train: Examples) -> Rule:

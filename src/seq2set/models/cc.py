@@ -23,6 +23,7 @@ from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows
 from seq2set.core.tensor_files import Forms, TensorForm
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
+from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.models.linear import (
     LinearScorer,
     LinearTagger,
@@ -65,7 +66,9 @@ def train_cc(
         return ScoredFit(_Chains(chains, sigmoid), scores, score_zero_margin(sigmoid))
 
     best = find_best_c(data, fit)
-    return ClassifierChains(config, data.features, data.labels, best.rule, best.c, *best.machine)
+    return ClassifierChains(
+        config, data.features, data.labels, best.rule, best.c, UNCALIBRATED, *best.machine
+    )
 
 
 def order_chains(config: Config, labels: int) -> list[Order]:

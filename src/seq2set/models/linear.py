@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from seq2set.config import Config
 from seq2set.core.sparse import CompressedRows, SparseRows, multiply
 from seq2set.core.tensor_files import Forms, TensorForm
+from seq2set.labels.confidence.acceptance import Confidence
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Inference, Request, Scores, choose_rule, decide, withhold
@@ -40,6 +41,7 @@ class LinearTagger(ABC):
     labels: Labels
     rule: Rule
     c: float
+    confidence: Confidence
 
     @abstractmethod
     def scores(self, features: CompressedRows) -> Scores:
@@ -55,7 +57,7 @@ class LinearTagger(ABC):
 
     def build_state(self, tensors: Tensors, fitted: Mapping[str, Any]) -> ModelState:
         """Return a state of the arrays and findings that only this model has, with those of all."""
-        facts = {"rule": self.rule.to_dict(), "c": self.c, **fitted}
+        facts = {"rule": self.rule.to_dict(), "c": self.c, "confidence": self.confidence.to_dict(), **fitted}
         facts |= describe_vectors(self.features)
         tensors = {**tensors, **self.features.tensors("features.")}
         return ModelState(self.config, self.words, self.labels, tensors, facts)
@@ -64,6 +66,14 @@ class LinearTagger(ABC):
     def decodes(self) -> bool:
         """No: there is nothing to search."""
         return False
+
+    def find_search(self, request: Request) -> str:  # noqa: ARG002 (whatever is asked for)
+        """Return the name that stands for the scores of a model without a decoder."""
+        return "marginal"
+
+    def with_confidence(self, confidence: Confidence, rule: Rule) -> LinearTagger:
+        """Return the same model with other probabilities, and a rule that fits them."""
+        return replace(self, confidence=confidence, rule=rule)
 
     def rule_decides(self, request: Request) -> bool:  # noqa: ARG002 (whatever is asked for)
         """Yes: a rule always does."""
@@ -77,12 +87,13 @@ class LinearTagger(ABC):
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Score every label by its probability and choose by the rule, the best first."""
         matrix = self.features.transform(texts)
-        scores = self.scores(matrix)
+        search = self.find_search(request)
+        scores = self.confidence.calibrate(search, self.scores(matrix))
         known = self.features.has_words(matrix)
         chosen = withhold(decide(scores, self.rule, request), known, request)
         evidence = self._evidence(texts, matrix, chosen, request.words_per_label) if request.explain else None
         rule = choose_rule(self.rule, request, len(self.labels))
-        return Inference(scores, chosen, evidence, rule, known)
+        return Inference(scores, chosen, evidence, rule, known, self.confidence.find_acceptance(search))
 
     def _evidence(
         self, texts: Sequence[str], matrix: SparseRows, chosen: Sequence[npt.NDArray[np.intp]], most: int
@@ -111,12 +122,14 @@ class Common(NamedTuple):
     labels: Labels
     rule: Rule
     c: float
+    confidence: Confidence
 
 
 def restore_common(state: ModelState) -> Common:
     """Read back from a saved state what all linear models have."""
     rule, features = Rule.from_dict(state.fitted["rule"]), restore_features(state, "features.")
-    return Common(state.config, features, state.labels, rule, state.fitted["c"])
+    confidence = Confidence.from_dict(state.fitted.get("confidence"))
+    return Common(state.config, features, state.labels, rule, state.fitted["c"], confidence)
 
 
 def restore_features(state: ModelState, prefix: str) -> TfidfFeatures:

@@ -25,6 +25,7 @@ from seq2set.core.errors import ConfigError
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows, SparseRows, find_rows
 from seq2set.core.tensor_files import Forms, TensorForm
+from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.models.label_combinations import Combinations, find_combinations
 from seq2set.models.linear import (
     LinearScorer,
@@ -71,7 +72,9 @@ def train_lp(
         return ScoredFit(_Powerset(scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
 
     best = find_best_c(data, fit)
-    return LabelPowerset(config, data.features, data.labels, best.rule, best.c, *best.machine, found.counts())
+    return LabelPowerset(
+        config, data.features, data.labels, best.rule, best.c, UNCALIBRATED, *best.machine, found.counts()
+    )
 
 
 def _find_combinations(config: Config, targets: csr_matrix, progress: Progress) -> Combinations:

@@ -8,7 +8,7 @@ Letters: N texts, B of them at a time, K hypotheses per text, S labels, L labels
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
@@ -22,6 +22,7 @@ from seq2set.core.errors import InputError
 from seq2set.core.hardware import limit_threads
 from seq2set.core.names import is_installed
 from seq2set.core.tensor_files import Forms
+from seq2set.labels.confidence.acceptance import UNCALIBRATED, Confidence
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Inference, Request, choose_rule, decide, withhold
@@ -83,6 +84,8 @@ class _Block(NamedTuple):
     output: RuntimeOutput
     known: npt.NDArray[np.bool_]
     """Whether a word of each text is known (B,)"""
+    margins: npt.NDArray[np.float32] | None = None
+    """Of the prior (B, L)"""
 
 
 class ScoredSets(NamedTuple):
@@ -102,6 +105,7 @@ class NeuralTagger:
     network: RuntimeNetwork
     prior: PriorModel | None
     rule: Rule
+    confidence: Confidence = UNCALIBRATED
 
     @property
     def decodes(self) -> bool:
@@ -110,25 +114,35 @@ class NeuralTagger:
 
     def rule_decides(self, request: Request) -> bool:
         """Say whether a rule decides, or a search that gives a set by itself."""
-        return not SEARCHES[self._search(request)].decides
+        return not SEARCHES[self.find_search(request)].decides
+
+    def with_confidence(self, confidence: Confidence, rule: Rule) -> NeuralTagger:
+        """Return the same model with other probabilities, and a rule that fits them."""
+        return replace(self, confidence=confidence, rule=rule)
 
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Search each text's label set, and score every label."""
-        name, rule = self._search(request), self._rule(request)
+        name, rule = self.find_search(request), self._rule(request)
         scores = np.zeros((len(texts), len(self.labels)), np.float32)
         chosen: list[npt.NDArray[np.intp]] = [np.empty(0, np.intp)] * len(texts)
         evidence: list[list[tuple[Evidence, ...]]] = [[] for _ in texts]
-        known = np.zeros(len(texts), bool)
+        known, margins = np.zeros(len(texts), bool), None if self.prior is None else np.zeros_like(scores)
         with limit_threads(self.config.threads):
             for block in self._blocks(texts, count_hypotheses(name, self.config.search)):
                 found = block.output.search(name, self.config.search, request.min_labels)
+                found = found._replace(scores=self.confidence.calibrate(name, found.scores, block.margins))
                 scores[block.places], known[block.places] = found.scores, block.known
+                if margins is not None:
+                    margins[block.places] = block.margins
                 given = withhold(self._chosen(found, request), block.known, request)
                 for place, labels in zip(block.places, given, strict=True):
                     chosen[place] = labels
                 if request.explain:
                     self._explain(block, texts, chosen, evidence, request.words_per_label)
-        return Inference(scores, chosen, evidence if request.explain else None, rule, known)
+        accepted = self.confidence.find_acceptance(name)
+        return Inference(
+            scores, chosen, evidence if request.explain else None, rule, known, accepted, margins
+        )
 
     def draw_sets(self, texts: Sequence[str]) -> ScoredSets:
         """Score every label by its marginal, and return the sets that a decoder drew for that."""
@@ -146,19 +160,18 @@ class NeuralTagger:
         """Count the texts of which the network does not read the end."""
         return count_longer(self.words.encode(texts), self.config.encoder.max_words)
 
-    def _search(self, request: Request) -> str:
-        """Return the search to use; without a decoder each label's score is its marginal."""
+    def find_search(self, request: Request) -> str:
+        """Return the search that a request uses; without a decoder each label's score is its marginal."""
         return (request.search or self.config.search.name) if self.decodes else "marginal"
 
     def _rule(self, request: Request) -> Rule | None:
         """Return the rule that decides; a search that gives a set by itself leaves it nothing to decide."""
         if self.rule_decides(request):
             return choose_rule(self.rule, request, len(self.labels))
+        search = self.find_search(request)
         for name, value in (("threshold", request.threshold), ("top_k", request.top_k)):
             if value is not None:
-                raise InputError(
-                    f"{name} is {value}, but search is '{self._search(request)}'; it must be 'marginal' then"
-                )
+                raise InputError(f"{name} is {value}, but search is '{search}'; it must be 'marginal' then")
         return None
 
     def _blocks(self, texts: Sequence[str], held: int) -> Iterator[_Block]:
@@ -179,7 +192,7 @@ class NeuralTagger:
         for index in _group_by_length(encoded, most):
             prior = None if margins is None else margins[index]
             output = self.network.read(*pad_documents(encoded, index), prior)
-            yield _Block(index, output, known[index])
+            yield _Block(index, output, known[index], prior)
 
     def _chosen(self, found: SearchResult, request: Request) -> list[npt.NDArray[np.intp]]:
         if found.sequences is None:
@@ -241,7 +254,8 @@ class NeuralTagger:
         tensors = {_NETWORK + name: value for name, value in self.network.tensors().items()}
         if self.prior is not None:
             tensors |= {**self.prior.scorer.tensors("prior/"), **self.prior.features.tensors("prior/")}
-        facts = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
+        facts: dict[str, Any] = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
+        facts |= {"confidence": self.confidence.to_dict()}
         if self.prior is not None:
             facts |= describe_vectors(self.prior.features)
         return ModelState(self.config, self.words, self.labels, tensors, facts)
@@ -272,7 +286,8 @@ class NeuralTagger:
         """Restore from a saved state, on the runtime of a network."""
         prior = PriorModel.from_state(state) if has_prior(state.config) else None
         rule = Rule.from_dict(state.fitted["rule"])
-        return cls(state.config, state.words, state.labels, network, prior, rule)
+        confidence = Confidence.from_dict(state.fitted.get("confidence"))
+        return cls(state.config, state.words, state.labels, network, prior, rule, confidence)
 
 
 def network_weights(state: ModelState) -> dict[str, npt.NDArray[Any]]:

@@ -12,6 +12,11 @@ import numpy.typing as npt
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError
 from seq2set.core.names import find_named
+<<<<<<< HEAD
+=======
+from seq2set.core.text_utils import Span
+from seq2set.labels.confidence.acceptance import Acceptance, Mark
+>>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
 from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
 from seq2set.text.reasons import Evidence
 
@@ -27,12 +32,17 @@ class Suggestion(NamedTuple):
     label: str
     score: float
     evidence: tuple[Evidence, ...] = ()
+<<<<<<< HEAD
     against: tuple[Evidence, ...] = ()
 
     def list_reasons(self, digits: int | None = 6) -> dict[str, list[dict[str, Any]]]:
         """Return the words for and against it as plain JSON, the weights rounded."""
         parts = {"evidence": self.evidence, "against": self.against}
         return {name: [one.to_dict(digits) for one in words] for name, words in parts.items()}
+=======
+    mark: Mark | None = None
+    """Whether it may be accepted without a look, where the model has been tested for that"""
+>>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
 
 
 class Inference(NamedTuple):
@@ -47,6 +57,10 @@ class Inference(NamedTuple):
     """The rule that chose; none where a search found the sets by itself."""
     known: npt.NDArray[np.bool_] | None = None
     """Whether the model knows a word of what it reads of each text, (N,); none where it cannot tell"""
+    acceptance: Acceptance | None = None
+    """What may be accepted without a look by these scores"""
+    margins: Scores | None = None
+    """(N, L) of the linear prior, of a model that has one"""
 
     def notes(self) -> list[str | None]:
         """Return what there is to say of each text beside its labels."""
@@ -61,9 +75,19 @@ class Inference(NamedTuple):
         labels = self.chosen[row]
         reasons = self.evidence[row] if self.evidence else [()] * len(labels)
         return tuple(
+<<<<<<< HEAD
             Suggestion(names[label], float(self.scores[row, label]), *_split_signs(words))
+=======
+            Suggestion(names[label], float(self.scores[row, label]), words, self._mark(row, label))
+>>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
             for label, words in zip(labels, reasons, strict=True)
         )
+
+    def _mark(self, row: int, label: np.intp) -> Mark | None:
+        if self.acceptance is None:
+            return None
+        known = self.known is None or self.known[row]
+        return self.acceptance.mark(int(label), float(self.scores[row, label])) if known else "review"
 
 
 class _Signed(NamedTuple):

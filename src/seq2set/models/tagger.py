@@ -17,6 +17,7 @@ from seq2set.config.catalog import find_model
 from seq2set.core.names import load_named
 from seq2set.core.tensor_files import Forms
 from seq2set.corpora.documents import ColumnView, Document
+from seq2set.labels.confidence.acceptance import Confidence
 from seq2set.labels.labels import Labels
 from seq2set.labels.lessons import Lessons
 from seq2set.labels.rules import Rule
@@ -69,6 +70,16 @@ class Tagger(Protocol):
     @property
     def decodes(self) -> bool:
         """Whether it has a decoder, so that a request's search makes a difference."""
+
+    @property
+    def confidence(self) -> Confidence:
+        """How its scores become probabilities, and which labels may be accepted without a look."""
+
+    def find_search(self, request: Request) -> str:
+        """Return the name of the search that such a request uses; `marginal` where there is no decoder."""
+
+    def with_confidence(self, confidence: Confidence, rule: Rule) -> Tagger:
+        """Return the same model with other probabilities, and a rule that fits them."""
 
     def rule_decides(self, request: Request) -> bool:
         """Say whether a rule chooses the labels of such a request, or a search by itself."""

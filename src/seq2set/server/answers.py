@@ -43,17 +43,23 @@ class Answer(NamedTuple):
         plain: dict[str, Any] = {"labels": [_convert(one, request) for one in self.labels]}
         if self.candidates is not None:
             given = {one.label for one in self.labels}
-            plain["candidates"] = [
-                _convert(one, request) | {"given": one.label in given} for one in self.candidates
-            ]
+            plain["candidates"] = [_convert_candidate(one, request, given) for one in self.candidates]
         return plain | ({"note": self.note} if self.note else {})
 
 
 def _convert(one: Suggestion, request: LabelRequest) -> dict[str, Any]:
     plain: dict[str, Any] = {"label": one.label, "score": _round(one.score, request)}
+    if one.mark is not None:
+        plain["mark"] = one.mark
     if request.explain:
         plain |= one.list_reasons(request.digits)
     return plain
+
+
+def _convert_candidate(one: Suggestion, request: LabelRequest, given: set[str]) -> dict[str, Any]:
+    # Only labels that the model gives were tested for what may be accepted.
+    mark = one.mark if one.label in given or one.mark is None else "review"
+    return _convert(one._replace(mark=mark), request) | {"given": one.label in given}
 
 
 def _round(number: float, request: LabelRequest) -> float:
@@ -91,7 +97,7 @@ class Answerer:
         if not self.tagger.rule_decides(request):
             return self.tagger.infer(texts, request).suggestions(names)
         chosen = withhold(decide(wide.scores, self.tagger.rule, request), wide.known, request)
-        given = Inference(wide.scores, chosen).suggestions(names)
+        given = wide._replace(chosen=chosen, evidence=None).suggestions(names)
         return self._explain(texts, request, given, wide) if request.explain else given
 
     def _explain(

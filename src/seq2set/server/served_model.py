@@ -32,6 +32,9 @@ class ServedModel:
     rule: Rule
     decodes: bool
     rule_decides: bool
+    calibrated: bool = False
+    accepts: bool = False
+    """Whether it says which labels may be accepted without a look"""
 
     @property
     def fingerprint(self) -> str:
@@ -73,5 +76,7 @@ def open_served(path: Path, runtime: str = "auto") -> OpenedModel:
         rule=tagger.rule,
         decodes=tagger.decodes,
         rule_decides=tagger.rule_decides(Request()),
+        calibrated=tagger.find_search(Request()) in tagger.confidence.calibrators,
+        accepts=tagger.confidence.acceptance is not None,
     )
     return OpenedModel(predictor, served)

@@ -125,24 +125,29 @@ class JsonRows:
 
 
 class DelimitedRows:
-    """A table with the columns id, labels, scores and note; labels and scores are joined by a separator."""
+    """A table with the columns id, labels, scores and note; labels and scores are joined by a separator.
+
+    Where the model says which labels may be accepted without a look, there is a column of marks, too.
+    """
 
     failure = b""
     digits = None  # a table has six that count, which may be further behind the point
 
-    def __init__(self, delimiter: str, separator: str):
-        self._delimiter, self._separator = delimiter, separator
-        self.head = self._format([("id", "labels", "scores", "note")])
+    def __init__(self, delimiter: str, separator: str, *, marks: bool):
+        self._delimiter, self._separator, self._marks = delimiter, separator, marks
+        self.head = self._format([("id", "labels", "scores", "note", *(("marks",) if marks else ()))])
 
     def rows(self, documents: Sequence[Document], answers: Sequence[bytes]) -> bytes:
         """Write results."""
         return self._format([self._make_row(*pair) for pair in zip(documents, answers, strict=True)])
 
-    def _make_row(self, document: Document, answer: bytes) -> tuple[str, str, str, str]:
+    def _make_row(self, document: Document, answer: bytes) -> tuple[str, ...]:
         found = json.loads(answer)
         labels = self._separator.join(one["label"] for one in found["labels"])
         scores = self._separator.join(f"{one['score']:.6g}" for one in found["labels"])
-        return document.id, labels, scores, found.get("note", "")
+        row = document.id, labels, scores, found.get("note", "")
+        marks = self._separator.join(one.get("mark", "") for one in found["labels"])
+        return (*row, marks) if self._marks else row
 
     def _format(self, rows: Sequence[Sequence[str]]) -> bytes:
         stream = io.StringIO()
@@ -151,7 +156,7 @@ class DelimitedRows:
 
 
 def make_row_writer(
-    name: str, separator: str, labels: Sequence[str], *, explain: bool
+    name: str, separator: str, labels: Sequence[str], *, explain: bool, marks: bool = False
 ) -> JsonRows | DelimitedRows:
     """Return what writes results in a format; refuse what the format cannot hold."""
     if name not in _DELIMITERS:
@@ -163,4 +168,4 @@ def make_row_writer(
     unclear = next((label for label in labels if separator in label), None)
     if unclear is not None:
         raise InputError(f"separator is '{separator}', which is part of the label '{unclear}'; pass another")
-    return DelimitedRows(_DELIMITERS[name], separator)
+    return DelimitedRows(_DELIMITERS[name], separator, marks=marks)

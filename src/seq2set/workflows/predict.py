@@ -22,6 +22,7 @@ from seq2set.core.progress import Advance, Progress
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import ReadOptions
 from seq2set.inference.engines.blocks import BlockResult, Engine, EngineSettings, Texts, open_engine
+from seq2set.inference.model_folder import read_confidence
 from seq2set.inference.prediction_files import OUTPUTS, Layout, PredictedDocument, choose_output, open_writer
 from seq2set.workflows.prediction_input import (
     STANDARD,
@@ -46,6 +47,11 @@ class PredictionJob:
     def explain(self) -> bool:
         """Whether evidence is wanted."""
         return self.settings.request.explain
+
+    @property
+    def marks(self) -> bool:
+        """Whether the model says which labels may be accepted without a look."""
+        return read_confidence(self.settings.model).acceptance is not None
 
     @contextmanager
     def open(self, documents: int | None) -> Iterator[Engine]:
@@ -162,7 +168,7 @@ def write_predictions(
     job: PredictionJob, source: PredictionInput, output: OutputPlan, progress: Progress
 ) -> Totals:
     """Predict documents into one file, or to standard output."""
-    totals, layout = Totals(), Layout(source.columns, job.explain, source.types)
+    totals, layout = Totals(), Layout(source.columns, job.explain, source.types, job.marks)
     with progress.stage("predict", source.documents) as advance, _open_target(output) as stream:
         speed = _Speed(advance)
         with open_writer(output.format, stream, layout) as writer:
@@ -187,7 +193,7 @@ def write_shards(
     """Predict the documents of files into shards, but for those that an earlier call has finished."""
     totals = Totals()
     described = ShardJob.describe(job.settings, job.options, files, output.format, size)
-    with open_shards(output.path, described, force=force) as shards:
+    with open_shards(output.path, described, marks=job.marks, force=force) as shards:
         if shards.done:
             progress.note(f"{len(shards.done):,} shards are done already")
         with progress.stage("predict") as advance, job.open(None) as engine:

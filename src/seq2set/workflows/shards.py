@@ -103,6 +103,7 @@ class ShardFolder:
     path: Path
     job: ShardJob
     explain: bool
+    marks: bool
     done: dict[str, int]
     """Finished shards by name, with their documents"""
     _key: ShardKey | None = None
@@ -137,7 +138,7 @@ class ShardFolder:
             return
         name, rows = self.job.name(self._key), self._rows
         columns = dict.fromkeys(column for row in rows for column in row.document.columns or ())
-        layout = Layout(list(columns), self.explain)
+        layout = Layout(list(columns), self.explain, marks=self.marks)
         with (
             write_aside(self.path / name) as aside,
             aside.open("wb") as stream,
@@ -155,7 +156,7 @@ class ShardFolder:
 
 
 @contextmanager
-def open_shards(path: Path, job: ShardJob, *, force: bool) -> Iterator[ShardFolder]:
+def open_shards(path: Path, job: ShardJob, *, marks: bool, force: bool) -> Iterator[ShardFolder]:
     """Begin a folder of shards, or continue one; refuse what another job has left, unless `force` is set."""
     with report_output_errors(path):
         make_folder(path)
@@ -167,7 +168,8 @@ def open_shards(path: Path, job: ShardJob, *, force: bool) -> Iterator[ShardFold
             _clear(path)
         if not (path / MANIFEST).exists():
             write_json(path / MANIFEST, _build_manifest(job) | {"complete": False})
-        yield ShardFolder(path, job, job.description["request"]["explain"], dict(_read_done(path)))
+        explain = job.description["request"]["explain"]
+        yield ShardFolder(path, job, explain, marks, dict(_read_done(path)))
 
 
 def _build_manifest(job: ShardJob) -> dict[str, Any]:

@@ -97,7 +97,9 @@ async def _answer(
     upload = await receive(request, Path(folder), file_format, options)
     held.enter_context(service.upload_slot())  # not before: a client that stalls must not hold it
     names = service.model.labels.names
-    writer = make_row_writer(upload.format, separator, names, explain=wanted.explain)
+    writer = make_row_writer(
+        upload.format, separator, names, explain=wanted.explain, marks=service.model.accepts
+    )
     total = await run_sync(upload.check, service)
     wanted = replace(wanted, digits=writer.digits)
     await service.batcher.submit([""], wanted)  # what the model cannot do is refused before the answer begins

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 import seq2set
 from seq2set.config.catalog import SEARCHES, shown_metrics
+from seq2set.labels.confidence.acceptance import describe_accepted
 from seq2set.server.schemas import describe_errors
 from seq2set.server.service import LabelRow, Service, find_labels, get_service, read_figures
 
@@ -60,6 +61,10 @@ class ModelAnswer(BaseModel):
     manifest: dict[str, Any] = Field(description="The files of the model with their SHA-256.")
     rule: RuleAnswer
     rule_decides: bool = Field(description="Whether the rule chooses the labels, or a search by itself.")
+    calibrated: bool = Field(description="Whether a score is the probability that the label is right.")
+    accepted: str | None = Field(
+        default=None, description="How many labels may be accepted without a look, where that was tested."
+    )
     searches: list[str] = Field(description="The searches to choose from; none where there is no decoder.")
     search_summaries: dict[str, str] = Field(description="What each of them does.")
     labels: int = Field(description="How many labels it knows.")
@@ -105,6 +110,8 @@ def _describe(service: Service) -> ModelAnswer:
         manifest=served.manifest,
         rule=RuleAnswer(**served.rule.to_dict(), in_words=served.rule.describe()),
         rule_decides=served.rule_decides,
+        calibrated=served.calibrated,
+        accepted=describe_accepted(metadata["accepted"]) if served.accepts else None,
         searches=list(searches),
         search_summaries=searches,
         labels=len(served.labels),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
@@ -89,6 +89,7 @@ class LabelAnswer(BaseModel):
     """A label that is given."""
 
     label: str
+<<<<<<< HEAD
     score: float
     evidence: list[EvidenceAnswer] | None = Field(
         default=None, description="What speaks for it, the heaviest first; with `explain` only."
@@ -96,6 +97,16 @@ class LabelAnswer(BaseModel):
     against: list[EvidenceAnswer] | None = Field(
         default=None, description="What speaks against it, the heaviest first; with `explain` only."
     )
+=======
+    score: float = Field(
+        description="The probability that the label is right, of a model that is calibrated."
+    )
+    mark: Literal["accept", "review"] | None = Field(
+        default=None,
+        description="Whether the label may be accepted without a look, where the model was tested for that.",
+    )
+    evidence: list[EvidenceAnswer] | None = Field(default=None, description="With `explain` only.")
+>>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
 
 
 class CandidateAnswer(LabelAnswer):

@@ -2,14 +2,20 @@
 
 import { arrange, find, icon, make } from "../dom.js";
 import { count, counted, percent } from "../numbers.js";
+import { sentence } from "../problem.js";
 import { inWords } from "./evidence.js";
 import { added, considered, isStrange, judged, litLabel, suggested } from "./session.js";
 
+const MARKS = {
+  accept: "Tested: labels that score so high can be accepted without a look.",
+  review: "Look at it before you accept it.",
+};
 let chips = new Map(); // "list label" -> element
 let drawn = null;
 
 /** Keep the three lists of chips as the state says. */
-export function startLabels(store) {
+export function startLabels(store, model) {
+  find("score-meaning").textContent = meaning(model);
   store.watch((state) => {
     if (!state.answer) return;
     if (state.answer !== drawn) chips = new Map();
@@ -22,6 +28,13 @@ export function startLabels(store) {
   for (const name of ["suggested", "added", "considered"]) {
     find(name).addEventListener("keydown", (event) => pressed(store, event));
   }
+}
+
+/** Say in one line what the number beside a label means. */
+function meaning(model) {
+  if (!model.calibrated) return "Scores are not calibrated: 90\u202f% need not be right 9 times in 10.";
+  const accepted = model.accepted ? ` ${sentence(model.accepted)}` : "";
+  return `90\u202f% means: such labels are right about 9 times in 10.${accepted}`;
 }
 
 /** Put the focus on the first label, or on the title where there is none. */
@@ -66,7 +79,13 @@ function chip(store, list, one) {
 function nameButton(store, one) {
   const button = make("button", { type: "button", className: "name" }, make("span", {}, one.label));
   if (one.score !== undefined) button.append(" ", make("span", { className: "score" }, percent(one.score)));
+<<<<<<< HEAD
   button.setAttribute("aria-description", inWords(one, percent) || "no words to show");
+=======
+  if (one.mark) button.append(" ", make("span", { className: `mark ${one.mark}`, title: MARKS[one.mark] }, one.mark));
+  const reasons = one.evidence.length ? `rests on ${inWords(one.evidence, percent)}` : "no words to show";
+  button.setAttribute("aria-description", reasons);
+>>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
   button.addEventListener("click", () => {
     store.set({ pinned: store.state.pinned === one.label ? null : one.label });
   });

@@ -19,8 +19,9 @@ const isSuggested = (state, one) => (state.threshold === null ? one.given : one.
 /** Whether the model knows no word of the text. */
 export const isStrange = (state) => state.answer?.note === "no known words";
 
-/** The labels that reach the threshold. */
-export const suggested = (state) => (state.answer?.candidates ?? []).filter((one) => isSuggested(state, one));
+/** The labels that reach the threshold, the likeliest first. */
+export const suggested = (state) =>
+  (state.answer?.candidates ?? []).filter((one) => isSuggested(state, one)).sort((one, other) => other.score - one.score);
 
 /** The labels that a person put in: known to the model or not, and not suggested anyway. */
 export function added(state) {

@@ -26,7 +26,7 @@ export function startSuggest(model, table) {
   const fail = (error) => showProblem(PROBLEM, error);
   startText(model, { ask, fail, table });
   startTextView(store);
-  startLabels(store);
+  startLabels(store, model);
   startThreshold(store, model);
   startMatrix(store);
   startAddLabel(store);

@@ -1,0 +1,1 @@
+"""How sure a model is: calibrated scores, and the labels that may be accepted without a look."""

@@ -1,0 +1,199 @@
+"""Calibrate a model on documents that it did not learn from: its scores become probabilities.
+
+Decisions do not get worse: either each threshold goes where its score has gone, so that every set of labels
+stays as it was, or the rule is tuned again, and was at least as good as before on documents held out in turn.
+
+Shapes: N documents, L labels that the model knows, U labels of the documents that it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2set.config.catalog import is_better
+from seq2set.core.errors import InputError
+from seq2set.core.progress import Progress
+from seq2set.corpora.seen_texts import Documents
+from seq2set.evaluation.measure import BATCH
+from seq2set.labels.best_rule import find_best_rule, score_rule
+from seq2set.labels.confidence.acceptance import UNCALIBRATED, Confidence
+from seq2set.labels.confidence.calibrators import Calibrator, Scores
+from seq2set.labels.confidence.fitting import CalibrationSample, Candidate, fit_candidates
+from seq2set.labels.label_thresholds import SUPPORTED
+from seq2set.labels.reliability import ReliabilityCounts
+from seq2set.labels.rules import Rule
+from seq2set.models.predictions import Request, withhold_scores
+from seq2set.models.prior import fold_documents
+from seq2set.models.tagger import Tagger
+from seq2set.workflows.training_data import TrainingData
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+FOLDS = 5
+LEAST_RIGHT = 50
+"""With fewer labels to go by a calibrator would be made by chance."""
+MARGINAL = "marginal"
+
+
+class Scored(NamedTuple):
+    """What a model makes of documents, and their true labels."""
+
+    scores: Scores  # (N, L)
+    margins: Scores | None  # (N, L) of the linear prior
+    known: npt.NDArray[np.bool_]  # (N,) whether a word is known
+    right: csr_matrix  # (N, L + U)
+
+    @property
+    def withheld(self) -> Scores:
+        """The scores by which no rule gives a label to a document without a known word."""
+        return withhold_scores(self.scores, self.known)
+
+
+class CalibratedModel(NamedTuple):
+    """A calibrated model, and what is recorded of it: plain JSON."""
+
+    tagger: Tagger
+    record: dict[str, Any]
+
+
+def calibrate(
+    tagger: Tagger, part: Documents, groups: Sequence[str] | None, progress: Progress
+) -> CalibratedModel:
+    """Fit calibrators for the scores of the model's own search and for its marginals.
+
+    Documents of a group are held out together.
+    """
+    fold = fold_documents(FOLDS, len(part), tagger.config.seed, groups)
+    calibrators, found, rule = dict(tagger.confidence.calibrators), {}, tagger.rule
+    for search in dict.fromkeys((tagger.find_search(Request()), MARGINAL)):
+        raw = score_part(tagger.with_confidence(UNCALIBRATED, tagger.rule), part, search, progress)
+        chosen = _choose(_Choice(tagger, search, raw), fold)
+        if chosen is None:
+            progress.note(f"no calibration of the {search} scores keeps decisions as good as they are")
+            continue
+        calibrators[search] = chosen.candidate.calibrator
+        rule = chosen.rule if search == MARGINAL else rule
+        found[search] = chosen.describe(raw, _present_scores(tagger, search, raw))
+    record = {"documents": len(part), "searches": found}
+    return CalibratedModel(tagger.with_confidence(Confidence(calibrators), rule), record)
+
+
+def score_part(tagger: Tagger, part: Documents, search: str, progress: Progress) -> Scored:
+    """Score every document once."""
+    labels, answers, sets = tagger.labels.with_unseen(part.iter_labels()), [], []
+    with progress.stage("score", len(part)) as advance:
+        for documents in part.iter_batches(BATCH):
+            answers.append(tagger.infer([one.text for one in documents], Request(search=search)))
+            sets += [document.labels for document in documents]
+            advance(len(documents))
+    margins = [one.margins for one in answers if one.margins is not None]
+    known = [np.ones(len(one.scores), bool) if one.known is None else one.known for one in answers]
+    return Scored(
+        np.concatenate([one.scores for one in answers]),
+        np.concatenate(margins) if margins else None,
+        np.concatenate(known),
+        labels.indicator(sets),
+    )
+
+
+def _present_scores(tagger: Tagger, search: str, raw: Scored) -> Scores:
+    """Return what the model makes of its scores today."""
+    return tagger.confidence.calibrate(search, raw.scores, raw.margins)
+
+
+class _Chosen(NamedTuple):
+    candidate: Candidate
+    rule: Rule
+    tried: list[Candidate]
+
+    def describe(self, raw: Scored, present: Scores) -> dict[str, Any]:
+        """Return as plain JSON how good the probabilities are; those after by folds that are held out."""
+        actual = raw.right[:, : raw.scores.shape[1]].toarray().astype(bool)
+        before, after = (
+            ReliabilityCounts.of(one[raw.known], actual[raw.known]).metrics()
+            for one in (present, self.candidate.probabilities)
+        )
+        tried = {one.name: one.held_out._asdict() for one in self.tried}
+        return {"way": self.candidate.name, "before": before, "after": after, "held_out": tried}
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The choice of a calibrator for the scores of one search."""
+
+    tagger: Tagger
+    search: str
+    raw: Scored
+
+    def sample(self, fold: npt.NDArray[np.int64]) -> CalibrationSample:
+        """Return the documents with a known word; a label that the model does not know has no score."""
+        raw = self.raw
+        right = raw.right[:, : raw.scores.shape[1]].toarray().astype(bool)
+        return CalibrationSample(raw.scores, raw.margins, right, fold).pick(raw.known)
+
+    def decide(self, candidate: Candidate) -> Rule | None:
+        """Return the rule for a candidate's probabilities, or None where decisions would be worse."""
+        rule, fresh = self.tagger.rule, self.search not in self.tagger.confidence.calibrators
+        if self.search != MARGINAL:
+            return rule  # the search decides by itself
+        if fresh and candidate.calibrator.keeps_order and rule.kind != "expected-f1":
+            return carry_rule(rule, candidate.calibrator)
+        decision = self.tagger.config.decision
+        tunable = decision.threshold == "tuned" and (rule.kind != "per-label" or decision.metric in SUPPORTED)
+        return self._tune(candidate, decision.metric) if tunable else None
+
+    def _tune(self, candidate: Candidate, metric: str) -> Rule | None:
+        raw, present = self.raw, self.tagger.rule
+        probabilities = np.full(raw.scores.shape, -np.inf, np.float32)
+        probabilities[raw.known] = candidate.probabilities
+        before = replace_scores(raw, _present_scores(self.tagger, self.search, raw))
+        reached = find_best_rule(present.kind, probabilities, raw.right, metric).held_out[present.kind]
+        if is_better(score_rule(present, before, raw.right, metric), reached, metric):
+            return None
+        after = replace_scores(raw, candidate.calibrator(raw.scores, raw.margins))
+        return find_best_rule(present.kind, after, raw.right, metric).rule
+
+
+def replace_scores(raw: Scored, scores: Scores) -> Scores:
+    """Return other scores, by which no rule gives a label to a document without a known word."""
+    return raw._replace(scores=scores).withheld
+
+
+def carry_rule(rule: Rule, calibrator: Calibrator) -> Rule:
+    """Return the rule that decides on probabilities as `rule` does on scores."""
+    inside = [one for one in rule.thresholds if 0 < one <= 1]
+    found = iter(calibrator(np.array([inside], np.float32))[0].tolist())
+    moved = (next(found) if 0 < one <= 1 else one for one in rule.thresholds)
+    return replace(rule, thresholds=tuple(moved))
+
+
+def _choose(choice: _Choice, fold: npt.NDArray[np.int64]) -> _Chosen | None:
+    sample = choice.sample(fold)
+    if (count := int(sample.right.sum())) < LEAST_RIGHT:
+        raise InputError(
+            f"the documents to calibrate on have {count:,} labels that the model knows; it takes "
+            f"{LEAST_RIGHT} at least"
+        )
+    candidates = fit_candidates(sample)
+    for candidate in candidates:
+        if (rule := choice.decide(candidate)) is not None:
+            return _Chosen(candidate, rule, candidates)
+    return None
+
+
+def calibrate_trained(tagger: Tagger, data: TrainingData, progress: Progress) -> CalibratedModel:
+    """Calibrate a model that was just trained on its validation documents, where they say enough."""
+    reason = "it was tuned on the documents that it learnt from"
+    if data.is_carved:
+        try:
+            return calibrate(tagger, data.tune, data.tune.groups, progress)
+        except InputError as error:
+            reason = str(error)
+    progress.note(f"the scores of this model are not calibrated: {reason}")
+    return CalibratedModel(tagger, {})

@@ -1,0 +1,115 @@
+"""Calibrators are fitted on pairs whose true probabilities are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from seq2set.labels.confidence import fitting
+from seq2set.labels.confidence.fitting import (
+    WAYS,
+    CalibrationSample,
+    cross_fit,
+    fit_candidates,
+    fit_label_offsets,
+    fit_logistic,
+    score_probabilities,
+)
+
+
+def expit(values: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-values))
+
+
+def draw(documents: int, labels: int, *, sharpness: float, seed: int = 1) -> CalibrationSample:
+    """Draw labels by their true log-odds, and scores that are too sure of them."""
+    random = np.random.default_rng(seed)
+    odds = random.normal(-2, 2, (documents, labels))
+    right = random.random(odds.shape) < expit(odds)
+    scores = expit(sharpness * odds + 1).astype(np.float32)
+    return CalibrationSample(scores, None, right, np.arange(documents) % 5)
+
+
+def test_platt_finds_the_log_odds_again() -> None:
+    # score = expit(3 x odds + 1), so odds = (logit - 1) / 3
+    found = fit_logistic(draw(4000, 5, sharpness=3).pairs(), ("logit",))
+    assert found.weights["logit"] == pytest.approx(1 / 3, abs=0.02)
+    assert found.offset == pytest.approx(-1 / 3, abs=0.05)
+
+
+def test_pairs_that_are_left_out_are_stood_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = draw(4000, 5, sharpness=3)
+    whole = fit_logistic(sample.pairs(), ("logit",))
+    monkeypatch.setattr(fitting, "MOST_PAIRS", 6000)
+    pairs = sample.pairs()
+    assert len(pairs.scores) < 14_000
+    assert pairs.weights.sum() == pytest.approx(20_000)
+    assert pairs.right.sum() == sample.right.sum()
+    some = fit_logistic(pairs, ("logit",))
+    assert some.weights["logit"] == pytest.approx(whole.weights["logit"], abs=0.02)
+
+
+def test_a_weight_that_would_turn_the_order_round_is_dropped() -> None:
+    random = np.random.default_rng(1)
+    scores = random.uniform(0.01, 0.99, (3000, 2)).astype(np.float32)
+    right = random.random(scores.shape) < np.where(scores < 0.5, scores, 0.5)  # flat at the top
+    found = fit_logistic(
+        CalibrationSample(scores, None, right, np.zeros(3000, int)).pairs(), ("log", "log_rest")
+    )
+    assert found.keeps_order
+    assert all(weight > 0 for weight in found.weights.values())
+
+
+def test_the_offset_of_a_rare_label_shrinks() -> None:
+    random = np.random.default_rng(1)
+    scores = np.full((2000, 2), 0.5, np.float32)
+    right = random.random(scores.shape) < 0.8
+    right[:, 0] = random.random(2000) < 0.5
+    sample = CalibrationSample(scores, None, right, np.zeros(2000, int))
+    many = fit_label_offsets(sample.pairs(), ("logit",), 2).label_offsets
+    pairs = sample.pairs()
+    few = fit_label_offsets(
+        pairs.pick((pairs.labels == 0) | (np.arange(4000) < 12)), ("logit",), 2
+    ).label_offsets
+    assert many[1] - many[0] == pytest.approx(np.log(4), abs=0.2)
+    assert 0 < few[1] - few[0] < (many[1] - many[0]) / 2
+
+
+def test_the_prior_says_which_saturated_scores_are_right() -> None:
+    random = np.random.default_rng(1)
+    odds = random.normal(-2, 3, (1500, 8))
+    right = random.random(odds.shape) < expit(odds)
+    scores = np.where(odds + random.normal(0, 2, odds.shape) > 0, 0.999, 0.01).astype(np.float32)
+    sample = CalibrationSample(scores, odds.astype(np.float32), right, np.arange(1500) % 5)
+    candidates = fit_candidates(sample)
+    assert next(one.name for one in candidates).startswith("margin")
+    assert {one.name for one in candidates} == set(WAYS)
+    losses = [one.held_out.log_loss for one in candidates]
+    assert losses == sorted(losses)
+    best = candidates[0].probabilities
+    sure = best >= 0.95
+    assert sure.sum() > 200
+    assert right[sure].mean() > 0.94
+    by_score = next(one for one in candidates if one.name == "isotonic").probabilities
+    assert not (by_score >= 0.95).any(), "the score alone cannot say which"
+
+
+def test_probabilities_are_held_out_and_can_be_computed_again() -> None:
+    sample = draw(400, 4, sharpness=2)
+    found = {one.name: one for one in fit_candidates(sample)}
+    assert not any(name.startswith("margin") for name in found), "there is no prior"
+    beta = found["beta"]
+    assert np.array_equal(cross_fit("beta", sample), beta.probabilities)
+    rows = sample.fold == 2
+    rest = sample.pick(~rows).pairs()
+    expected = fit_logistic(rest, ("log", "log_rest"))(sample.scores[rows])
+    assert np.allclose(beta.probabilities[rows], expected, atol=1e-6)
+
+
+def test_proper_scores_by_hand() -> None:
+    pairs = CalibrationSample(
+        np.array([[0.5, 0.5]], np.float32), None, np.array([[True, False]]), np.zeros(1, int)
+    ).pairs()
+    # (0.2 squared + 0.4 squared) / 2; -(ln 0.8 + ln 0.6) / 2
+    brier, log_loss = score_probabilities(np.array([0.8, 0.4]), pairs)
+    assert (brier, log_loss) == (pytest.approx(0.1), pytest.approx(0.3669846))

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from seq2set.config import build_config
-from seq2set.core.errors import CorpusError, InputError
+from seq2set.core.errors import InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
-from seq2set.inference.model_folder import load_model, read_confidence, read_metadata, renew_model
+from seq2set.inference.model_folder import load_model, read_confidence, read_metadata
 from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.models.predictions import Request
 from seq2set.tuning.calibrated_scores import accept_labels, calibrate_model
@@ -56,48 +56,49 @@ def run(corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture
-def model(run: Path, tmp_path: Path) -> Path:
-    """A copy of the model that a test may change."""
-    return Path(shutil.copytree(run / "model", tmp_path / "copy" / "model"))
+def plain(run: Path, tmp_path: Path) -> Path:
+    """A copy of the model that a test may change, not calibrated."""
+    return Path(shutil.copytree(run / "model", tmp_path / "plain" / "model"))
+
+
+@pytest.fixture(scope="module")
+def calibrated(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(shutil.copytree(run / "model", tmp_path_factory.mktemp("calibrated") / "model"))
+    calibrate_model(folder)
+    return folder
 
 
 @pytest.fixture
-def plain(model: Path) -> Path:
-    """The same as earlier versions wrote it: without calibration."""
-    saved = json.loads((model / "config.json").read_text(encoding="utf-8"))
-    facts = {name: value for name, value in saved["facts"].items() if name != "confidence"}
-    about = {name: value for name, value in saved["about"].items() if name != "calibrated"}
-    tagger = load_model(model)
-    rule = tagger.with_confidence(UNCALIBRATED, tagger.rule).rule
-    renew_model(model, facts=facts | {"rule": rule.to_dict()}, metadata=about, card="")
-    tune_rule(model, kind="global")
-    return model
+def model(calibrated: Path, tmp_path: Path) -> Path:
+    """A copy of the calibrated model that a test may change."""
+    return Path(shutil.copytree(calibrated, tmp_path / "copy" / "model"))
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_training_calibrates_and_records_it(run: Path) -> None:
-    recorded = read_metadata(run)["calibrated"]
+def test_calibrating_records_what_was_tried(model: Path) -> None:
+    recorded = read_metadata(model)["calibrated"]
     found = recorded["searches"]["marginal"]
     assert recorded["documents"] == 360
     assert found["held_out"][found["way"]]["log_loss"] == min(
         one["log_loss"] for one in found["held_out"].values()
     )
-    assert [*read_confidence(run).calibrators] == ["marginal"]
-    report = evaluate(run)
+    assert [*read_confidence(model).calibrators] == ["marginal"]
+    report = evaluate(model)
     assert report.result.calibrated
     assert report.summary()["calibrated"] is True
-    assert "documents as a whole: marginal scores by" in (run / "model" / "README.md").read_text("utf-8")
+    assert "documents as a whole: marginal scores by" in (model / "README.md").read_text("utf-8")
 
 
 def test_calibrating_an_old_model_keeps_every_decision_or_makes_them_better(
     plain: Path, corpus: PreparedCorpus
 ) -> None:
     texts = corpus.split("test").texts()
-    before, remarks = load_model(plain).infer(texts, Request()), evaluate(plain).remarks()
-    assert "the scores are not calibrated; seq2set tune --calibrate does it without training" in remarks
+    before = load_model(plain).infer(texts, Request())
+    assert evaluate(plain).summary()["calibrated"] is False
+    assert "not calibrated" in (plain / "README.md").read_text("utf-8")
     found = calibrate_model(plain)
     after = load_model(plain)
     assert found.micro_f1[1] >= found.micro_f1[0]
@@ -108,7 +109,7 @@ def test_calibrating_an_old_model_keeps_every_decision_or_makes_them_better(
     if after.confidence.calibrators["marginal"].keeps_order:
         chosen = after.infer(texts, Request()).chosen
         assert [set(one) for one in chosen] == [set(one) for one in before.chosen]
-    assert not any("calibrated" in one for one in evaluate(plain).remarks())
+    assert evaluate(plain).summary()["calibrated"] is True
     metrics = evaluate(plain, split="valid", include_seen=True).result.metrics
     assert read_metadata(plain)["validation"] == pytest.approx(metrics)
     assert undo_rule(plain) == evaluate(plain).result.rule
@@ -151,7 +152,7 @@ def test_labels_that_may_be_accepted_are_marked_by_every_face(
     printed = [[one["mark"] for one in json.loads(line)["labels"]] for line in lines]
     assert printed == [[one.mark for one in row] for row in rows[:9]]
     shown = seq2set("predict", model, texts[0]).out
-    assert f"{round(100 * rows[0][0].score)} % {rows[0][0].mark}" in shown
+    assert f"{rows[0][0].score:.2f} {rows[0][0].mark}" in shown
     source = tmp_path / "texts.csv"
     source.write_text("text\n" + "\n".join(texts[:9]), encoding="utf-8")
     for name in ("out.csv", "out.parquet", "out.xlsx"):
@@ -164,7 +165,7 @@ def test_labels_that_may_be_accepted_are_marked_by_every_face(
     with next(shards.glob("*.csv")).open(encoding="utf-8") as stream:
         assert [row["marks"] for row in csv.DictReader(stream)] == [";".join(one) for one in printed]
 
-    report = evaluate(model)
+    report = evaluate(model, include_seen=True)  # texts that stand in two splits, too
     counts = report.result.accepted
     marks = [one.mark for row in rows for one in row]
     assert counts is not None
@@ -243,18 +244,17 @@ def test_what_cannot_be_calibrated_is_refused(plain: Path, seq2set, tmp_path: Pa
     assert read_files(plain) == before
 
 
-def test_predictions_of_an_old_model_say_that_scores_are_not_calibrated(plain: Path, model, seq2set) -> None:
-    said = "the scores are not calibrated (seq2set tune --calibrate does it without training)"
-    assert said in seq2set("predict", plain, "wheat").err
+def test_the_command_says_what_it_did_and_takes_it_back(plain: Path, seq2set) -> None:
+    before = load_model(plain).infer(["wheat tariff"], Request()).scores
     outcome = seq2set("tune", "--calibrate", plain)
     assert outcome.code == 0, outcome.err
     first, error, *_, undo = outcome.out.splitlines()
     assert first.startswith("calibrated on 360 documents: marginal by ")
     assert error.startswith("calibration_error: ")
     assert undo == f"back to what was before: seq2set tune --calibrate {plain} --undo"
-    assert said not in seq2set("predict", plain, "wheat").err
+    assert not np.array_equal(load_model(plain).infer(["wheat tariff"], Request()).scores, before)
     assert seq2set("tune", "--calibrate", plain, "--undo").code == 0
-    assert said in seq2set("predict", plain, "wheat").err
+    assert np.array_equal(load_model(plain).infer(["wheat tariff"], Request()).scores, before)
 
 
 def test_a_decoder_that_decides_by_itself_has_calibrated_scores_and_the_same_sets(
@@ -262,6 +262,7 @@ def test_a_decoder_that_decides_by_itself_has_calibrated_scores_and_the_same_set
 ) -> None:
     tiny = tiny_config(f'data.corpus="{corpus.folder}"', 'search.name="greedy"')
     folder = train(tiny, tmp_path / "run").path
+    calibrate_model(folder)
     tagger = load_model(folder)
     assert tagger.confidence.calibrators.keys() == {"greedy", "marginal"}
     texts = corpus.split("test").texts()
@@ -276,15 +277,3 @@ def test_a_decoder_that_decides_by_itself_has_calibrated_scores_and_the_same_set
     marked = load_model(folder)
     assert marked.infer(texts[:1], Request()).acceptance is not None
     assert marked.infer(texts[:1], Request(search="marginal")).acceptance is None
-
-
-def test_a_model_tuned_on_what_it_learnt_from_is_not_calibrated(seq2set, tmp_path: Path) -> None:
-    source = tmp_path / "few.csv"
-    source.write_text("text,labels\nwheat,grain\ncrude,oil\ntariff,trade\n", encoding="utf-8")
-    outcome = seq2set("train", "--data", source, "--model", "br", "--out", tmp_path / "run")
-    assert outcome.code == 0, outcome.err
-    assert "the scores of this model are not calibrated: " in outcome.err
-    assert load_model(tmp_path / "run").confidence == UNCALIBRATED
-    assert "not calibrated" in (tmp_path / "run" / "model" / "README.md").read_text("utf-8")
-    with pytest.raises((InputError, CorpusError)):
-        calibrate_model(tmp_path / "run")

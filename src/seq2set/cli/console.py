@@ -263,15 +263,7 @@ def _name_word(word: Evidence) -> str:
 
 def _describe_score(suggestion: Suggestion) -> str:
     mark = f" {suggestion.mark}" if suggestion.mark else ""
-    return f"{format_share(suggestion.score)}{mark}"
-
-
-def format_share(share: float) -> str:
-    """Return a share in per cent; what is nearly nothing or nearly all is not rounded to it."""
-    rounded = round(100 * share)
-    if rounded in (0, 100) and 0 < share < 1:
-        return "< 1 %" if rounded == 0 else "> 99 %"
-    return f"{rounded} %"
+    return f"{suggestion.score:.2f}{mark}"
 
 
 def _mark_evidence(prediction: Prediction, most: int = 600) -> Text:

@@ -167,8 +167,8 @@ def _tell_uncalibrated(job: PredictionJob) -> None:
 
     calibrated = read_confidence(job.settings.model).calibrators
     search = job.settings.request.search
-    if not calibrated or (search is not None and "marginal" not in {search, *calibrated}):
-        typer.echo(f"the {NOT_CALIBRATED} (seq2set tune --calibrate does it without training)", err=True)
+    if calibrated and search is not None and search not in calibrated:
+        typer.echo(f"the {NOT_CALIBRATED}: those of '{search}' are left as they are", err=True)
 
 
 def _tell_cut(totals: Totals) -> None:

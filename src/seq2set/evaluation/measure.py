@@ -20,7 +20,7 @@ from seq2set.core.sparse import SparseRows, StoredRows
 from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents, Overlap
 from seq2set.evaluation.faithfulness import Faithfulness
-from seq2set.labels.confidence.acceptance import NOT_CALIBRATED, Acceptance, describe_accepted
+from seq2set.labels.confidence.acceptance import Acceptance, describe_accepted
 from seq2set.labels.intervals import Interval, compute_intervals
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
@@ -212,8 +212,6 @@ def _describe_unseen_labels(result: Evaluation) -> list[str]:
 
 
 def _describe_confidence(result: Evaluation) -> list[str]:
-    if not result.calibrated:
-        return [f"the {NOT_CALIBRATED}; seq2set tune --calibrate does it without training"]
     return [result.accepted.describe()] if result.accepted else []
 
 

@@ -12,11 +12,7 @@ import numpy.typing as npt
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError
 from seq2set.core.names import find_named
-<<<<<<< HEAD
-=======
-from seq2set.core.text_utils import Span
 from seq2set.labels.confidence.acceptance import Acceptance, Mark
->>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
 from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
 from seq2set.text.reasons import Evidence
 
@@ -32,17 +28,14 @@ class Suggestion(NamedTuple):
     label: str
     score: float
     evidence: tuple[Evidence, ...] = ()
-<<<<<<< HEAD
     against: tuple[Evidence, ...] = ()
+    mark: Mark | None = None
+    """Whether it may be accepted without a look, where the model has been tested for that"""
 
     def list_reasons(self, digits: int | None = 6) -> dict[str, list[dict[str, Any]]]:
         """Return the words for and against it as plain JSON, the weights rounded."""
         parts = {"evidence": self.evidence, "against": self.against}
         return {name: [one.to_dict(digits) for one in words] for name, words in parts.items()}
-=======
-    mark: Mark | None = None
-    """Whether it may be accepted without a look, where the model has been tested for that"""
->>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
 
 
 class Inference(NamedTuple):
@@ -75,11 +68,9 @@ class Inference(NamedTuple):
         labels = self.chosen[row]
         reasons = self.evidence[row] if self.evidence else [()] * len(labels)
         return tuple(
-<<<<<<< HEAD
-            Suggestion(names[label], float(self.scores[row, label]), *_split_signs(words))
-=======
-            Suggestion(names[label], float(self.scores[row, label]), words, self._mark(row, label))
->>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
+            Suggestion(
+                names[label], float(self.scores[row, label]), *_split_signs(words), self._mark(row, label)
+            )
             for label, words in zip(labels, reasons, strict=True)
         )
 

@@ -30,7 +30,6 @@ from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Request, withhold_scores
 from seq2set.models.prior import fold_documents
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.training_data import TrainingData
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -185,15 +184,3 @@ def _choose(choice: _Choice, fold: npt.NDArray[np.int64]) -> _Chosen | None:
         if (rule := choice.decide(candidate)) is not None:
             return _Chosen(candidate, rule, candidates)
     return None
-
-
-def calibrate_trained(tagger: Tagger, data: TrainingData, progress: Progress) -> CalibratedModel:
-    """Calibrate a model that was just trained on its validation documents, where they say enough."""
-    reason = "it was tuned on the documents that it learnt from"
-    if data.is_carved:
-        try:
-            return calibrate(tagger, data.tune, data.tune.groups, progress)
-        except InputError as error:
-            reason = str(error)
-    progress.note(f"the scores of this model are not calibrated: {reason}")
-    return CalibratedModel(tagger, {})

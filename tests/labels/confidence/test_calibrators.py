@@ -29,7 +29,7 @@ def test_a_logistic_calibrator_weighs_its_features() -> None:
     # odds of 0.8: 4; squared, through e: 16 / e = 5.886; 5.886 / 6.886
     assert PLATT(reals([0.8]))[0, 0] == pytest.approx(0.8547793, abs=1e-6)
     # 0.5 ln 0.5 + 0.5 + 2 x 1.5 x 0.25 + 0.25 = 1.1534264
-    assert MARGIN(reals([0.5]), reals([1.5]))[0, 0] == pytest.approx(0.7601264, abs=1e-6)
+    assert MARGIN(reals([0.5]), reals([1.5]))[0, 0] == pytest.approx(0.7601362, abs=1e-6)
     # odds of 0.5 and 0.5: 1, and three times 1
     assert OFFSETS(reals([0.5, 0.5]))[0].tolist() == pytest.approx([0.5, 0.75])
     assert OFFSETS(reals([0.5]), None, np.array([1]))[0, 0] == pytest.approx(0.75)

@@ -99,13 +99,9 @@ def from_plain(plain: dict[str, Any]) -> BlockResult:
 
 
 def _read_suggestion(plain: Any) -> Suggestion:
-<<<<<<< HEAD
-    label, score, *reasons = plain
-    return Suggestion(label, score, *(tuple(Evidence(*word) for word in words) for words in reasons))
-=======
-    label, score, evidence, mark = plain
-    return Suggestion(label, score, tuple(Evidence(*word) for word in evidence), mark)
->>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
+    label, score, evidence, against, mark = plain
+    for_it, against_it = (tuple(Evidence(*word) for word in words) for words in (evidence, against))
+    return Suggestion(label, score, for_it, against_it, mark)
 
 
 def request_to_plain(request: Request) -> dict[str, Any]:

@@ -89,15 +89,6 @@ class LabelAnswer(BaseModel):
     """A label that is given."""
 
     label: str
-<<<<<<< HEAD
-    score: float
-    evidence: list[EvidenceAnswer] | None = Field(
-        default=None, description="What speaks for it, the heaviest first; with `explain` only."
-    )
-    against: list[EvidenceAnswer] | None = Field(
-        default=None, description="What speaks against it, the heaviest first; with `explain` only."
-    )
-=======
     score: float = Field(
         description="The probability that the label is right, of a model that is calibrated."
     )
@@ -105,8 +96,12 @@ class LabelAnswer(BaseModel):
         default=None,
         description="Whether the label may be accepted without a look, where the model was tested for that.",
     )
-    evidence: list[EvidenceAnswer] | None = Field(default=None, description="With `explain` only.")
->>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
+    evidence: list[EvidenceAnswer] | None = Field(
+        default=None, description="What speaks for it, the heaviest first; with `explain` only."
+    )
+    against: list[EvidenceAnswer] | None = Field(
+        default=None, description="What speaks against it, the heaviest first; with `explain` only."
+    )
 
 
 class CandidateAnswer(LabelAnswer):

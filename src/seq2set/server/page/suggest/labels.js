@@ -79,13 +79,8 @@ function chip(store, list, one) {
 function nameButton(store, one) {
   const button = make("button", { type: "button", className: "name" }, make("span", {}, one.label));
   if (one.score !== undefined) button.append(" ", make("span", { className: "score" }, percent(one.score)));
-<<<<<<< HEAD
-  button.setAttribute("aria-description", inWords(one, percent) || "no words to show");
-=======
   if (one.mark) button.append(" ", make("span", { className: `mark ${one.mark}`, title: MARKS[one.mark] }, one.mark));
-  const reasons = one.evidence.length ? `rests on ${inWords(one.evidence, percent)}` : "no words to show";
-  button.setAttribute("aria-description", reasons);
->>>>>>> 2414fa6 (Calibrated scores for all models, and labels that may be accepted unseen)
+  button.setAttribute("aria-description", inWords(one, percent) || "no words to show");
   button.addEventListener("click", () => {
     store.set({ pinned: store.state.pinned === one.label ? null : one.label });
   });

@@ -6,7 +6,7 @@ Importing this file adds the rows. `docs/extending.md` explains what each row sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from seq2set.config.catalog import (
 )
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
+from seq2set.labels.confidence.acceptance import UNCALIBRATED, Confidence
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, make_global_rule
@@ -89,25 +90,35 @@ class Frequency:
     words: Words
     rule: Rule
     shares: tuple[float, ...]
+    confidence: Confidence = UNCALIBRATED
     decodes = False
 
     def rule_decides(self, request: Request) -> bool:
         return True
 
+    def find_search(self, request: Request) -> str:
+        return "marginal"
+
+    def with_confidence(self, confidence: Confidence, rule: Rule) -> Frequency:
+        return replace(self, confidence=confidence, rule=rule)
+
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         scores = np.tile(np.array(self.shares, np.float32), (len(texts), 1))
+        scores = self.confidence.calibrate("marginal", scores)
         chosen = decide(scores, self.rule, request)
         evidence = [[() for _ in row] for row in chosen] if request.explain else None
         return Inference(scores, chosen, evidence, choose_rule(self.rule, request, len(self.labels)))
 
     def state(self) -> ModelState:
         fitted = {"rule": self.rule.to_dict(), "shares": list(self.shares)}
+        fitted |= {"confidence": self.confidence.to_dict()}
         return ModelState(self.config, self.words, self.labels, {}, fitted)
 
     @classmethod
     def from_state(cls, state: ModelState) -> Frequency:
-        rule = Rule.from_dict(state.fitted["rule"])
-        return cls(state.config, state.labels, state.words, rule, tuple(state.fitted["shares"]))
+        rule, shares = Rule.from_dict(state.fitted["rule"]), tuple(state.fitted["shares"])
+        confidence = Confidence.from_dict(state.fitted.get("confidence"))
+        return cls(state.config, state.labels, state.words, rule, shares, confidence)
 
 
 def train_frequency(

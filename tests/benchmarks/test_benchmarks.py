@@ -434,7 +434,9 @@ def test_all_has_a_bound_and_keeps_what_was_measured(tmp_path: Path, monkeypatch
 def test_a_model_is_refused_where_it_says_nothing(tmp_path: Path) -> None:
     from seq2set.cli.bench import bench
 
-    with pytest.raises(InputError, match="--model is named, but .metrics. takes none; memory, onnx, predict"):
+    with pytest.raises(
+        InputError, match="--model is named, but .metrics. takes none; hostile, memory, onnx, predict"
+    ):
         bench("metrics", model=tmp_path)
 
 

@@ -70,7 +70,7 @@ def test_long_texts_are_read_to_the_word_that_is_set(vectors: TextVectors) -> No
 def test_a_model_without_a_record_of_its_windows_reads_as_it_did(vectors: TextVectors) -> None:
     standard = Standard(np.zeros(SIZE, np.float32), np.ones(SIZE, np.float32))
     terms = TfidfFeatures(
-        Words.build(TEXTS, **Config().text.model_dump()), 1, True, np.array([1]), np.ones(1, np.float32)
+        Words.build(TEXTS, **Config().text.model_dump()), 1, True, 0.0, np.array([1]), np.ones(1, np.float32)
     )
     encoder = vectors.encoder
     recorded = describe_vectors(VectorFeatures.extend(terms, TextVectors(encoder, 30, 9), standard))[

@@ -176,7 +176,7 @@ def test_labels_that_may_be_accepted_are_marked_by_every_face(
     assert {one.mark for one in strange[0]} == {"review"}, "no word of it is known"
 
     tune_rule(model, kind="top-k")
-    if read_metadata(model)["tuned"]:
+    if read_metadata(model).get("tuned"):
         assert read_confidence(model).acceptance is None
         undo_rule(model)
         assert read_confidence(model).acceptance == accepted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -244,8 +245,8 @@ def test_labels_that_training_never_saw_are_misses(predictor: Predictor) -> None
         def __len__(self) -> int:
             return 2
 
-        def labels(self) -> list[tuple[str, ...]]:
-            return [document.labels for document in measured]
+        def iter_labels(self) -> Iterator[tuple[str, ...]]:
+            return (document.labels for document in measured)
 
         def iter_batches(self, size: int) -> list[list[Document]]:
             return [measured]

@@ -26,7 +26,8 @@ def write_corpus(
         pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
         files[path.name] = {"sha256": compute_sha256(path), "bytes": path.stat().st_size}
     (folder / FACTS).write_text(
-        json.dumps({"format": FORMAT, "name": name, "files": files}), encoding="utf-8"
+        json.dumps({"format": FORMAT, "name": name, "source": "made", "licence": "none", "files": files}),
+        encoding="utf-8",
     )
     return PreparedCorpus.open(folder)
 

@@ -54,7 +54,7 @@ def test_every_flip_is_noticed_when_the_corpus_is_opened(folder: Path, tmp_path:
         shutil.rmtree(tmp_path / "copy", ignore_errors=True)
         shutil.copytree(folder, tmp_path / "copy")
         flip(tmp_path / "copy" / "train.parquet", place, draw.randrange(8))
-        with pytest.raises(CorpusError, match="SHA-256 is not the one in"):
+        with pytest.raises(CorpusError, match=r"train\.parquet: "):
             PreparedCorpus.open(tmp_path / "copy")
 
 

@@ -304,6 +304,7 @@ def test_without_graphs_or_torch_it_is_said_what_to_do(
 ) -> None:
     manifest = json.loads((exported / "manifest.json").read_text())
     del manifest["files"]["onnx.json"]
+    (exported / "onnx.json").unlink()
     (exported / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ModelFolderError, match=r"no ONNX graphs; run `seq2set export .* --to onnx` first"):
         load_model(exported, "onnx")

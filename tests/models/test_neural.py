@@ -204,9 +204,7 @@ def test_weights_of_other_sizes_are_a_sentence(tagger: NeuralTagger, tmp_path: P
     decoder = tagger.config.decoder.model_copy(update={"hidden": 13})
     foreign = replace(tagger, config=tagger.config.model_copy(update={"decoder": decoder}))
     save_model(foreign, tmp_path / "model", card="a card", metadata={})
-    with pytest.raises(
-        ModelFolderError, match="does not hold a model that can be opened: the weights are not"
-    ):
+    with pytest.raises(ModelFolderError, match=r"can be opened: the tensor 'network/.*' is F32 of .*; "):
         load_model(tmp_path / "model")
 
 

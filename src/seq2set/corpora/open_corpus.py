@@ -28,6 +28,8 @@ from seq2set.corpora.sources import SOURCES, read_source
 
 READING_VERSION = 4
 """Counts up whenever the same file is read in another way, so that no old cache is taken for it."""
+ADDED_OPTIONS = {"plain_quotes": False}
+"""Options that came later, with the value by which files are read as before."""
 
 
 def open_corpus(
@@ -147,7 +149,9 @@ def prepare_source(
 def _name_cached(own: OwnFiles, digest: str, name: str) -> str:
     plan, max_words = asdict(own.plan()), own.options.max_words or None
     files = [[file.path.name, file.split] for file in own.files]
-    key = [FORMAT, READING_VERSION, files, digest, asdict(replace(own.read, tally=None)), plan, max_words]
+    read = asdict(replace(own.read, tally=None))
+    read = {option: value for option, value in read.items() if ADDED_OPTIONS.get(option, ...) != value}
+    key = [FORMAT, READING_VERSION, files, digest, read, plan, max_words]
     return f"{name}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
 
 

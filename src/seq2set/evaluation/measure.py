@@ -93,7 +93,7 @@ class Evaluation:
     """How many of the documents have no word that the model knows."""
     actual: Sequence[IntArray] = ()
     """The labels that each document has, as columns of `per_label`."""
-    calibrated: bool = True
+    calibrated: bool = False
     """Whether scores are probabilities"""
     accepted: AcceptedCounts | None = None
     """How the labels fared that may be accepted unseen, where the model says so"""
@@ -274,6 +274,7 @@ class _SplitCounts:
         self.seconds = 0.0
         self.no_known_words = 0
         self.rule: Rule | None = None
+        self.calibrated = False
         self.acceptance: Acceptance | None = None
         self.accepted = np.zeros(2, np.int64)  # accepted, right
 
@@ -299,7 +300,7 @@ class _SplitCounts:
         self.chosen.extend(answer.chosen)
         self.sizes[0].update(len(one) for one in answer.chosen)
         self.sizes[1].update(np.diff(actual.indptr).tolist())
-        self.rule, self.acceptance = answer.rule, answer.acceptance
+        self.rule, self.calibrated, self.acceptance = answer.rule, answer.calibrated, answer.acceptance
         if answer.acceptance is not None:
             self._count_accepted(answer, actual.toarray())
         return answer
@@ -337,7 +338,7 @@ class _SplitCounts:
             chosen=self.chosen,
             no_known_words=self.no_known_words,
             actual=self.actual,
-            calibrated=self.tagger.find_search(self.request) in self.tagger.confidence.calibrators,
+            calibrated=self.calibrated,
             accepted=self._find_accepted(),
         )
 

@@ -93,7 +93,8 @@ class LinearTagger(ABC):
         chosen = withhold(decide(scores, self.rule, request), known, request)
         evidence = self._evidence(texts, matrix, chosen, request.words_per_label) if request.explain else None
         rule = choose_rule(self.rule, request, len(self.labels))
-        return Inference(scores, chosen, evidence, rule, known, self.confidence.find_acceptance(search))
+        calibrated, accepted = search in self.confidence.calibrators, self.confidence.find_acceptance(search)
+        return Inference(scores, chosen, evidence, rule, known, calibrated, accepted)
 
     def _evidence(
         self, texts: Sequence[str], matrix: SparseRows, chosen: Sequence[npt.NDArray[np.intp]], most: int

@@ -139,10 +139,9 @@ class NeuralTagger:
                     chosen[place] = labels
                 if request.explain:
                     self._explain(block, texts, chosen, evidence, request.words_per_label)
-        accepted = self.confidence.find_acceptance(name)
-        return Inference(
-            scores, chosen, evidence if request.explain else None, rule, known, accepted, margins
-        )
+        calibrated, accepted = name in self.confidence.calibrators, self.confidence.find_acceptance(name)
+        reasons = evidence if request.explain else None
+        return Inference(scores, chosen, reasons, rule, known, calibrated, accepted, margins)
 
     def draw_sets(self, texts: Sequence[str]) -> ScoredSets:
         """Score every label by its marginal, and return the sets that a decoder drew for that."""

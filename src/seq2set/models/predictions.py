@@ -50,6 +50,8 @@ class Inference(NamedTuple):
     """The rule that chose; none where a search found the sets by itself."""
     known: npt.NDArray[np.bool_] | None = None
     """Whether the model knows a word of what it reads of each text, (N,); none where it cannot tell"""
+    calibrated: bool = False
+    """Whether the scores are probabilities"""
     acceptance: Acceptance | None = None
     """What may be accepted without a look by these scores"""
     margins: Scores | None = None

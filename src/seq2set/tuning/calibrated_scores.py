@@ -22,7 +22,7 @@ from seq2set.labels.confidence.acceptance_search import (
     find_accepted,
 )
 from seq2set.labels.confidence.calibrators import Scores
-from seq2set.labels.confidence.fitting import CalibrationSample, cross_fit
+from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
 from seq2set.models.predictions import Request
 from seq2set.models.prior import fold_documents
 from seq2set.models.tagger import Tagger

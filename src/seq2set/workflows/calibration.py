@@ -23,7 +23,7 @@ from seq2set.evaluation.measure import BATCH
 from seq2set.labels.best_rule import find_best_rule, score_rule
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Confidence
 from seq2set.labels.confidence.calibrators import Calibrator, Scores
-from seq2set.labels.confidence.fitting import CalibrationSample, Candidate, fit_candidates
+from seq2set.labels.confidence.candidates import CalibrationSample, Candidate, fit_candidates
 from seq2set.labels.label_thresholds import SUPPORTED
 from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import Rule

@@ -82,6 +82,7 @@ def test_what_is_no_workbook_is_one_sentence(tmp_path: Path, monkeypatch: pytest
     def refuse(*args: object, **options: object) -> None:
         raise PermissionError
 
+    openpyxl.Workbook().save(path)
     monkeypatch.setattr(openpyxl, "load_workbook", refuse)
     with pytest.raises(CorpusError, match="the file cannot be read: permission is denied"):
         list(read_documents(path, TEXTS))

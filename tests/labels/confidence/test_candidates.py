@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seq2set.labels.confidence import fitting
-from seq2set.labels.confidence.fitting import (
+from seq2set.labels.confidence import candidates
+from seq2set.labels.confidence.candidates import (
     WAYS,
     CalibrationSample,
     cross_fit,
@@ -40,7 +40,7 @@ def test_platt_finds_the_log_odds_again() -> None:
 def test_pairs_that_are_left_out_are_stood_for(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = draw(4000, 5, sharpness=3)
     whole = fit_logistic(sample.pairs(), ("logit",))
-    monkeypatch.setattr(fitting, "MOST_PAIRS", 6000)
+    monkeypatch.setattr(candidates, "MOST_PAIRS", 6000)
     pairs = sample.pairs()
     assert len(pairs.scores) < 14_000
     assert pairs.weights.sum() == pytest.approx(20_000)

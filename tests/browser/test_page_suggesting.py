@@ -150,7 +150,10 @@ def test_the_matrix_shows_words_by_labels(page: Page, site) -> None:
     expect(page.locator("#words")).to_be_hidden()
     words = page.locator(".matrix thead th").all_inner_texts()
     starts = {word["word"].lower(): word["start"] for each in given.values() for word in each}
-    assert words == sorted(starts, key=starts.__getitem__)
+    totals = dict.fromkeys(starts, 0.0)
+    for word in (word for each in given.values() for word in each):
+        totals[word["word"].lower()] += abs(word["weight"])
+    assert words == sorted(starts, key=lambda word: (starts[word], -totals[word]))
     assert page.locator(".matrix tbody th").all_inner_texts() == list(given)
     for label, evidence in given.items():
         cells = page.locator(f'.matrix tr[data-label="{label}"] td').all_inner_texts()

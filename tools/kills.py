@@ -123,6 +123,9 @@ def kill_feedback(folder: Path, times: int, draw: random.Random) -> str:
             continue
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'texts'").fetchone():
+                assert not acknowledged  # it was killed before the tables were made
+                continue
             known = {text for (text,) in connection.execute("SELECT text FROM texts")}
             halves = connection.execute(
                 "SELECT count(*) FROM feedback WHERE (SELECT count(*) FROM feedback_labels"

@@ -67,7 +67,11 @@ def assert_alike(now: Any, then: Any, place: str = "") -> None:
     if isinstance(then, Mapping):
         for key in then:
             assert key in now, f"{place}: {key} is missing"
-            if key != "evidence":
+            if key == "evidence":
+                reasons = [*now[key], *now.get("against", ())]
+                assert bool(reasons) or not then[key], f"{place}: no reason is left"
+                assert all(one.keys() >= old.keys() for one in reasons for old in then[key][:1]), place
+            else:
                 assert_alike(now[key], then[key], f"{place}.{key}")
     elif isinstance(then, list):
         assert len(now) == len(then), place

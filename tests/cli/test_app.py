@@ -46,14 +46,20 @@ def test_a_linear_model_is_trained_without_torch(small_corpus: PreparedCorpus, t
     assert python(code).stdout.splitlines()[-1] == "False"
 
 
+def measure_cpu(*arguments: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def test_help_takes_less_than_half_a_second_of_cpu() -> None:
-    best = float("inf")
-    for _ in range(7):  # the best of seven: another process can only make it slower
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "seq2set", "--help"], capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert best < 0.5
+    """Half a second, or what it takes a bare Python twenty times: neighbours slow both down alike."""
+    bare, helped = float("inf"), float("inf")
+    for _ in range(7):
+        bare = min(bare, measure_cpu("-c", "pass"))
+        helped = min(helped, measure_cpu("-m", "seq2set", "--help"))
+    assert helped < max(0.5, 20 * bare)
 
 
 def test_version(seq2set) -> None:

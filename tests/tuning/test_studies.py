@@ -218,5 +218,5 @@ def test_all_faces_are_scored_on_the_same_documents(unvalidated: PreparedCorpus,
     learn, of_training = load_training_data(unvalidated, Silent())
     of_estimator = carve_validation(whole, 0.1).tune.ids
     assert len(of_study) == 12
-    assert of_training.ids == of_study == of_estimator
-    assert sorted(learn.ids + of_training.ids) == sorted(whole.ids)
+    assert list(of_training.ids) == of_study == list(of_estimator)
+    assert sorted([*learn.ids, *of_training.ids]) == sorted(whole.ids)

@@ -6,6 +6,7 @@ import csv
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +14,24 @@ import pytest
 
 from seq2set.config import build_config
 from seq2set.core.errors import InputError
+from seq2set.core.progress import Silent
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
+from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import load_model, read_confidence, read_metadata
+from seq2set.labels.calibration import Sigmoid
 from seq2set.labels.confidence.acceptance import UNCALIBRATED
+from seq2set.labels.rules import Rule, make_expected_rule, make_top_rule
 from seq2set.models.predictions import Request
 from seq2set.tuning.calibrated_scores import accept_labels, calibrate_model
 from seq2set.tuning.decision_rules import tune_rule
 from seq2set.tuning.stored_changes import undo_rule
+from seq2set.workflows.calibration import calibrate
 from seq2set.workflows.evaluate import evaluate
 from seq2set.workflows.train import train
+from seq2set.workflows.training_data import load_examples
 from tiny_networks import tiny_config
 
 WORDS = {"grain": "wheat", "oil": "crude", "trade": "tariff", "money": "bank"}
@@ -51,8 +58,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
 
 @pytest.fixture(scope="module")
 def run(corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    settings = [f'data.corpus="{corpus.folder}"', "linear.c=[1]"]
-    return train(build_config(model="br", assignments=settings), tmp_path_factory.mktemp("runs") / "br").path
+    """Train a model that is too sure, as versions without calibration left it."""
+    settings = [f'data.corpus="{corpus.folder}"', "linear.c=[1]", "decision.calibrate=false"]
+    config = build_config(model="br", assignments=settings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("seq2set.models.br.fit_sigmoid", lambda *_: Sigmoid(8.0, 0.0))
+        return train(config, tmp_path_factory.mktemp("runs") / "br").path
 
 
 @pytest.fixture
@@ -117,6 +128,36 @@ def test_calibrating_an_old_model_keeps_every_decision_or_makes_them_better(
     assert [set(one) for one in load_model(plain).infer(texts, Request()).chosen] == [
         set(one) for one in before.chosen
     ]
+
+
+@pytest.mark.parametrize("rule", [make_expected_rule(), make_top_rule(1)])
+@pytest.mark.parametrize("threshold", ["tuned", 0.5])
+def test_rules_without_a_threshold_decide_no_worse(
+    rule: Rule, threshold: float | str, plain: Path, corpus: PreparedCorpus
+) -> None:
+    part, tagger = load_examples(corpus.split("valid")), load_model(plain)
+    decision = tagger.config.decision.model_copy(update={"threshold": threshold})
+    config = tagger.config.model_copy(update={"decision": decision})
+    present = replace(tagger, config=config, rule=rule)
+    notes = Notes()
+    found = calibrate(present, part, None, notes)
+    before, after = (evaluate_tagger(one, part).metrics["micro_f1"] for one in (present, found.tagger))
+    assert after >= before
+    if rule.kind == "expected-f1" and threshold != "tuned":  # nothing may be tuned, and nothing stays
+        assert found.record["searches"] == {}
+        assert notes.said == ["no calibration of the marginal scores keeps decisions as good as they are"]
+    else:
+        assert found.tagger.confidence.calibrators.keys() == {"marginal"}
+
+
+class Notes(Silent):
+    """Keeps what is noted."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, sentence: str) -> None:
+        self.said.append(sentence)
 
 
 def test_a_dry_run_changes_nothing(plain: Path, model: Path) -> None:

@@ -100,6 +100,17 @@ def test_facts_are_readable(report: Report) -> None:
     assert "<td>share</td><td>0.25</td>" in page
 
 
+def test_each_of_several_models_has_a_reliability_diagram(report: Report) -> None:
+    page = render_report(report, [replace(report, run="runs/other", model="cc")])
+    assert page.count("<svg") == 4 + 2
+    page = page.partition("Scores as probabilities, model by model")[2]
+    plain = "not " if not report.result.calibrated else ""
+    described = f"{plain}calibrated: {report.result.reliability.describe()}."
+    for name in ("runs/other (cc)", f"{report.run} (br)"):
+        assert f"{name} on small, test, {described}" in page
+    assert "model by model" not in render_report(report)
+
+
 def test_rankings_have_their_usual_names(report: Report) -> None:
     page = render_report(report)
     assert f"<td>P@1</td><td>{report.result.ranking['precision_at_1']:.4f}</td>" in page

@@ -215,6 +215,26 @@ def test_numbers_that_cannot_be(
     refuse(change_tensors(model, lambda tensors: tensors[tensor].fill(value)), sentence)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "sentence"),
+    [
+        ({"scores": [0.5, 0.6]}, "there must be as many scores as probabilities"),
+        ({"scores": [0.5] * 99, "probabilities": [0.5] * 99}, "99 thresholds cannot bound the scores of"),
+        ({"inner": {"kind": "bounded"}}, "bounded"),
+    ],
+)
+def test_a_bounded_calibrator_that_cannot_be(
+    bounds: dict[str, Any], sentence: str, folder: Callable[[str], Path]
+) -> None:
+    inner = {"kind": "logistic", "weights": {"logit": 1.0}, "offset": 0.0}
+    calibrator = {"kind": "bounded", "scores": [0.5], "probabilities": [0.4], "inner": inner}
+    model, whole, broken = folder("br"), {"marginal": calibrator}, {"marginal": calibrator | bounds}
+    load_model(change_json(model, "config.json", put("facts", "confidence", value={"calibrators": whole})))
+    refuse(
+        change_json(model, "config.json", put("facts", "confidence", value={"calibrators": broken})), sentence
+    )
+
+
 @pytest.mark.parametrize("setting", ["embedding", "hidden"])
 def test_sizes_are_compared_before_they_are_allocated(setting: str, folder: Callable[[str], Path]) -> None:
     """At the largest sizes that settings allow the network would have 100 GB and more."""

@@ -151,8 +151,17 @@ def print_evaluation(*reports: Report) -> None:
     print_table((*heads, *numbers), rows, numbers=numbers, title=title)
     unit = "groups of documents" if any(report.groups for report in reports) else "documents"
     below = f"± reaches the farther end of the 95 % interval (bootstrap over {unit})"
-    for sentence in (below, *list_remarks(reports)):
+    for sentence in (below, *_describe_scores(reports), *list_remarks(reports)):
         Console(highlight=False).print(Text(sentence))
+
+
+def _describe_scores(reports: Sequence[Report]) -> list[str]:
+    return [
+        (f"{report.run}: " if len(reports) > 1 else "")
+        + f"scores are {'' if report.result.calibrated else 'not '}calibrated: "
+        + report.result.reliability.describe()
+        for report in reports
+    ]
 
 
 def print_evidence(*reports: Report) -> None:

@@ -16,7 +16,9 @@ def evaluate(
     models: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN", help="Runs or model folders; the report, --errors and --show are on the last."
+            metavar="RUN",
+            help="Runs or model folders; the report (with all models' reliability), --errors and --show are "
+            "on the last.",
         ),
     ],
     data: Annotated[
@@ -103,7 +105,7 @@ def evaluate(
     if report is not None:
         from seq2set.evaluation.report import write_report
 
-        write_report(found[-1], report, force=force)
+        write_report(found[-1], report, beside=found[:-1], force=force)
     if as_json:
         for one in found:
             typer.echo(json.dumps(one.summary()))

@@ -332,7 +332,10 @@ class DecisionSettings(Settings):
     cross-validated on training documents."""
     threshold: Annotated[float, Field(ge=0, le=1)] | Literal["tuned", "boundary"] = "tuned"
     """The score from which on a label is given: a number, `tuned` for the best on validation, or
-    `boundary` for the classifier's own (a margin of zero)."""
+    `boundary` for the classifier's own (a margin of zero). A number is one of the scores before they are
+    calibrated: the model decides alike with and without."""
+    calibrate: bool = True
+    """Calibrate scores on validation at the end of training, so that they are probabilities."""
 
 
 class Config(Settings):

@@ -5,7 +5,7 @@ Lines differ in dash and bars in place, not in colour alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ from seq2set.core.drawing import (
     format_powers,
     render_svg,
 )
-from seq2set.evaluation.measure import Evaluation
+from seq2set.evaluation.measure import Evaluation, Report
 
 CURVES = ((BLUE, "--"), (ORANGE, "-"))
 
@@ -56,6 +56,18 @@ def draw_plots(result: Evaluation, history: list[dict[str, Any]]) -> list[Report
     if curve := draw_training(history):
         plots.append(ReportPlot(curve, "Validation during training; the best weights were kept."))
     return plots
+
+
+def draw_compared(reports: Sequence[Report]) -> list[ReportPlot]:
+    """Draw the reliability of each of several models."""
+    drawn = ((draw_reliability(report.result), report) for report in reports)
+    return [ReportPlot(svg, _describe_reliability(report)) for svg, report in drawn if svg]
+
+
+def _describe_reliability(report: Report) -> str:
+    calibrated = "" if report.result.calibrated else "not "
+    where = f"{report.run} ({report.model}) on {report.data}, {report.split}"
+    return f"{where}, {calibrated}calibrated: {report.result.reliability.describe()}."
 
 
 def draw_thresholds(result: Evaluation) -> str:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from seq2set.config.catalog import shown_metrics
 from seq2set.core.files import write_folder_aside, write_json, write_text
 from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
-from seq2set.evaluation.plots import draw_plots
+from seq2set.evaluation.plots import draw_compared, draw_plots
 
 _LEFT_OUT = ("per_label", "before_tuning", "cross_validation", "calibrated")
 
 
-def write_report(report: Report, folder: Path, *, force: bool = False) -> Path:
-    """Write `index.html` and `report.json` into `folder`, and return the page's path."""
+def write_report(report: Report, folder: Path, *, beside: Sequence[Report] = (), force: bool = False) -> Path:
+    """Write `index.html` and `report.json` into `folder`, and return the page's path.
+
+    The reliability of the models `beside` it is drawn too.
+    """
     with write_folder_aside(folder, force=force) as aside:
-        write_text(aside / "index.html", render_report(report))
+        write_text(aside / "index.html", render_report(report, beside))
         per_label = [label._asdict() for label in report.result.per_label]
         write_json(aside / "report.json", report.summary() | {"per_label": per_label})
     return folder / "index.html"
 
 
-def render_report(report: Report) -> str:
+def render_report(report: Report, beside: Sequence[Report] = ()) -> str:
     """Return the page as text."""
     return render_page(
         "report.html.j2",
@@ -32,6 +36,7 @@ def render_report(report: Report) -> str:
         result=report.result,
         metrics=shown_metrics(),
         plots=draw_plots(report.result, report.history),
+        compared=draw_compared([*beside, report]) if beside else [],
         # The figures of single labels on validation are left out: the page has its own, on what was measured.
         metadata={name: facts for name, facts in report.metadata.items() if name not in _LEFT_OUT},
     )

@@ -164,10 +164,12 @@ def _describe_confidence(metadata: Mapping[str, Any]) -> list[str]:
     """Say what a score means, and which labels may be accepted without a look."""
     found = metadata.get("calibrated", {})
     if not found.get("searches"):
-        return ["- Its scores are not calibrated: 0.9 need not be right 9 times in 10."]
+        why = f" ({found['why']})" if "why" in found else ""
+        return [f"- Its scores are not calibrated{why}: 0.9 need not be right 9 times in 10."]
     ways = ", ".join(
-        f"{search} scores by {row['way']} (calibration error {row['before']['calibration_error']:.3f} "
-        f"before, {row['after']['calibration_error']:.3f} on documents held out in turn)"
+        f"{search} scores {_describe_way(row['way'])} (calibration error "
+        f"{row['before']['calibration_error']:.3f} before, {row['after']['calibration_error']:.3f} on "
+        "documents held out in turn)"
         for search, row in found["searches"].items()
     )
     lines = [
@@ -177,6 +179,10 @@ def _describe_confidence(metadata: Mapping[str, Any]) -> list[str]:
     if accepted := metadata.get("accepted"):
         lines.append(f"- When that was found, {describe_accepted(accepted)}.")
     return lines
+
+
+def _describe_way(way: str) -> str:
+    return "as they are, which nothing made better" if way == "identity" else f"by {way}"
 
 
 def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:

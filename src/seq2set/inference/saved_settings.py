@@ -75,6 +75,24 @@ class SavedLogistic(Open):
     label_offsets: list[Real] = Field(default_factory=list)
 
 
+_Inner = Annotated[SavedLogistic | SavedIsotonic, Field(discriminator="kind")]
+
+
+class SavedBounded(Open):
+    """A calibrator with thresholds that its probabilities do not cross."""
+
+    kind: Literal["bounded"]
+    inner: _Inner
+    scores: Annotated[list[Real], Field(min_length=1)]
+    probabilities: Annotated[list[Real], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _have_as_many(self) -> SavedBounded:
+        if len(self.scores) != len(self.probabilities):
+            raise ValueError("there must be as many scores as probabilities")
+        return self
+
+
 class SavedAcceptance(BaseModel):
     """From which score on labels may be accepted without a look."""
 
@@ -89,7 +107,9 @@ class SavedAcceptance(BaseModel):
 class SavedConfidence(Open):
     """How scores become probabilities, by search."""
 
-    calibrators: dict[str, Annotated[SavedLogistic | SavedIsotonic, Field(discriminator="kind")]]
+    calibrators: dict[
+        str, Annotated[SavedLogistic | SavedIsotonic | SavedBounded, Field(discriminator="kind")]
+    ]
     acceptance: SavedAcceptance | None = None
 
 

@@ -78,6 +78,14 @@ class ReliabilityCounts:
             "log_loss": float(self.logs / total),
         }
 
+    def describe(self) -> str:
+        """Say how far the scores can be taken for probabilities."""
+        found = self.metrics()
+        return (
+            f"calibration error {found['calibration_error']:.3f} of labels that score {TOP:g} or more, "
+            f"Brier score {found['brier']:.4f}, log loss {found['log_loss']:.3f}"
+        )
+
     def bins(self, least: float = TOP, most: int = BINS) -> list[ReliabilityBin]:
         """Return the scores of at least `least` in up to `most` bins of about the same weight."""
         first = int(np.searchsorted(_GRID, least, side="right")) if least > 0 else 0

@@ -21,7 +21,7 @@ from seq2set.labels.confidence.acceptance_search import (
     count_needed,
     find_accepted,
 )
-from seq2set.labels.confidence.calibrators import Scores
+from seq2set.labels.confidence.calibrators import BoundedCalibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
 from seq2set.models.predictions import Request
 from seq2set.models.prior import fold_documents
@@ -168,7 +168,8 @@ def _cross_fit(predictor: Predictor, raw: Scored, documents: TuningDocuments, se
     sample = CalibrationSample(raw.scores, raw.margins, right, fold).pick(raw.known)
     found = np.zeros_like(raw.scores)
     found[raw.known] = cross_fit(row["way"], sample)
-    return found
+    used = tagger.confidence.calibrators[search]
+    return used.bound(raw.scores, found) if isinstance(used, BoundedCalibrator) else found
 
 
 def _find_given(tagger: Tagger, documents: TuningDocuments) -> np.ndarray:

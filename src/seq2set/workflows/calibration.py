@@ -1,7 +1,8 @@
 """Calibrate a model on documents that it did not learn from: its scores become probabilities.
 
-Decisions do not get worse: either each threshold goes where its score has gone, so that every set of labels
-stays as it was, or the rule is tuned again, and was at least as good as before on documents held out in turn.
+Sets of labels stay as they were: each threshold goes where its score has gone, and where more than the score
+is looked at, no probability crosses it. Where there is no threshold to keep (the set of the highest expected
+F1), the rule is tuned again, and must be at least as good as before on documents held out in turn.
 
 Shapes: N documents, L labels that the model knows, U labels of the documents that it does not.
 """
@@ -9,7 +10,7 @@ Shapes: N documents, L labels that the model knows, U labels of the documents th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,14 +23,20 @@ from seq2set.corpora.seen_texts import Documents
 from seq2set.evaluation.measure import BATCH
 from seq2set.labels.best_rule import find_best_rule, score_rule
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Confidence
-from seq2set.labels.confidence.calibrators import Calibrator, Scores
+from seq2set.labels.confidence.calibrators import (
+    IDENTITY,
+    BoundedCalibrator,
+    Calibrator,
+    Scores,
+)
 from seq2set.labels.confidence.candidates import CalibrationSample, Candidate, fit_candidates
+from seq2set.labels.confidence.carried_rules import carry_rule, find_plain_rule
 from seq2set.labels.label_thresholds import SUPPORTED
 from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Request, withhold_scores
 from seq2set.models.prior import fold_documents
-from seq2set.models.tagger import Tagger
+from seq2set.models.tagger import Examples, Tagger
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -61,6 +68,33 @@ class CalibratedModel(NamedTuple):
     record: dict[str, Any]
 
 
+class TooFewLabelsError(InputError):
+    """The documents have too few labels to calibrate on."""
+
+
+def calibrate_trained(
+    tagger: Tagger, tune: Examples | None, corpus: str, progress: Progress
+) -> CalibratedModel:
+    """Calibrate a model at the end of its training, or record why its scores stay as they are.
+
+    It has learnt from no example of `tune`; there may be none of these.
+    """
+    if not tagger.config.decision.calibrate:
+        return _leave_as_is(tagger, "decision.calibrate is false")
+    if tune is None:
+        return _leave_as_is(tagger, "no documents could be set aside from those that it learnt from")
+    try:
+        found = calibrate(tagger, tune, tune.groups, progress)
+    except TooFewLabelsError as error:
+        progress.note(f"scores are not calibrated: {error}")
+        return _leave_as_is(tagger, str(error))
+    return found._replace(record=found.record | {"data": corpus, "split": "valid"})
+
+
+def _leave_as_is(tagger: Tagger, why: str) -> CalibratedModel:
+    return CalibratedModel(tagger, {"searches": {}, "why": why})
+
+
 def calibrate(
     tagger: Tagger, part: Documents, groups: Sequence[str] | None, progress: Progress
 ) -> CalibratedModel:
@@ -76,8 +110,7 @@ def calibrate(
         if chosen is None:
             progress.note(f"no calibration of the {search} scores keeps decisions as good as they are")
             continue
-        calibrators[search] = chosen.candidate.calibrator
-        rule = chosen.rule if search == MARGINAL else rule
+        calibrators[search], rule = chosen.found.calibrator, chosen.found.rule if search == MARGINAL else rule
         found[search] = chosen.describe(raw, _present_scores(tagger, search, raw))
     record = {"documents": len(part), "searches": found}
     return CalibratedModel(tagger.with_confidence(Confidence(calibrators), rule), record)
@@ -106,20 +139,29 @@ def _present_scores(tagger: Tagger, search: str, raw: Scored) -> Scores:
     return tagger.confidence.calibrate(search, raw.scores, raw.margins)
 
 
-class _Chosen(NamedTuple):
-    candidate: Candidate
+class _Decided(NamedTuple):
+    """A calibrator with the rule for its probabilities."""
+
+    calibrator: Calibrator
+    probabilities: Scores
+    """Of the documents with a known word, each by a calibrator that was fitted without its fold"""
     rule: Rule
+
+
+class _Chosen(NamedTuple):
+    way: str
+    found: _Decided
     tried: list[Candidate]
 
     def describe(self, raw: Scored, present: Scores) -> dict[str, Any]:
         """Return as plain JSON how good the probabilities are; those after by folds that are held out."""
-        actual = raw.right[:, : raw.scores.shape[1]].toarray().astype(bool)
+        actual = raw.right[:, : raw.scores.shape[1]].toarray().astype(bool)[raw.known]
         before, after = (
-            ReliabilityCounts.of(one[raw.known], actual[raw.known]).metrics()
-            for one in (present, self.candidate.probabilities)
+            ReliabilityCounts.of(one, actual).metrics()
+            for one in (present[raw.known], self.found.probabilities)
         )
         tried = {one.name: one.held_out._asdict() for one in self.tried}
-        return {"way": self.candidate.name, "before": before, "after": after, "held_out": tried}
+        return {"way": self.way, "before": before, "after": after, "held_out": tried}
 
 
 @dataclass(frozen=True)
@@ -136,27 +178,44 @@ class _Choice:
         right = raw.right[:, : raw.scores.shape[1]].toarray().astype(bool)
         return CalibrationSample(raw.scores, raw.margins, right, fold).pick(raw.known)
 
-    def decide(self, candidate: Candidate) -> Rule | None:
-        """Return the rule for a candidate's probabilities, or None where decisions would be worse."""
-        rule, fresh = self.tagger.rule, self.search not in self.tagger.confidence.calibrators
-        if self.search != MARGINAL:
-            return rule  # the search decides by itself
-        if fresh and candidate.calibrator.keeps_order and rule.kind != "expected-f1":
-            return carry_rule(rule, candidate.calibrator)
-        decision = self.tagger.config.decision
-        tunable = decision.threshold == "tuned" and (rule.kind != "per-label" or decision.metric in SUPPORTED)
-        return self._tune(candidate, decision.metric) if tunable else None
+    def decide(self, candidate: Candidate, steady: Calibrator) -> _Decided | None:
+        """Return a candidate with the rule for its probabilities, or None where decisions would be worse.
 
-    def _tune(self, candidate: Candidate, metric: str) -> Rule | None:
-        raw, present = self.raw, self.tagger.rule
+        `steady` keeps the order of scores; where the candidate does not, it says where thresholds go.
+        """
+        rule, found = (
+            self.tagger.rule,
+            _Decided(candidate.calibrator, candidate.probabilities, self.tagger.rule),
+        )
+        if self.search != MARGINAL:
+            return found  # the search decides by itself
+        plain = find_plain_rule(rule, self.tagger.confidence.calibrators.get(self.search, IDENTITY))
+        if plain is None or (plain.k and not candidate.calibrator.keeps_order):
+            tuned = self._tune(candidate)
+            return found._replace(rule=tuned) if tuned else None
+        if candidate.calibrator.keeps_order:
+            return found._replace(rule=carry_rule(plain, candidate.calibrator))
+        moved = carry_rule(plain, steady)
+        bounded = BoundedCalibrator(candidate.calibrator, plain.thresholds, moved.thresholds)
+        held_out = bounded.bound(self.raw.scores[self.raw.known], candidate.probabilities)
+        return _Decided(bounded, held_out, moved)
+
+    def _tune(self, candidate: Candidate) -> Rule | None:
+        raw, present, decision = self.raw, self.tagger.rule, self.tagger.config.decision
+        if decision.threshold != "tuned" or (
+            present.kind == "per-label" and decision.metric not in SUPPORTED
+        ):
+            return None
         probabilities = np.full(raw.scores.shape, -np.inf, np.float32)
         probabilities[raw.known] = candidate.probabilities
         before = replace_scores(raw, _present_scores(self.tagger, self.search, raw))
-        reached = find_best_rule(present.kind, probabilities, raw.right, metric).held_out[present.kind]
-        if is_better(score_rule(present, before, raw.right, metric), reached, metric):
+        reached = find_best_rule(present.kind, probabilities, raw.right, decision.metric).held_out[
+            present.kind
+        ]
+        if is_better(score_rule(present, before, raw.right, decision.metric), reached, decision.metric):
             return None
         after = replace_scores(raw, candidate.calibrator(raw.scores, raw.margins))
-        return find_best_rule(present.kind, after, raw.right, metric).rule
+        return find_best_rule(present.kind, after, raw.right, decision.metric).rule
 
 
 def replace_scores(raw: Scored, scores: Scores) -> Scores:
@@ -164,23 +223,20 @@ def replace_scores(raw: Scored, scores: Scores) -> Scores:
     return raw._replace(scores=scores).withheld
 
 
-def carry_rule(rule: Rule, calibrator: Calibrator) -> Rule:
-    """Return the rule that decides on probabilities as `rule` does on scores."""
-    inside = [one for one in rule.thresholds if 0 < one <= 1]
-    found = iter(calibrator(np.array([inside], np.float32))[0].tolist())
-    moved = (next(found) if 0 < one <= 1 else one for one in rule.thresholds)
-    return replace(rule, thresholds=tuple(moved))
-
-
 def _choose(choice: _Choice, fold: npt.NDArray[np.int64]) -> _Chosen | None:
     sample = choice.sample(fold)
     if (count := int(sample.right.sum())) < LEAST_RIGHT:
-        raise InputError(
+        raise TooFewLabelsError(
             f"the documents to calibrate on have {count:,} labels that the model knows; it takes "
             f"{LEAST_RIGHT} at least"
         )
+    if not sample.can_hold_out():
+        raise TooFewLabelsError(
+            "without some of the documents to calibrate on, all labels of the others are right, or none is"
+        )
     candidates = fit_candidates(sample)
+    steady = next(one.calibrator for one in candidates if one.calibrator.keeps_order)
     for candidate in candidates:
-        if (rule := choice.decide(candidate)) is not None:
-            return _Chosen(candidate, rule, candidates)
+        if (found := choice.decide(candidate, steady)) is not None:
+            return _Chosen(candidate.name, found, candidates)
     return None

@@ -28,6 +28,7 @@ from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
 from seq2set.models.predictions import Inference
 from seq2set.models.tagger import Examples, get_fit_function
+from seq2set.workflows.calibration import calibrate_trained
 from seq2set.workflows.training_data import carve_validation
 
 Row = dict[str, Any]
@@ -79,7 +80,9 @@ def _predict_fold(
 ) -> list[Row]:
     rest, held = (pooled.pick(np.flatnonzero(part)) for part in (~held_out, held_out))
     run = RunFolder.start(folder, config, resume=True)
-    tagger = get_fit_function(config.model)(config, *carve_validation(rest), run, progress)
+    data = carve_validation(rest)
+    tagger = get_fit_function(config.model)(config, *data, run, progress)
+    tagger = calibrate_trained(tagger, data.tune if data.is_carved else None, "", progress).tagger
     rows: list[Row] = []
 
     def keep(documents: Any, answer: Inference) -> None:

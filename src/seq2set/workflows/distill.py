@@ -109,7 +109,8 @@ def distill(
             progress.note(remark)
         learn = _teach(opened, teaching, data, further.texts, config, run, progress)
         origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
-        trained = fit_model(config, TrainingData(learn, data.tune), origin, run, progress)
+        taught = TrainingData(learn, data.tune)
+        trained = fit_model(config, taught, origin, run, progress, held_out=data.is_carved)
         trained.metadata["teacher"] = record
         check_lock(out)
         trained.save(run.model)

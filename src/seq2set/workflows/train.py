@@ -26,6 +26,7 @@ from seq2set.inference.model_card import render_model_card
 from seq2set.inference.model_folder import save_model
 from seq2set.models.tagger import Tagger, compute_fingerprint, get_fit_function
 from seq2set.training.history import add_tensorboard
+from seq2set.workflows.calibration import calibrate_trained
 from seq2set.workflows.cross_validation import cross_validate
 from seq2set.workflows.starting_model import StartingModel, find_start
 from seq2set.workflows.training_corpus import follow_corpus, open_training_corpus
@@ -149,8 +150,12 @@ def fit_model(
     progress: Progress,
     priors: PriorCache | None = None,
     start: StartingModel | None = None,
+    held_out: bool = True,
 ) -> TrainedModel:
-    """Train a model in a run folder, and measure it on the examples that it was tuned on."""
+    """Train a model in a run folder; calibrate and measure it on the examples that it was tuned on.
+
+    `held_out` says whether it learns from none of these; where they are the very same, that is known.
+    """
     began = time.perf_counter()
     fit = get_fit_function(config.model)
     if priors is not None and find_model(config.model).family == "set":
@@ -160,9 +165,11 @@ def fit_model(
             raise InputError(f"the model is '{config.model}'; only networks can begin from another model")
         fit = partial(fit, start=start.network)
     tagger = fit(config, *data, run, progress)
-    seconds = time.perf_counter() - began
     if get_rank() > 0:  # the first process of a distributed run records for all
         return TrainedModel(tagger, {}, [], NOTHING_KNOWN)
+    unlearnt = data.tune if held_out and data.is_carved else None
+    tagger, calibrated = calibrate_trained(tagger, unlearnt, origin.name, progress)
+    seconds = time.perf_counter() - began
     result, history = evaluate_tagger(tagger, data.tune, progress=progress), run.records()
     documents = {
         "train": data.learn.count_labelled(),  # a teacher may have taught further ones
@@ -179,6 +186,7 @@ def fit_model(
         "corpus": origin._asdict() | documents,
         "validation": result.metrics,
         "per_label": [label._asdict() for label in result.per_label],
+        "calibrated": calibrated,
         "training": training | find_kept_weights(history),
     }
     return TrainedModel(tagger, metadata, history, seen)

@@ -8,9 +8,12 @@ import pytest
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Acceptance, Confidence
 from seq2set.labels.confidence.calibrators import (
+    IDENTITY,
+    BoundedCalibrator,
     IsotonicCalibrator,
     LogisticCalibrator,
     Steps,
+    invert,
     read_calibrator,
 )
 
@@ -18,7 +21,8 @@ PLATT = LogisticCalibrator({"logit": 2.0}, -1.0)
 MARGIN = LogisticCalibrator({"log": 0.5, "score": 1.0, "margin_square": 2.0}, 0.25)
 OFFSETS = LogisticCalibrator({"logit": 1.0}, 0.0, (0.0, np.log(3)))
 LINES = IsotonicCalibrator(Steps((0.2, 0.6), (0.1, 0.5)), {1: Steps((0.2, 0.6), (0.3, 0.9))}, {1: 0.25})
-EACH = [PLATT, MARGIN, OFFSETS, LINES]
+BOUNDED = BoundedCalibrator(MARGIN, (0.5,), (0.25,))
+EACH = [PLATT, MARGIN, OFFSETS, LINES, BOUNDED]
 
 
 def reals(*rows: list[float]) -> np.ndarray:
@@ -54,16 +58,43 @@ def test_no_probability_is_0_or_1_and_what_is_read_back_is_the_same(calibrator) 
 
 def test_only_what_looks_at_the_score_alone_keeps_the_order() -> None:
     shared = IsotonicCalibrator(LINES.shared)
-    assert [one.keeps_order for one in (*EACH, shared)] == [True, False, False, False, True]
+    assert [one.keeps_order for one in (*EACH, shared)] == [True, False, False, False, False, True]
     steps = np.linspace(0.001, 0.999, 500, dtype=np.float32)[None]
     assert (np.diff(PLATT(steps)) > 0).all()
     assert (np.diff(shared(steps)) > 0).all(), "where the line is flat, too"
+
+
+def test_a_bounded_probability_does_not_cross_the_threshold() -> None:
+    scores, margins = reals([0.7, 0.7, 0.4, 0.4]), reals([1, -9, 9, -9])
+    inner, found = (one(scores, margins)[0] for one in (MARGIN, BOUNDED))
+    assert found[[0, 3]].tolist() == inner[[0, 3]].tolist()
+    assert inner[1] < found[1] == 0.25
+    assert inner[2] > 0.25 > found[2] == pytest.approx(0.25)
+    own = BoundedCalibrator(PLATT, (0.9, 0.2), (0.6, 0.5))
+    # 0.8 is likely by itself, and below the first label's threshold, and above the second's
+    assert own(reals([0.8, 0.8]))[0].tolist() == pytest.approx([0.6, 0.8547793])
+    assert own(reals([0.3]), None, np.array([1]))[0, 0] == 0.5
+
+
+def test_a_weight_below_0_turns_the_order_round() -> None:
+    assert not LogisticCalibrator({"logit": -1.0}).keeps_order
+    assert not LogisticCalibrator({"logit": 0.0}).keeps_order, "all scores become one"
+
+
+def test_inverted_probabilities_are_the_scores_that_give_them() -> None:
+    scores = reals([0.05, 0.2, 0.5, 0.97])
+    for calibrator in (PLATT, IDENTITY, IsotonicCalibrator(LINES.shared)):
+        assert invert(calibrator, calibrator(scores)) == pytest.approx(scores, abs=1e-4)
 
 
 def test_what_was_made_for_other_labels_is_refused() -> None:
     OFFSETS.refuse_misfit(2)
     with pytest.raises(InputError, match="2 offsets cannot calibrate 3 labels"):
         OFFSETS.refuse_misfit(3)
+    with pytest.raises(InputError, match="2 thresholds cannot bound the scores of 3 labels"):
+        BoundedCalibrator(PLATT, (0.5, 0.5), (0.5, 0.5)).refuse_misfit(3)
+    with pytest.raises(InputError, match="2 offsets cannot calibrate 3 labels"):
+        BoundedCalibrator(OFFSETS, (0.5,), (0.5,)).refuse_misfit(3)
     with pytest.raises(InputError, match="a line of label 1 cannot calibrate 1 labels"):
         LINES.refuse_misfit(1)
     accepted = Acceptance(0.95, 0.9, "marginal", (0.5, None))

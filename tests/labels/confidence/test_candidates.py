@@ -113,3 +113,29 @@ def test_proper_scores_by_hand() -> None:
     # (0.2 squared + 0.4 squared) / 2; -(ln 0.8 + ln 0.6) / 2
     brier, log_loss = score_probabilities(np.array([0.8, 0.4]), pairs)
     assert (brier, log_loss) == (pytest.approx(0.1), pytest.approx(0.3669846))
+
+
+def test_scores_that_are_right_already_stay_as_they_are() -> None:
+    random = np.random.default_rng(2)
+    scores = random.uniform(0.01, 0.99, (60, 4)).astype(np.float32)
+    right = random.random(scores.shape) < scores
+    best = fit_candidates(CalibrationSample(scores, None, right, np.arange(60) % 5))[0]
+    assert best.name == "identity"
+    assert best.probabilities == pytest.approx(scores, abs=1e-6)
+
+
+def test_scores_that_are_all_the_same_become_the_share_of_right_labels() -> None:
+    right = np.arange(400).reshape(200, 2) % 4 == 0
+    sample = CalibrationSample(np.full((200, 2), 0.9, np.float32), None, right, np.arange(200) // 2 % 5)
+    for candidate in fit_candidates(sample):
+        shared = candidate.name not in ("identity", "temperature") and "per-label" not in candidate.name
+        if shared:
+            assert candidate.calibrator(sample.scores[:1])[0, 0] == pytest.approx(0.25, abs=0.01)
+
+
+def test_folds_can_be_held_out_where_the_rest_has_both_kinds_of_labels() -> None:
+    right = np.array([[1, 0], [1, 0], [1, 1]], bool)
+    scores = np.full(right.shape, 0.5, np.float32)
+    assert CalibrationSample(scores, None, right, np.array([0, 1, 2])).can_hold_out()
+    assert not CalibrationSample(scores, None, right, np.array([0, 0, 1])).can_hold_out()
+    assert not CalibrationSample(scores, None, right, np.zeros(3, int)).can_hold_out()

@@ -69,8 +69,9 @@ class LogisticCalibrator:
 
     @property
     def keeps_order(self) -> bool:
-        """Whether there is nothing but the score; fitting sees to it that its weights are not negative."""
-        return not self.label_offsets and "margin_square" not in self.weights
+        """Whether there is nothing but the score, which counts for the label."""
+        alone = not self.label_offsets and "margin_square" not in self.weights
+        return alone and min(self.weights.values()) > 0
 
     def __call__(self, scores: Scores, margins: Scores | None = None, labels: Labels | slice = ALL) -> Scores:
         """Return the probabilities."""
@@ -91,6 +92,10 @@ class LogisticCalibrator:
         """Return it as plain JSON."""
         plain = {"kind": "logistic", "weights": dict(self.weights), "offset": self.offset}
         return plain | ({"label_offsets": list(self.label_offsets)} if self.label_offsets else {})
+
+
+IDENTITY = LogisticCalibrator({"logit": 1.0})
+"""Leaves scores as they are, but for 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +153,49 @@ class IsotonicCalibrator:
         return {"kind": "isotonic", **_list_points(self.shared), "own": own}
 
 
+PlainCalibrator = LogisticCalibrator | IsotonicCalibrator
+
+
+@dataclass(frozen=True)
+class BoundedCalibrator:
+    """A calibrator that leaves decisions to the scores: none of its probabilities is on the other side.
+
+    Where it looks at more than the score, a label below the threshold can be likelier than one above it. It
+    is taken for as likely as the threshold then, so that every set of labels stays as it was.
+    """
+
+    inner: PlainCalibrator
+    scores: Sequence[float]
+    """The threshold of all labels, or one for each"""
+    probabilities: Sequence[float]
+    """What the probabilities of labels that reach it do not fall below, and those of others do not reach"""
+
+    keeps_order = False
+
+    def __call__(self, scores: Scores, margins: Scores | None = None, labels: Labels | slice = ALL) -> Scores:
+        """Return the probabilities."""
+        return self.bound(scores, self.inner(scores, margins, labels), labels)
+
+    def bound(self, scores: Scores, probabilities: Scores, labels: Labels | slice = ALL) -> Scores:
+        """Put probabilities of scores onto their side."""
+        limits, least = (np.asarray(one, np.float32) for one in (self.scores, self.probabilities))
+        if len(limits) > 1:
+            limits, least = limits[labels], least[labels]
+        below = np.minimum(probabilities, np.nextafter(least, np.float32(0)))
+        return np.where(scores >= limits, np.maximum(probabilities, least), below)
+
+    def refuse_misfit(self, labels: int) -> None:
+        """Refuse thresholds of another number of labels."""
+        if len(self.scores) not in (1, labels):
+            raise InputError(f"{len(self.scores)} thresholds cannot bound the scores of {labels} labels")
+        self.inner.refuse_misfit(labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        bounds = {"scores": list(self.scores), "probabilities": list(self.probabilities)}
+        return {"kind": "bounded", **bounds, "inner": self.inner.to_dict()}
+
+
 def _list_points(line: Steps) -> dict[str, list[float]]:
     return {"scores": list(line.scores), "probabilities": list(line.probabilities)}
 
@@ -157,12 +205,22 @@ def clip_scores(scores: Scores) -> Reals:
     return np.clip(scores.astype(np.float64), FLOOR, 1 - FLOOR)
 
 
+def invert(calibrator: Calibrator, probabilities: Scores) -> Scores:
+    """Return from which scores on a calibrator that keeps their order gives the probabilities (1, P)."""
+    low, high = np.zeros(probabilities.shape), np.ones(probabilities.shape)
+    for _ in range(30):  # as exact as single precision
+        middle = (low + high) / 2
+        below = calibrator(middle.astype(np.float32)) < probabilities
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high.astype(np.float32)
+
+
 def _clip(found: Reals) -> Scores:
     # In single precision the nearest number to 1 - FLOOR is still below 1.
     return np.clip(found, FLOOR, 1 - FLOOR).astype(np.float32)
 
 
-def read_calibrator(plain: Mapping[str, Any]) -> Calibrator:
+def read_calibrator(plain: Mapping[str, Any]) -> PlainCalibrator | BoundedCalibrator:
     """Read back what `to_dict` returned."""
     if plain["kind"] == "logistic":
         unknown = set(plain["weights"]) - FEATURES.keys()
@@ -173,4 +231,8 @@ def read_calibrator(plain: Mapping[str, Any]) -> Calibrator:
         lines = {one["label"]: Steps(one["scores"], one["probabilities"]) for one in plain["own"]}
         shares = {one["label"]: one["share"] for one in plain["own"]}
         return IsotonicCalibrator(Steps(plain["scores"], plain["probabilities"]), lines, shares)
-    raise UnknownNameError("calibrator", plain["kind"], ("logistic", "isotonic"))
+    if plain["kind"] == "bounded":
+        inner = read_calibrator(plain["inner"])
+        assert not isinstance(inner, BoundedCalibrator)  # `saved_settings` sees to it
+        return BoundedCalibrator(inner, tuple(plain["scores"]), tuple(plain["probabilities"]))
+    raise UnknownNameError("calibrator", plain["kind"], ("logistic", "isotonic", "bounded"))

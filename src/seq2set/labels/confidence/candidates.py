@@ -16,9 +16,11 @@ import numpy.typing as npt
 
 from seq2set.labels.confidence.calibrators import (
     FEATURES,
+    IDENTITY,
     Calibrator,
     IsotonicCalibrator,
     LogisticCalibrator,
+    PlainCalibrator,
     Scores,
     Steps,
     clip_scores,
@@ -69,6 +71,11 @@ class CalibrationSample(NamedTuple):
         margins = None if self.margins is None else self.margins[kept]
         return CalibrationSample(self.scores[kept], margins, self.right[kept], self.fold[kept])
 
+    def can_hold_out(self) -> bool:
+        """Say whether the documents without each fold have labels that are right, and others that are not."""
+        rests = [self.right[self.fold != number] for number in np.unique(self.fold)]
+        return all(rest.any() and not rest.all() for rest in rests)
+
     def pairs(self) -> Pairs:
         """Return the pairs to fit on."""
         kept, weights = np.ones(self.scores.size, bool), np.ones(self.scores.size)
@@ -109,7 +116,8 @@ def _regress(
 
     known, margins = clip_scores(pairs.scores), pairs.margins.astype(np.float64)
     columns = np.stack([FEATURES[name](known, margins) for name in features], axis=1)
-    scale = np.maximum(columns.std(axis=0), 1e-9)
+    spread = columns.std(axis=0)
+    scale = np.where(spread > 1e-6, spread, 1.0)
     matrix = columns / scale
     if labels:
         shape = len(known), labels
@@ -141,14 +149,17 @@ def _fit_line(pairs: Pairs) -> Steps:
 
 
 class Way(NamedTuple):
-    """A way to calibrate: by weighed features, or without any by isotonic lines."""
+    """A way to calibrate: by weighed features, without any by isotonic lines, or not at all."""
 
     features: tuple[str, ...] = ()
     offset: bool = True
     per_label: bool = False
+    as_is: bool = False
 
-    def fit(self, pairs: Pairs, labels: int) -> Calibrator:
+    def fit(self, pairs: Pairs, labels: int) -> PlainCalibrator:
         """Fit it on pairs of so many labels."""
+        if self.as_is:
+            return IDENTITY
         if not self.features:
             return fit_isotonic(pairs, labels if self.per_label else 0)
         if self.per_label:
@@ -158,6 +169,7 @@ class Way(NamedTuple):
 
 _BETA, _MARGIN = ("log", "log_rest"), ("log", "score", "margin_square")
 WAYS = {
+    "identity": Way(as_is=True),
     "temperature": Way(("logit",), offset=False),
     "platt": Way(("logit",)),
     "beta": Way(_BETA),
@@ -167,7 +179,7 @@ WAYS = {
     "margin": Way(_MARGIN),
     "margin-per-label": Way(_MARGIN, per_label=True),
 }
-"""The candidates by name; those that weigh a margin are for models with a linear prior"""
+"""The candidates by name, the simplest first; those that weigh a margin are for models with a linear prior"""
 
 
 class ProperScores(NamedTuple):
@@ -181,7 +193,7 @@ class Candidate(NamedTuple):
     """A way to calibrate, fitted on all documents."""
 
     name: str
-    calibrator: Calibrator
+    calibrator: PlainCalibrator
     held_out: ProperScores
     probabilities: Scores
     """Of the documents (N, L), each by a calibrator that was fitted without its fold"""

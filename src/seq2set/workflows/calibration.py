@@ -30,7 +30,7 @@ from seq2set.labels.confidence.calibrators import (
     Scores,
 )
 from seq2set.labels.confidence.candidates import CalibrationSample, Candidate, fit_candidates
-from seq2set.labels.confidence.carried_rules import carry_rule, find_plain_rule
+from seq2set.labels.confidence.carried_rules import find_plain_rule, keep_sets
 from seq2set.labels.label_thresholds import SUPPORTED
 from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import Rule
@@ -193,12 +193,11 @@ class _Choice:
         if plain is None or (plain.k and not candidate.calibrator.keeps_order):
             tuned = self._tune(candidate)
             return found._replace(rule=tuned) if tuned else None
-        if candidate.calibrator.keeps_order:
-            return found._replace(rule=carry_rule(plain, candidate.calibrator))
-        moved = carry_rule(plain, steady)
-        bounded = BoundedCalibrator(candidate.calibrator, plain.thresholds, moved.thresholds)
-        held_out = bounded.bound(self.raw.scores[self.raw.known], candidate.probabilities)
-        return _Decided(bounded, held_out, moved)
+        kept = keep_sets(plain, candidate.calibrator, steady)
+        if isinstance(kept.calibrator, BoundedCalibrator):
+            scores = self.raw.scores[self.raw.known]
+            found = found._replace(probabilities=kept.calibrator.bound(scores, candidate.probabilities))
+        return found._replace(**kept._asdict())
 
     def _tune(self, candidate: Candidate) -> Rule | None:
         raw, present, decision = self.raw, self.tagger.rule, self.tagger.config.decision

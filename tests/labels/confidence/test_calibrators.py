@@ -8,12 +8,10 @@ import pytest
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Acceptance, Confidence
 from seq2set.labels.confidence.calibrators import (
-    IDENTITY,
     BoundedCalibrator,
     IsotonicCalibrator,
     LogisticCalibrator,
     Steps,
-    invert,
     read_calibrator,
 )
 
@@ -79,12 +77,6 @@ def test_a_bounded_probability_does_not_cross_the_threshold() -> None:
 def test_a_weight_below_0_turns_the_order_round() -> None:
     assert not LogisticCalibrator({"logit": -1.0}).keeps_order
     assert not LogisticCalibrator({"logit": 0.0}).keeps_order, "all scores become one"
-
-
-def test_inverted_probabilities_are_the_scores_that_give_them() -> None:
-    scores = reals([0.05, 0.2, 0.5, 0.97])
-    for calibrator in (PLATT, IDENTITY, IsotonicCalibrator(LINES.shared)):
-        assert invert(calibrator, calibrator(scores)) == pytest.approx(scores, abs=1e-4)
 
 
 def test_what_was_made_for_other_labels_is_refused() -> None:

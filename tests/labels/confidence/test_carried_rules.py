@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seq2set.labels.confidence.calibrators import IDENTITY, BoundedCalibrator, LogisticCalibrator
-from seq2set.labels.confidence.carried_rules import carry_rule, find_plain_rule
+from seq2set.labels.confidence.carried_rules import carry_rule, find_plain_rule, keep_sets
 from seq2set.labels.rules import make_expected_rule, make_global_rule, make_label_rule, make_top_rule
 
 PLATT = LogisticCalibrator({"logit": 2.0}, -1.0)
@@ -19,6 +19,7 @@ SCORES = np.random.default_rng(1).uniform(0.01, 0.99, (500, 3)).astype(np.float3
 def test_a_carried_rule_gives_the_same_sets_and_comes_back(rule) -> None:
     carried = carry_rule(rule, PLATT)
     assert np.array_equal(carried.decide(PLATT(SCORES)), rule.decide(SCORES))
+    assert keep_sets(rule, PLATT, IDENTITY) == (PLATT, carried)
     again = find_plain_rule(carried, PLATT)
     assert again is not None
     assert again.thresholds == pytest.approx(rule.thresholds, abs=1e-6)
@@ -27,8 +28,8 @@ def test_a_carried_rule_gives_the_same_sets_and_comes_back(rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES[:2])
 def test_a_bounded_calibrator_keeps_the_sets_of_thresholds(rule) -> None:
-    moved = carry_rule(rule, PLATT)
-    bounded = BoundedCalibrator(OFFSETS, rule.thresholds, moved.thresholds)
+    bounded, moved = keep_sets(rule, OFFSETS, PLATT)
+    assert isinstance(bounded, BoundedCalibrator)
     assert np.array_equal(moved.decide(bounded(SCORES)), rule.decide(SCORES))
     assert not np.array_equal(moved.decide(OFFSETS(SCORES)), rule.decide(SCORES)), (
         "without bounds it would not"

@@ -205,16 +205,6 @@ def clip_scores(scores: Scores) -> Reals:
     return np.clip(scores.astype(np.float64), FLOOR, 1 - FLOOR)
 
 
-def invert(calibrator: Calibrator, probabilities: Scores) -> Scores:
-    """Return from which scores on a calibrator that keeps their order gives the probabilities (1, P)."""
-    low, high = np.zeros(probabilities.shape), np.ones(probabilities.shape)
-    for _ in range(30):  # as exact as single precision
-        middle = (low + high) / 2
-        below = calibrator(middle.astype(np.float32)) < probabilities
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return high.astype(np.float32)
-
-
 def _clip(found: Reals) -> Scores:
     # In single precision the nearest number to 1 - FLOOR is still below 1.
     return np.clip(found, FLOOR, 1 - FLOOR).astype(np.float32)

@@ -5,11 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from seq2set.labels.confidence.calibrators import IDENTITY, BoundedCalibrator, Calibrator, Scores, invert
+from seq2set.labels.confidence.calibrators import (
+    IDENTITY,
+    BoundedCalibrator,
+    Calibrator,
+    PlainCalibrator,
+    Scores,
+)
 from seq2set.labels.rules import Rule
+
+
+class KeptSets(NamedTuple):
+    """A calibrator, and the rule that decides on its probabilities as another one does on the scores."""
+
+    calibrator: Calibrator
+    rule: Rule
+
+
+def keep_sets(rule: Rule, calibrator: PlainCalibrator, steady: Calibrator) -> KeptSets:
+    """Let a calibrator leave every set as the thresholds of `rule` make it of scores.
+
+    `steady` keeps the order of scores; where the calibrator does not, it says where thresholds go.
+    """
+    if calibrator.keeps_order:
+        return KeptSets(calibrator, carry_rule(rule, calibrator))
+    moved = carry_rule(rule, steady)
+    return KeptSets(BoundedCalibrator(calibrator, rule.thresholds, moved.thresholds), moved)
 
 
 def carry_rule(rule: Rule, calibrator: Calibrator) -> Rule:
@@ -34,3 +59,13 @@ def _move_thresholds(rule: Rule, change: Callable[[Scores], Scores]) -> Rule:
     found = iter(change(np.array([inside], np.float32))[0].tolist())
     moved = (next(found) if 0 < one <= 1 else one for one in rule.thresholds)
     return replace(rule, thresholds=tuple(moved))
+
+
+def invert(calibrator: Calibrator, probabilities: Scores) -> Scores:
+    """Return from which scores on a calibrator that keeps their order gives the probabilities (1, P)."""
+    low, high = np.zeros(probabilities.shape), np.ones(probabilities.shape)
+    for _ in range(30):  # as exact as single precision
+        middle = (low + high) / 2
+        below = calibrator(middle.astype(np.float32)) < probabilities
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high.astype(np.float32)

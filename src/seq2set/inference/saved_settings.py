@@ -59,13 +59,6 @@ class SavedPoints(Open):
         return self
 
 
-class SavedIsotonic(SavedPoints):
-    """A calibrator of rising lines."""
-
-    kind: Literal["isotonic"]
-    own: list[SavedPoints]
-
-
 class SavedLogistic(Open):
     """A calibrator of weighed features."""
 
@@ -73,6 +66,14 @@ class SavedLogistic(Open):
     weights: dict[str, Real]
     offset: Real
     label_offsets: list[Real] = Field(default_factory=list)
+
+
+class SavedIsotonic(SavedPoints):
+    """A calibrator of rising lines."""
+
+    kind: Literal["isotonic"]
+    own: list[SavedPoints]
+    first: SavedLogistic | None = None
 
 
 _Inner = Annotated[SavedLogistic | SavedIsotonic, Field(discriminator="kind")]

@@ -20,7 +20,8 @@ MARGIN = LogisticCalibrator({"log": 0.5, "score": 1.0, "margin_square": 2.0}, 0.
 OFFSETS = LogisticCalibrator({"logit": 1.0}, 0.0, (0.0, np.log(3)))
 LINES = IsotonicCalibrator(Steps((0.2, 0.6), (0.1, 0.5)), {1: Steps((0.2, 0.6), (0.3, 0.9))}, {1: 0.25})
 BOUNDED = BoundedCalibrator(MARGIN, (0.5,), (0.25,))
-EACH = [PLATT, MARGIN, OFFSETS, LINES, BOUNDED]
+OVER = IsotonicCalibrator(LINES.shared, first=PLATT)
+EACH = [PLATT, MARGIN, OFFSETS, LINES, BOUNDED, OVER]
 
 
 def reals(*rows: list[float]) -> np.ndarray:
@@ -44,6 +45,15 @@ def test_a_label_with_a_line_of_its_own_mixes_it_with_the_shared_one() -> None:
     assert LINES(reals([0.4]), None, np.array([1]))[0, 0] == pytest.approx(found[1])
 
 
+def test_lines_can_be_over_what_another_calibrator_makes_of_scores() -> None:
+    # odds of 0.6: 1.5; squared, through e: 0.8277; 0.4529: the line there is at 0.3529
+    assert PLATT(reals([0.6]))[0, 0] == pytest.approx(0.4528728, abs=1e-6)
+    assert OVER(reals([0.6]))[0, 0] == pytest.approx(0.999 * 0.3528728 + 0.0004529, abs=1e-6)
+    assert not IsotonicCalibrator(LINES.shared, first=MARGIN).keeps_order
+    with pytest.raises(InputError, match="2 offsets cannot calibrate 3 labels"):
+        IsotonicCalibrator(LINES.shared, first=OFFSETS).refuse_misfit(3)
+
+
 @pytest.mark.parametrize("calibrator", EACH)
 def test_no_probability_is_0_or_1_and_what_is_read_back_is_the_same(calibrator) -> None:
     scores, margins = reals([0.0, 1.0], [1.0, 0.0], [-np.inf, 0.3]), reals([-9, 9], [99, -99], [0, 0])
@@ -56,7 +66,7 @@ def test_no_probability_is_0_or_1_and_what_is_read_back_is_the_same(calibrator) 
 
 def test_only_what_looks_at_the_score_alone_keeps_the_order() -> None:
     shared = IsotonicCalibrator(LINES.shared)
-    assert [one.keeps_order for one in (*EACH, shared)] == [True, False, False, False, False, True]
+    assert [one.keeps_order for one in (*EACH, shared)] == [True, False, False, False, False, True, True]
     steps = np.linspace(0.001, 0.999, 500, dtype=np.float32)[None]
     assert (np.diff(PLATT(steps)) > 0).all()
     assert (np.diff(shared(steps)) > 0).all(), "where the line is flat, too"

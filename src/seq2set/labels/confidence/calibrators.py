@@ -112,26 +112,25 @@ class Steps:
 
 @dataclass(frozen=True)
 class IsotonicCalibrator:
-    """A rising line for all labels; labels with enough documents mix it with one of their own."""
+    """A rising line for all labels; labels with enough documents mix it with one of their own.
+
+    The lines are over scores, or over what another calibrator makes of them.
+    """
 
     shared: Steps
     own: Mapping[int, Steps] = field(default_factory=dict)
     shares: Mapping[int, float] = field(default_factory=dict)
     """How much each own line weighs against the shared one"""
+    first: LogisticCalibrator | None = None
 
     @property
     def keeps_order(self) -> bool:
-        """Whether no label has a line of its own."""
-        return not self.own
+        """Whether no label has a line of its own, and nothing but the score counts."""
+        return not self.own and (self.first is None or self.first.keeps_order)
 
-    def __call__(
-        self,
-        scores: Scores,
-        margins: Scores | None = None,  # noqa: ARG002 (as all)
-        labels: Labels | slice = ALL,
-    ) -> Scores:
+    def __call__(self, scores: Scores, margins: Scores | None = None, labels: Labels | slice = ALL) -> Scores:
         """Return the probabilities."""
-        known = clip_scores(scores)
+        known = clip_scores(scores if self.first is None else self.first(scores, margins, labels))
         found = self.shared(known)
         of = np.arange(scores.shape[-1])[labels] if isinstance(labels, slice) else labels
         for label, line in self.own.items():
@@ -143,6 +142,8 @@ class IsotonicCalibrator:
         """Refuse lines of labels that there are not."""
         if self.own and max(self.own) >= labels:
             raise InputError(f"a line of label {max(self.own)} cannot calibrate {labels} labels")
+        if self.first is not None:
+            self.first.refuse_misfit(labels)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON."""
@@ -150,7 +151,8 @@ class IsotonicCalibrator:
             {"label": label, "share": self.shares[label], **_list_points(line)}
             for label, line in self.own.items()
         ]
-        return {"kind": "isotonic", **_list_points(self.shared), "own": own}
+        first = {} if self.first is None else {"first": self.first.to_dict()}
+        return {"kind": "isotonic", **_list_points(self.shared), "own": own} | first
 
 
 PlainCalibrator = LogisticCalibrator | IsotonicCalibrator
@@ -213,16 +215,21 @@ def _clip(found: Reals) -> Scores:
 def read_calibrator(plain: Mapping[str, Any]) -> PlainCalibrator | BoundedCalibrator:
     """Read back what `to_dict` returned."""
     if plain["kind"] == "logistic":
-        unknown = set(plain["weights"]) - FEATURES.keys()
-        if unknown:
-            raise UnknownNameError("feature", min(unknown), FEATURES)
-        return LogisticCalibrator(plain["weights"], plain["offset"], tuple(plain.get("label_offsets", ())))
+        return _read_logistic(plain)
     if plain["kind"] == "isotonic":
         lines = {one["label"]: Steps(one["scores"], one["probabilities"]) for one in plain["own"]}
         shares = {one["label"]: one["share"] for one in plain["own"]}
-        return IsotonicCalibrator(Steps(plain["scores"], plain["probabilities"]), lines, shares)
+        first = _read_logistic(plain["first"]) if plain.get("first") else None
+        return IsotonicCalibrator(Steps(plain["scores"], plain["probabilities"]), lines, shares, first)
     if plain["kind"] == "bounded":
         inner = read_calibrator(plain["inner"])
         assert not isinstance(inner, BoundedCalibrator)  # `saved_settings` sees to it
         return BoundedCalibrator(inner, tuple(plain["scores"]), tuple(plain["probabilities"]))
     raise UnknownNameError("calibrator", plain["kind"], ("logistic", "isotonic", "bounded"))
+
+
+def _read_logistic(plain: Mapping[str, Any]) -> LogisticCalibrator:
+    unknown = set(plain["weights"]) - FEATURES.keys()
+    if unknown:
+        raise UnknownNameError("feature", min(unknown), FEATURES)
+    return LogisticCalibrator(plain["weights"], plain["offset"], tuple(plain.get("label_offsets", ())))

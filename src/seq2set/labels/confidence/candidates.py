@@ -130,14 +130,19 @@ def _regress(
     return found[: len(features)] / scale, [bias, *(OFFSET_SD * found[len(features) :]).tolist()]
 
 
-def fit_isotonic(pairs: Pairs, labels: int = 0) -> IsotonicCalibrator:
-    """Fit a rising line for all labels and, for the first `labels` that are frequent enough, one of each."""
+def fit_isotonic(pairs: Pairs, labels: int = 0, features: tuple[str, ...] = ()) -> IsotonicCalibrator:
+    """Fit a rising line for all labels and, for the first `labels` that are frequent enough, one of each.
+
+    Where features are named, the lines are over what they make together.
+    """
+    first = fit_logistic(pairs, features) if features else None
+    pairs = pairs if first is None else pairs._replace(scores=pairs.apply(first).astype(np.float32))
     shared, own, shares = _fit_line(pairs), {}, {}
     times = np.bincount(pairs.labels[pairs.right], minlength=labels)[:labels]
     for label in np.flatnonzero(times >= OWN_LEAST).tolist():
         own[label] = _fit_line(pairs.pick(pairs.labels == label))
         shares[label] = float(times[label] / (times[label] + OWN_WEIGHT))
-    return IsotonicCalibrator(shared, own, shares)
+    return IsotonicCalibrator(shared, own, shares, first)
 
 
 def _fit_line(pairs: Pairs) -> Steps:
@@ -149,19 +154,20 @@ def _fit_line(pairs: Pairs) -> Steps:
 
 
 class Way(NamedTuple):
-    """A way to calibrate: by weighed features, without any by isotonic lines, or not at all."""
+    """A way to calibrate: by weighed features, by isotonic lines over these or over scores, or not at all."""
 
     features: tuple[str, ...] = ()
     offset: bool = True
     per_label: bool = False
+    lines: bool = False
     as_is: bool = False
 
     def fit(self, pairs: Pairs, labels: int) -> PlainCalibrator:
         """Fit it on pairs of so many labels."""
         if self.as_is:
             return IDENTITY
-        if not self.features:
-            return fit_isotonic(pairs, labels if self.per_label else 0)
+        if self.lines:
+            return fit_isotonic(pairs, labels if self.per_label else 0, self.features)
         if self.per_label:
             return fit_label_offsets(pairs, self.features, labels)
         return fit_logistic(pairs, self.features, offset=self.offset)
@@ -174,10 +180,11 @@ WAYS = {
     "platt": Way(("logit",)),
     "beta": Way(_BETA),
     "beta-per-label": Way(_BETA, per_label=True),
-    "isotonic": Way(),
-    "isotonic-per-label": Way(per_label=True),
+    "isotonic": Way(lines=True),
+    "isotonic-per-label": Way(lines=True, per_label=True),
     "margin": Way(_MARGIN),
     "margin-per-label": Way(_MARGIN, per_label=True),
+    "margin-isotonic-per-label": Way(_MARGIN, lines=True, per_label=True),
 }
 """The candidates by name, the simplest first; those that weigh a margin are for models with a linear prior"""
 

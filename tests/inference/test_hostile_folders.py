@@ -330,6 +330,8 @@ def test_json_that_is_odd(name: str, text: str, folder: Callable[[str], Path]) -
         (("facts", "sigmoid"), {"slope": 1}),
         (("facts", "sigmoid", "slope"), True),
         (("facts", "rule"), []),
+        (("facts", "rule"), None),
+        (("facts", "rule", "kind"), None),
         (("settings",), 3),
     ],
 )

@@ -29,6 +29,9 @@ SEEN = "seen.safetensors"
 LARGEST = 1 << 27
 """How many bytes a file of JSON or text may have"""
 
+MOST_VALUES = 10_000_000
+"""How many values a file of JSON may have: an empty list takes two letters, and much more memory"""
+
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """How JSON writes half a surrogate pair, of which both halves are a letter and one is none"""
 
@@ -159,6 +162,8 @@ def read_text_file(folder: Path, name: str) -> str:
 def read_json_file(folder: Path, name: str) -> Any:
     """Return what a JSON file of a model folder holds, without numbers and letters that are none."""
     text = read_text_file(folder, name)
+    if text.count(",") >= MOST_VALUES:  # those within words are few
+        raise ModelFolderError(f"{folder / name} has more than {MOST_VALUES:,} values; no more are read")
     try:
         value = update_keys(json.loads(text, parse_constant=_refuse_constant))
         if _HALF.search(text):

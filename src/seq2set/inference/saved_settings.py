@@ -6,6 +6,7 @@ as it is, so that newer versions and models may record more.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -16,6 +17,12 @@ from seq2set.core.errors import ModelFolderError
 from seq2set.inference.manifest import CONFIG, read_json_file
 
 Real = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Threshold = Annotated[float, Field(ge=0, le=1.000001)]
+"""Just above 1 is one that nothing reaches"""
+Level = Annotated[float, Field(gt=0, lt=1)]
+Weight = Annotated[float, Field(ge=-1e12, le=1e12)]
+"""So small that sums of products with logarithms and margins stay finite"""
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Text = Annotated[str, Field(max_length=1_000_000)]
@@ -25,6 +32,13 @@ class Open(BaseModel):
     """What may hold more than is named."""
 
     model_config = ConfigDict(extra="allow", strict=True)
+
+
+class SavedRule(Open):
+    """How scores become a set of labels; `Rule.from_dict` says what is wrong with the rest."""
+
+    kind: Text = ""
+    thresholds: list[Real] = Field(default_factory=list)
 
 
 class SavedSigmoid(Open):
@@ -50,12 +64,17 @@ class SavedPoints(Open):
     scores: Annotated[list[Real], Field(min_length=1)]
     probabilities: Annotated[list[Real], Field(min_length=1)]
     label: Count = 0
-    share: Real = 0.0
+    share: Share = 0.0
 
     @model_validator(mode="after")
-    def _have_as_many(self) -> SavedPoints:
-        if len(self.scores) != len(self.probabilities):
+    def _rise(self) -> SavedPoints:
+        scores, probabilities = self.scores, self.probabilities
+        if len(scores) != len(probabilities):
             raise ValueError("there must be as many scores as probabilities")
+        if not all(map(operator.lt, [-1, *scores], [*scores, 2])) or not 0 <= scores[0] <= scores[-1] <= 1:
+            raise ValueError("the scores of a line must ascend in [0, 1]")
+        if not all(map(operator.le, [0, *probabilities], [*probabilities, 1])):
+            raise ValueError("the probabilities of a line must not fall, and lie in [0, 1]")
         return self
 
 
@@ -63,9 +82,9 @@ class SavedLogistic(Open):
     """A calibrator of weighed features."""
 
     kind: Literal["logistic"]
-    weights: dict[str, Real]
-    offset: Real
-    label_offsets: list[Real] = Field(default_factory=list)
+    weights: dict[str, Weight]
+    offset: Weight
+    label_offsets: list[Weight] = Field(default_factory=list)
 
 
 class SavedIsotonic(SavedPoints):
@@ -74,6 +93,12 @@ class SavedIsotonic(SavedPoints):
     kind: Literal["isotonic"]
     own: list[SavedPoints]
     first: SavedLogistic | None = None
+
+    @model_validator(mode="after")
+    def _have_one_line_each(self) -> SavedIsotonic:
+        if len({line.label for line in self.own}) != len(self.own):
+            raise ValueError("a label has two lines")
+        return self
 
 
 _Inner = Annotated[SavedLogistic | SavedIsotonic, Field(discriminator="kind")]
@@ -84,8 +109,8 @@ class SavedBounded(Open):
 
     kind: Literal["bounded"]
     inner: _Inner
-    scores: Annotated[list[Real], Field(min_length=1)]
-    probabilities: Annotated[list[Real], Field(min_length=1)]
+    scores: Annotated[list[Threshold], Field(min_length=1)]
+    probabilities: Annotated[list[Threshold], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _have_as_many(self) -> SavedBounded:
@@ -99,10 +124,10 @@ class SavedAcceptance(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    precision: Real
-    confidence: Real
-    search: Text
-    thresholds: list[Real | None]
+    precision: Level
+    confidence: Level
+    search: Annotated[str, Field(max_length=100)]
+    thresholds: list[Share | None]
 
 
 class SavedConfidence(Open):
@@ -117,7 +142,7 @@ class SavedConfidence(Open):
 class SavedFacts(Open):
     """What training found; which of it a model has is the model's business."""
 
-    rule: dict[str, Any] | None = None
+    rule: SavedRule = SavedRule()
     threshold: Real | None = None
     c: Positive | None = None
     sigmoid: SavedSigmoid | None = None

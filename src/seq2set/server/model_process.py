@@ -88,7 +88,7 @@ def answer_batch(work: Work, batch: TextBatch, stream: IO[bytes]) -> None:
     """Compute a batch and write its answers, or why there are none."""
     try:
         answers = work(batch.texts, batch.request)
-    except Seq2SetError as error:
+    except InputError as error:
         write_message(stream, {"refused": str(error)})
     except Exception:
         _log.exception("a batch failed")

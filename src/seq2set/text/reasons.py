@@ -104,7 +104,7 @@ class TextWords:
         Those that speak for it come first, the heaviest of either kind before the others.
         """
         whole = np.abs(weights).sum()
-        if not whole > 0:
+        if not 0 < whole < np.inf:  # of weights that overflow there is nothing to say
             return ()
         items = list(self._find_items(weights / whole, most))
         speaking_for = sorted((one for one in items if one.weight > 0), key=lambda one: -one.weight)

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -184,6 +185,59 @@ def test_a_page_without_a_header(tmp_path: Path) -> None:
     path.write_bytes(bytes(content))
     with pytest.raises(CorpusError, match="a page has no header"):
         list(read_documents(path))
+
+
+def begin_with(path: Path, header: bytes) -> Path:
+    """Write a Parquet file whose first page begins with other bytes than it should."""
+    rows = pa.table({"text": ["a" * 50_000], "labels": [["x"]]})
+    pq.write_table(rows, path, compression="none", use_dictionary=False, write_statistics=False)
+    content = bytearray(path.read_bytes())
+    content[4 : 4 + len(header)] = header
+    path.write_bytes(bytes(content))
+    return path
+
+
+LENGTH = b"\xff\xff\x03"
+ODD_HEADERS = {
+    "lists of truths, of which none takes a byte": b"\x19\xf9" + LENGTH + (b"\xf1" + LENGTH) * 2000,
+    "lists in lists": b"\x19" + b"\x19" * 2000,
+    "sizes that are fractions": b"\x27" + b"\0" * 8 + b"\x17" + b"\0" * 8 + b"\0",
+    "values that are a list": b"\x25\x02\x15\x02\x2c\x19\x05\0\0",
+}
+
+
+@pytest.mark.parametrize("name", ODD_HEADERS)
+def test_page_headers_that_say_odd_things(name: str, tmp_path: Path) -> None:
+    """The first took minutes and a gigabyte."""
+    with pytest.raises(CorpusError, match=r"a page has no header|unpacks to"):
+        list(read_documents(begin_with(tmp_path / "odd.parquet", ODD_HEADERS[name])))
+
+
+def test_pages_without_content(tmp_path: Path) -> None:
+    """Ten bytes each: a file of 50 MB would have five million to look at."""
+    page = b"\x15\0\x15\0\x15\0\x2c\x15\0\0\0"
+    path = tmp_path / "many.parquet"
+    rows = pa.table({"text": ["a" * 1_500_000], "labels": [["x"]]})
+    pq.write_table(rows, path, compression="none", use_dictionary=False, write_statistics=False)
+    content = bytearray(path.read_bytes())
+    content[4 : 4 + 130_000 * len(page)] = page * 130_000
+    path.write_bytes(bytes(content))
+    with pytest.raises(CorpusError, match="more pages than files of its size have"):
+        list(read_documents(path))
+
+
+def test_columns_that_share_their_bytes(tmp_path: Path) -> None:
+    """A list of groups takes few bytes, and each would be looked at from end to end."""
+    path = tmp_path / "shared.parquet"
+    pq.write_table(pa.table({"text": ["a" * 1000], "labels": [["x"]]}), path, compression="none")
+    with pq.ParquetFile(path) as file:
+        again = SimpleNamespace(num_row_groups=3, num_columns=2, row_group=lambda _: file.metadata.row_group(0))
+        with pytest.raises(CorpusError, match="its columns take more bytes than it has"):
+            check_pages(path, again)
+        below = SimpleNamespace(total_compressed_size=-1, data_page_offset=4)
+        again.row_group = lambda _: SimpleNamespace(column=lambda _: below)
+        with pytest.raises(CorpusError, match="a column has a size below 0"):
+            check_pages(path, again)
 
 
 def test_a_workbook_of_which_a_part_unpacks_to_much(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import io
 import lzma
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from seq2set.core.errors import CorpusError
 
@@ -25,6 +25,8 @@ _MOST_ROWS = 1024
 _UNPACKING = 1 << 28
 """How many bytes of memory unpacking may take"""
 _BLOCK = 1 << 16
+_PAGES, _PAGE = 100_000, 1000
+"""How many pages a file may have, and one more per so many bytes: to look at a page takes a while"""
 _SMALL = 1 << 26
 _DENSEST = 200
 """How many times its size a large part of a workbook may unpack to"""
@@ -88,19 +90,37 @@ def check_workbook(path: Path) -> None:
 
 def check_pages(path: Path, metadata: Any) -> int:
     """Measure the pages of a Parquet file; return how many rows may be read at a time."""
-    largest = 1
+    largest, chunks = 1, _list_chunks(path, metadata)
+    pages = _PAGES + path.stat().st_size // _PAGE
     with path.open("rb") as stream:
-        for group in range(metadata.num_row_groups):
-            for column in range(metadata.num_columns):
-                largest = max(largest, _check_chunk(path, stream, metadata.row_group(group).column(column)))
+        for chunk in chunks:
+            found = _check_chunk(path, stream, chunk, pages)
+            largest, pages = max(largest, found.largest), pages - found.pages
     return max(1, min(_MOST_ROWS, BATCH_BYTES // largest))
 
 
-def _check_chunk(path: Path, stream: Any, chunk: Any) -> int:
-    """Go from page to page of a column; return the size of the largest."""
-    place, largest = chunk.data_page_offset, 0
+def _list_chunks(path: Path, metadata: Any) -> list[Any]:
+    """Return all columns of all groups of rows; refuse those that share bytes, each of which would be read."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    chunks = [group.column(number) for group in groups for number in range(metadata.num_columns)]
+    if any(one.total_compressed_size < 0 or one.data_page_offset < 0 for one in chunks):
+        raise CorpusError("the file is damaged: a column has a size below 0", path)
+    if sum(one.total_compressed_size for one in chunks) > path.stat().st_size:
+        raise CorpusError("the file is damaged: its columns take more bytes than it has", path)
+    return chunks
+
+
+class _Pages(NamedTuple):
+    largest: int
+    """How many bytes the largest unpacks to"""
+    pages: int
+
+
+def _check_chunk(path: Path, stream: Any, chunk: Any, most: int) -> _Pages:
+    """Go from page to page of a column, up to `most`, and measure them."""
+    place, largest, pages = chunk.data_page_offset, 0, 0
     if not chunk.num_values:  # of which no page is read
-        return 0
+        return _Pages(0, 0)
     if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < place:
         place = chunk.dictionary_page_offset
     end = place + chunk.total_compressed_size
@@ -111,6 +131,8 @@ def _check_chunk(path: Path, stream: Any, chunk: Any) -> int:
             page = reader.read_struct()
             unpacked, packed = page[2], page[3]
             values = max([one[1] for key in (5, 7, 8) if isinstance(one := page.get(key), dict)] or [0])
+            if not all(type(one) is int for one in (unpacked, packed, values)):
+                raise TypeError("a size is no number")
         except (IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise CorpusError(
                 "the file is damaged, or not a Parquet file: a page has no header", path
@@ -121,8 +143,10 @@ def _check_chunk(path: Path, stream: Any, chunk: Any) -> int:
                 f"values; at most {_LARGEST_PAGE:,} and {_MOST_VALUES:,} are read",
                 path,
             )
-        place, largest = place + reader.place + packed, max(largest, unpacked)
-    return largest
+        place, largest, pages = place + reader.place + packed, max(largest, unpacked), pages + 1
+        if pages > most:
+            raise CorpusError("the file has more pages than files of its size have", path)
+    return _Pages(largest, pages)
 
 
 class _ThriftReader:
@@ -177,9 +201,16 @@ class _ThriftReader:
             self.place += length
             return None
         if kind in (9, 10):
-            head = self._byte()
-            count = self._number() if head >> 4 == 15 else head >> 4
-            return [self._value(head & 15, depth + 1) for _ in range(min(count, _BLOCK))]
+            return self._read_list(depth + 1)
         if kind == 12:
             return self.read_struct(depth + 1)
         raise ValueError("a type that no page header has")
+
+    def _read_list(self, depth: int) -> list[Any]:
+        """Return its elements, of which each takes a byte at least; there are no more than the bytes say."""
+        head = self._byte()
+        count, kind = self._number() if head >> 4 == 15 else head >> 4, head & 15
+        if depth > 8 or count > len(self.data):
+            raise ValueError("too deep or too long")
+        # Alone a truth is a part of its field's number; in a list it is a byte.
+        return [self._byte() == 1 if kind in (1, 2) else self._value(kind, depth) for _ in range(count)]

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from seq2set.core.errors import InputError
+import numpy as np
+
+from seq2set.core.errors import InputError, WorkError
 from seq2set.labels.confidence.calibrators import Calibrator, Scores, read_calibrator
 
 Mark = Literal["accept", "review"]
@@ -41,9 +43,17 @@ class Confidence:
     acceptance: Acceptance | None = None
 
     def calibrate(self, search: str, scores: Scores, margins: Scores | None = None) -> Scores:
-        """Return the probabilities (N, L) of a search's scores, or the scores as they are."""
+        """Return the probabilities (N, L) of a search's scores, or the scores as they are.
+
+        Here come the scores of every model by, and those that are none go no further.
+        """
         calibrator = self.calibrators.get(search)
-        return scores if calibrator is None else calibrator(scores, margins)
+        found = scores if calibrator is None else calibrator(scores, margins)
+        if np.isnan(found).any():
+            raise WorkError(
+                "the model gives scores that are no numbers; its weights are too large: train it anew"
+            )
+        return found
 
     def find_acceptance(self, search: str) -> Acceptance | None:
         """Return what may be accepted by the scores of a search."""

@@ -29,6 +29,12 @@ def test_an_occupied_folder_is_refused(tmp_path: Path) -> None:
         RunFolder.start(tmp_path / "run", Config())
 
 
+def test_a_run_that_was_killed_while_it_wrote_its_settings_begins_again(tmp_path: Path) -> None:
+    run = RunFolder.start(tmp_path / "run", Config(seed=4))
+    run.config.rename(run.path / ".config.toml.x1y2z3")  # as it is before it takes its place
+    assert RunFolder.start(tmp_path / "run", Config(seed=4), resume=True).config.is_file()
+
+
 def test_resume_takes_the_same_settings_only(tmp_path: Path) -> None:
     RunFolder.start(tmp_path / "run", build_config())
     RunFolder.start(tmp_path / "run", build_config(), resume=True)

@@ -273,6 +273,7 @@ def entry(*offsets: int, shape: list[Any] | None = None, kind: str = "F32") -> d
         ({"a": entry(0, 4), "b": entry(0, 4)}, "overlap or have gaps"),
         ({"a": entry(0, 4), "b": entry(8, 12)}, "overlap or have gaps"),
         ({"a": entry(0, 4)}, r"has [\d,]+ bytes; its header describes"),
+        ({"a": entry(0, 0, shape=[2**40, 0])}, "a tensor of model.safetensors is larger than the file"),
     ],
 )
 def test_headers_that_contradict_themselves(

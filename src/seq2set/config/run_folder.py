@@ -163,7 +163,7 @@ class RunFolder:
         """Say whether the folder holds what comes before the settings and nothing else."""
         if not self.path.is_dir() or any(path.is_file() for path in self.checkpoints.rglob("*")):
             return False
-        early = ("checkpoints", RECORD, self.start_model.name, LOCK)
+        early = ("checkpoints", RECORD, self.start_model.name, LOCK, f".{self.config.name}.")
         return all(any(name in path.name for name in early) for path in self.path.iterdir())
 
     def differs_only_in(self, sections: tuple[str, ...], config: Config) -> bool:

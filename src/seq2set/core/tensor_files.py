@@ -89,6 +89,8 @@ def _read_entry(about: Any, base: int) -> TensorEntry:
 def _check_places(path: Path, entries: Mapping[str, TensorEntry], start: int, size: int) -> None:
     """Refuse tensors that overlap, leave a gap, or end behind the file."""
     for entry in sorted(entries.values(), key=lambda one: (one.start, one.end)):
+        if math.prod(side or 1 for side in entry.shape) > size:  # one of no numbers takes no byte, and yet
+            raise ValueError(f"a tensor of {path.name} is larger than the file: it is {entry.describe()}")
         if entry.start != start:
             raise ValueError(f"the tensors of {path.name} overlap or have gaps between them")
         start = entry.end

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from safetensors.numpy import load_file
 
 from seq2set.config.catalog import find_model
-from seq2set.core.errors import MissingExtraError, ModelFolderError
+from seq2set.core.errors import MissingExtraError, ModelFolderError, import_extra
 from seq2set.core.names import is_installed as is_installed
 from seq2set.core.names import load_named
 from seq2set.core.tensor_files import check_forms, map_tensors, read_header, refuse_not_finite
@@ -63,6 +63,7 @@ def restore_tagger(
         raise ModelFolderError(f"{folder} has no ONNX graphs; run `seq2set export {folder} --to onnx` first")
     described = read_json_file(folder, GRAPHS)
     _refuse_foreign(folder, described, files)
+    _refuse_odd_graphs(state, folder, described)
     return restore_onnx(state, folder, described["graphs"], threads)
 
 
@@ -82,6 +83,15 @@ def _refuse_foreign(folder: Path, described: Mapping[str, Any], files: Mapping[s
         )
     if described["weights"] != files[TENSORS]["sha256"]:
         raise ModelFolderError(f"{folder} has ONNX graphs of other weights than {TENSORS} holds: {again}")
+
+
+def _refuse_odd_graphs(state: ModelState, folder: Path, described: Mapping[str, Any]) -> None:
+    """Refuse graphs of strangers that an export of this model would not have written."""
+    import_extra("onnx", "onnx")
+    from seq2set.inference.graphs.check import build_wanted_graphs, refuse_odd_graphs
+
+    wanted = build_wanted_graphs(state, int8=described.get("int8") is True)
+    refuse_odd_graphs(folder, described["graphs"], wanted)
 
 
 def restore_onnx(state: ModelState, folder: Path, graphs: Mapping[str, str], threads: int = 1) -> Tagger:

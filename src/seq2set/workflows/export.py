@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -110,25 +109,15 @@ def write_graphs(folder: Path, tagger: Tagger, *, int8: bool = False) -> dict[st
     """Write a network's graphs and return their files by name."""
     import onnx
 
+    from seq2set.inference.graphs.check import quantize
+
     made = load_named(find_model(tagger.config.model).onnx).build_graphs(
         tagger.config, network_weights(tagger.state())
     )
     graphs = {name: f"{name}.onnx" for name in made}
     for name, graph in made.items():
-        onnx.save(_quantize(graph) if int8 else graph, folder / graphs[name])
+        onnx.save(quantize(graph) if int8 else graph, folder / graphs[name])
     return graphs
-
-
-def _quantize(graph: Any) -> Any:
-    """Make the weights of products and of the LSTM 8-bit numbers; activations follow as they come."""
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    with tempfile.TemporaryDirectory() as folder:
-        before, after = Path(folder) / "before.onnx", Path(folder) / "after.onnx"
-        onnx.save(graph, before)
-        quantize_dynamic(before, after, ["MatMul", "LSTM", "Gather"], weight_type=QuantType.QInt8)
-        return onnx.load(after)
 
 
 def _compare(

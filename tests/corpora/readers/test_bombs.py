@@ -231,7 +231,9 @@ def test_columns_that_share_their_bytes(tmp_path: Path) -> None:
     path = tmp_path / "shared.parquet"
     pq.write_table(pa.table({"text": ["a" * 1000], "labels": [["x"]]}), path, compression="none")
     with pq.ParquetFile(path) as file:
-        again = SimpleNamespace(num_row_groups=3, num_columns=2, row_group=lambda _: file.metadata.row_group(0))
+        again = SimpleNamespace(
+            num_row_groups=3, num_columns=2, row_group=lambda _: file.metadata.row_group(0)
+        )
         with pytest.raises(CorpusError, match="its columns take more bytes than it has"):
             check_pages(path, again)
         below = SimpleNamespace(total_compressed_size=-1, data_page_offset=4)

@@ -100,7 +100,7 @@ def check_pages(path: Path, metadata: Any) -> int:
 
 
 def _list_chunks(path: Path, metadata: Any) -> list[Any]:
-    """Return all columns of all groups of rows; refuse those that share bytes, each of which would be read."""
+    """Return all columns of all groups of rows; refuse those that share bytes, which would be read again."""
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     chunks = [group.column(number) for group in groups for number in range(metadata.num_columns)]
     if any(one.total_compressed_size < 0 or one.data_page_offset < 0 for one in chunks):

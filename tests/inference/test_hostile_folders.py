@@ -333,6 +333,8 @@ def test_json_that_is_odd(name: str, text: str, folder: Callable[[str], Path]) -
         (("facts", "rule"), []),
         (("facts", "rule"), None),
         (("facts", "rule", "kind"), None),
+        (("facts", "vectors"), {"encoder": "a/b", "sha256": "", "words": 9}),
+        (("facts", "vectors"), {"encoder": "", "sha256": "0" * 64, "words": 9}),
         (("settings",), 3),
     ],
 )

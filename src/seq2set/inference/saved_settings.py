@@ -51,11 +51,11 @@ class SavedSigmoid(Open):
 class SavedVectors(Open):
     """The pretrained encoder beside the terms."""
 
-    encoder: Text
-    sha256: Text
-    revision: Text = ""
-    words: Annotated[int, Field(ge=1)]
-    window: Annotated[int, Field(ge=1)] | None = None
+    encoder: Annotated[str, Field(min_length=1, max_length=4096)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    revision: Annotated[str, Field(max_length=100)] = ""
+    words: Annotated[int, Field(ge=1, lt=2**31)]
+    window: Annotated[int, Field(ge=1, lt=2**31)] | None = None
 
 
 class SavedPoints(Open):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -90,6 +91,12 @@ def test_a_missing_file(name: str, tmp_path: Path) -> None:
     [
         ({"auto_map": {"AutoModel": "own.Net"}}, "asks for code of its own"),
         ({"is_decoder": True}, "is not an encoder"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000; it must be a whole number from 1"),
+        ({"num_hidden_layers": -1}, "num_hidden_layers is -1"),
+        ({"num_attention_heads": -1}, "num_attention_heads is -1"),
+        ({"vocab_size": "x"}, "vocab_size is 'x'"),
+        ({"max_position_embeddings": [1]}, r"max_position_embeddings is \[1\]"),
+        ({"pad_token_id": -1}, "pad_token_id is -1"),
     ],
 )
 def test_settings_that_are_refused(changes: dict[str, object], sentence: str, tmp_path: Path) -> None:
@@ -112,6 +119,50 @@ def test_a_tokenizer_of_another_encoder(vocabulary: int, sentence: str, tmp_path
     write_encoder(tmp_path, vocabulary=vocabulary)
     with pytest.raises(InputError, match=sentence):
         PooledEncoder(tmp_path)
+
+
+def put_replacements(folder: Path, replacements: object) -> None:
+    path = write_encoder(folder) / "tokenizer.json"
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps(whole | {"normalizer": {"type": "Sequence", "normalizers": replacements}}))
+
+
+def replace_by(content: str, **pattern: str) -> dict[str, object]:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+@pytest.mark.parametrize(
+    "replacements",
+    [
+        [replace_by("aa", String="a")] * 5,  # forty of them take all memory
+        [replace_by("aa", Regex="[a-z]")],
+        [replace_by("b", String="a")] * 11,
+    ],
+)
+def test_a_tokenizer_that_makes_texts_longer(replacements: object, tmp_path: Path) -> None:
+    put_replacements(tmp_path, replacements)
+    with pytest.raises(InputError, match="tokenizer.json makes texts longer by replacements"):
+        find_encoder(str(tmp_path))
+
+
+def test_replacements_as_encoders_have_them(tmp_path: Path) -> None:
+    put_replacements(tmp_path, [replace_by("\u2581", Regex=" {2,}"), replace_by("\u2581", String=" ")])
+    assert PooledEncoder(find_encoder(str(tmp_path)).path).embed(["wheat"], 9).vectors.shape == (1, 8)
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "~nobody-at-all/x", "a\0b", " "])
+def test_names_that_no_folder_has(name: str) -> None:
+    with pytest.raises(InputError, match="is neither a folder, nor in"):
+        find_encoder(name)
+    assert not is_present(name)
+
+
+def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
+    weights = load_file(write_encoder(tmp_path) / "model.safetensors")
+    broken = {name: value.fill_(float("nan")) for name, value in weights.items()}
+    save_file(broken, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match="model.safetensors gives vectors that are no numbers"):
+        PooledEncoder(tmp_path).embed(["wheat"], 9)
 
 
 def test_a_tokenizer_that_is_none(tmp_path: Path) -> None:

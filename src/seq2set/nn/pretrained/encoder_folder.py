@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +27,16 @@ CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors
 PARTS = (CONFIG, TOKENIZER, WEIGHTS)
 
 _UNSAFE = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
+_RANGES = {
+    "num_hidden_layers": (1, 1000),
+    "num_attention_heads": (1, 1000),
+    "vocab_size": (1, 10_000_000),
+    "max_position_embeddings": (3, 10_000_000),
+    "pad_token_id": (0, 10_000_000),
+}
+"""What whole numbers of an encoder's settings may be: a network is built by them before it is compared"""
+_REPLACEMENTS = 10
+"""How many replacements a tokenizer may make, one after the other."""
 _DEEPEST = 6
 """How many folders down a package is searched."""
 
@@ -76,10 +88,10 @@ def _locate(name: str, revision: str) -> tuple[Path, str]:
 
 
 def _locate_here(name: str) -> Path | None:
-    cached = get_cache_folder() / "encoders" / name
-    for path in (Path(name).expanduser(), cached):
-        if path.is_dir():
-            return path
+    with suppress(OSError, RuntimeError, ValueError):  # such as the home of nobody, or too long a name
+        for path in (Path(name).expanduser(), get_cache_folder() / "encoders" / name):
+            if path.is_dir():
+                return path
     return _find_in_package(name) if name.isidentifier() else None
 
 
@@ -132,10 +144,53 @@ def check_folder(path: Path) -> str:
         raise InputError(f"{path / CONFIG} asks for code of its own (auto_map), which is never run")
     if settings.get("is_encoder_decoder") or settings.get("is_decoder"):
         raise InputError(f"{path} is not an encoder: its {CONFIG} describes a network that writes text")
+    _refuse_odd_numbers(path, settings)
+    _refuse_growing_texts(path)
     whole = hashlib.sha256()
     for name in PARTS:
         whole.update(f"{name} {compute_sha256(path / name)}\n".encode())
     return whole.hexdigest()
+
+
+def _refuse_odd_numbers(path: Path, settings: dict[str, Any]) -> None:
+    for name, (least, most) in _RANGES.items():
+        value = settings.get(name)
+        if value is None:  # as good as not there
+            continue
+        if type(value) is not int or not least <= value <= most:
+            said = repr(value)[:50]
+            raise InputError(
+                f"{path / CONFIG}: {name} is {said}; it must be a whole number from {least} to {most:,}"
+            )
+
+
+def _refuse_growing_texts(path: Path) -> None:
+    """Refuse a tokenizer whose replacements, one after the other, make a text longer and longer."""
+    try:
+        tokenizer = read_json(path / TOKENIZER)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path / TOKENIZER} is not a tokenizer that can be read: {error}") from error
+    found = list(_find_replacements(tokenizer))
+    grown = [one for one in found if len(str(one.get("content"))) > max(1, len(_get_pattern(one)))]
+    if grown or len(found) > _REPLACEMENTS:
+        raise InputError(
+            f"{path / TOKENIZER} makes texts longer by replacements, or has more than {_REPLACEMENTS} of them, "
+            "which no encoder needs"
+        )
+
+
+def _find_replacements(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, dict) and part.get("type") == "Replace":
+        yield part
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        if isinstance(inner, dict | list):
+            yield from _find_replacements(inner)
+
+
+def _get_pattern(replacement: dict[str, Any]) -> str:
+    """Return the text that is replaced; of an expression nothing, since it may stand for a letter."""
+    pattern = replacement.get("pattern")
+    return str(pattern.get("String", "")) if isinstance(pattern, dict) else ""
 
 
 def read_settings(path: Path) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class PooledEncoder:
         self._tokenizer = _open_tokenizer(path, settings)
         self._prefix, self._suffix = _find_marks(self._tokenizer)
         self._pad = int(settings.get("pad_token_id") or 0)
-        self._longest = int(settings.get("max_position_embeddings", WINDOW + 2)) - 2
+        self._longest = int(settings.get("max_position_embeddings") or WINDOW + 2) - 2
         self._network: Any = _open_network(path)
         self.size: int = self._network.config.hidden_size
 
@@ -74,6 +74,10 @@ class PooledEncoder:
             index = order[start : start + at_a_time]
             vectors = self._encode([windows.ids[one] for one in index])
             np.add.at(sums, np.array(windows.text)[index], vectors * lengths[index, None])
+        if not np.isfinite(sums).all():
+            raise InputError(
+                f"{self.path / WEIGHTS} gives vectors that are no numbers; it is no usable encoder"
+            )
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         return Pooled(sums / np.maximum(norms, np.finfo(np.float32).tiny), np.array(windows.cut, np.int64))
 
@@ -124,7 +128,7 @@ def _open_tokenizer(path: Path, settings: dict[str, Any]) -> Any:
         raise InputError(f"{path / TOKENIZER} is not a tokenizer that can be read: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    known, vectors = 1 + max(tokenizer.get_vocab().values(), default=-1), int(settings.get("vocab_size", 0))
+    known, vectors = 1 + max(tokenizer.get_vocab().values(), default=-1), int(settings.get("vocab_size") or 0)
     if known > vectors:
         raise InputError(
             f"{path / TOKENIZER} has {known:,} sub-words, and {CONFIG} has vectors for {vectors:,}: they do "

@@ -1,0 +1,152 @@
+"""What a single request can do to a server, and how long a server takes to end under load.
+
+Usage: python tools/strain.py [--times 20] [--model RUN]
+
+Each request is sent alone, by a client in another process, while `/healthz` is asked all the while. What it
+took is compared with what `/healthz` takes beside a small request, on the same machine at the same time. Then
+a server is told to stop (SIGTERM), again and again, while clients send whatever they like.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import functools
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from seq2set.benchmarks.inputs import open_model
+from seq2set.benchmarks.serving.attacks import (
+    PREDICT,
+    ask_for_all_reasons,
+    send_many_columns,
+    start_attackers,
+)
+from seq2set.benchmarks.serving.serve import Client, ServerAddress, ServerProcess, start_server
+
+Send = Callable[[ServerAddress], Awaitable[object]]
+
+
+async def send_small(server: ServerAddress) -> None:
+    """Send what everybody sends, as often as there is time for."""
+    until = time.monotonic() + 2
+    async with Client(server) as client:
+        while time.monotonic() < until:
+            await client.post(PREDICT, b'{"text": "wheat and oil"}')
+
+
+async def send_body(server: ServerAddress, body: bytes, path: str = PREDICT) -> None:
+    """Send one body and wait for its answer."""
+    async with Client(server) as client:
+        await client.post(path, body)
+
+
+KEYS = b'{"text": "a"' + b"".join(b', "k%d": 1' % number for number in range(550_000)) + b"}"
+LONG = b'{"texts": ["' + b'", "'.join([b"wheat oil " * 9_900] * 64) + b'"]}'
+BODIES = {
+    "8 MB of values": b'{"texts": [' + b"1," * 4_000_000 + b"1]}",
+    "8 MB of unknown keys": KEYS,
+    "8 MB of brackets": b"[" * 8_000_000,
+    "8 MB in one text": b'{"text": "' + b"a" * 8_000_000 + b'"}',
+    "64 texts of 99,000 characters": LONG,
+}
+REQUESTS: dict[str, tuple[Send, int]] = {"a small one": (send_small, 0)}
+REQUESTS |= {name: (functools.partial(send_body, body=body), len(body)) for name, body in BODIES.items()}
+REQUESTS |= {
+    "reasons of all labels": (ask_for_all_reasons, 6_300_000),
+    "a table of 20,000 columns": (send_many_columns, 110_000),
+}
+
+
+class Seen(NamedTuple):
+    """What one request did."""
+
+    slowest: float
+    """The slowest answer of `/healthz`, in seconds"""
+    p99: float
+    memory: int
+    """By how many bytes the server grew at most"""
+
+
+async def watch(server: ServerProcess, request: subprocess.Popen[bytes]) -> Seen:
+    """Ask `/healthz` until the process that sends the request has ended, and two seconds longer."""
+    before, took, most, until = server.read_memory(), list[float](), 0, float("inf")
+    async with Client(server) as client:
+        looked = 0.0
+        while time.monotonic() < until:
+            began = time.perf_counter()
+            await client.get("/healthz")
+            took.append(time.perf_counter() - began)
+            if time.monotonic() - looked > 0.2:  # it costs a process, which must not count for the server
+                most, looked = max(most, server.read_memory() - before), time.monotonic()
+            if request.poll() is not None and until == float("inf"):
+                until = time.monotonic() + 2
+            await asyncio.sleep(0.005)
+    return Seen(max(took), float(np.percentile(took, 99)), most)
+
+
+def strain_server(model: Path) -> None:
+    """Send each request alone, and print what it did."""
+    for name, (_, size) in REQUESTS.items():
+        with start_server(model) as server:
+            address = [server.host, str(server.port)]
+            asyncio.run(send_small(ServerAddress(server.host, server.port)))  # the first ones are slower
+            command = [sys.executable, __file__, "--send", name, *address]
+            with subprocess.Popen(command) as request:
+                seen = asyncio.run(watch(server, request))
+        times = f", {seen.memory / size:.1f} times its body" if size else ""
+        print(
+            f"{name:30} /healthz at most {seen.slowest * 1000:4.0f} ms, p99 {seen.p99 * 1000:4.0f} ms; "
+            f"memory {seen.memory / 2**20:+.0f} MB{times}",
+            flush=True,
+        )
+
+
+def stop_server(model: Path, times: int) -> None:
+    """Tell a server under attack to stop, so many times, and print how long the longest took."""
+    took, codes = [], set()
+    for number in range(times):
+        with (
+            start_server(model, "--shutdown-seconds", "2") as server,
+            start_attackers(ServerAddress(server.host, server.port)) as attackers,
+        ):
+            attackers.begin(60)
+            time.sleep(1 + number * 0.2)  # at another moment each time
+            began = time.monotonic()
+            server.process.send_signal(signal.SIGTERM)
+            codes.add(server.process.wait())
+            took.append(time.monotonic() - began)
+    print(
+        f"SIGTERM under attack with --shutdown-seconds 2, {times} times: the longest {max(took):.2f} s, the "
+        f"median {np.median(took):.2f} s; exit codes {sorted(codes)}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Strain a server with single requests, then stop others."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--send", nargs=3, metavar=("NAME", "HOST", "PORT"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.send:
+        name, host, port = options.send
+        asyncio.run(REQUESTS[name][0](ServerAddress(host, int(port))))  # type: ignore[arg-type]
+        return
+    with open_model(options.model, ()) as (model, _):
+        strain_server(model)
+        stop_server(model, options.times)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """What a single request can do to a server, and how long a server takes to end under load.
 
-Usage: python tools/strain.py [--times 20] [--model RUN]
+Usage: python tools/strain.py [requests] [stops] [--times 20] [--model RUN]
 
 Each request is sent alone, by a client in another process, while `/healthz` is asked all the while. What it
 took is compared with what `/healthz` takes beside a small request, on the same machine at the same time. Then
@@ -135,6 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("parts", nargs="*", choices=["requests", "stops", []], help="both by default")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--send", nargs=3, metavar=("NAME", "HOST", "PORT"), help=argparse.SUPPRESS)
@@ -144,8 +145,10 @@ def main() -> None:
         asyncio.run(REQUESTS[name][0](ServerAddress(host, int(port))))  # type: ignore[arg-type]
         return
     with open_model(options.model, ()) as (model, _):
-        strain_server(model)
-        stop_server(model, options.times)
+        if "requests" in (options.parts or ["requests"]):
+            strain_server(model)
+        if "stops" in (options.parts or ["stops"]):
+            stop_server(model, options.times)
 
 
 if __name__ == "__main__":

@@ -174,8 +174,8 @@ def _refuse_growing_texts(path: Path) -> None:
     grown = [one for one in found if len(str(one.get("content"))) > max(1, len(_get_pattern(one)))]
     if grown or len(found) > _REPLACEMENTS:
         raise InputError(
-            f"{path / TOKENIZER} makes texts longer by replacements, or has more than {_REPLACEMENTS} of them, "
-            "which no encoder needs"
+            f"{path / TOKENIZER} makes texts longer by replacements, or has over {_REPLACEMENTS}; no encoder "
+            "needs that"
         )
 
 

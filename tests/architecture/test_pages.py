@@ -38,6 +38,8 @@ OWN_TESTS = {
 
 LEFT_OUT = {
     "pip install": "changes the environment that the tests run in",
+    "python3 -m venv": "sets up an environment of the reader's own",
+    ". .venv": "enters that environment",
     "make ": "sets up an environment, trains for minutes or reads runs of hours; tests/cli runs the verbs",
     "seq2set tune --calibrate RUN": "a form to fill in; tests/cli/test_tune_confidence.py runs it",
     "seq2set tune --thresholds RUN --accept": "a form to fill in; tests/cli/test_tune_confidence.py runs it",
@@ -56,7 +58,7 @@ LEFT_OUT = {
 }
 """What commands begin with, and why they are not run."""
 
-COMMANDS = ("seq2set", "pip", "make", "curl", "python", "ray", "torchrun")
+COMMANDS = ("seq2set", "pip", "make", "curl", "python", "python3", "ray", "torchrun")
 
 
 class Block(NamedTuple):

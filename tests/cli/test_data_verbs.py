@@ -75,7 +75,11 @@ def write(path: Path, content: str | bytes) -> Path:
     ("name", "content", "sentence"),
     [
         ("empty.csv", "", "the file is empty"),
-        ("x.csv", "id,body,tags\n1,a,b\n", "there is no column 'text'; the columns are: id, body, tags"),
+        (
+            "x.csv",
+            "id,body,tags\n1,a,b\n",
+            "no column 'text' and no column 'labels'; the columns are: id, body, tags",
+        ),
         ("x.jsonl", '{"text": "a", "labels": ["b"]}\nnot json\n', "x.jsonl, line 2: "),
         ("x.csv", b"text,labels\n\xff\xfe,b\n", "line 2: the line is not valid utf-8; pass --encoding"),
         ("x.jsonl", '{"text": "a", "labels": true}\n', "line 1: column 'labels' holds true or false"),

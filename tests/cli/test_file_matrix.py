@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -78,6 +79,10 @@ class Case(NamedTuple):
     options: tuple[str, ...] = ()
     sentence: str = ""
     """Said without the options, with exit code 2; it names each of them"""
+    mended: tuple[str, bytes | Callable[[Path], object]] | None = None
+    """The file as the sentence says that it should be, where it names no option"""
+    first: tuple[str, ...] = ()
+    """Options that were typed before the sentence"""
     note: str = ""
     """Said of a file that is read"""
     split: tuple[int, int, int] = (10, 1, 1)
@@ -180,16 +185,57 @@ CASES = {
     ),
     "no header": Case(
         "a.csv",
-        write_csv(rows=SOME).split(b"\n", 1)[1].replace(b"of", b"is one of the many texts of"),
+        write_csv(rows=[(f"{text} and four more words", names) for text, names in SOME]).split(b"\n", 1)[1],
         sentence="if the first line is a document, put a line of column names above it, such as text,labels",
+        mended=("a.csv", write_csv()),
+    ),
+    "a title above the header": Case(
+        "a.csv",
+        b"Export of May\n\n" + write_csv(),
+        sentence="line 3: the row has 2 cells; the header has 1; if the names of the columns stand further "
+        "down, delete the lines above them",
+        mended=("a.csv", write_csv()),
+    ),
+    "an unquoted comma": Case(
+        "a.csv",
+        write_csv().replace(b" 3 of", b" 3, of"),
+        sentence="line 5: the row has 3 cells; the header has 2; put a cell that holds ',' in quotation",
+        mended=("a.csv", write_csv()),
+    ),
+    "a short row": Case(
+        "a.csv",
+        write_csv() + b"none\n",
+        sentence="line 14: the row has 1 cell; the header has 2; write ',' for each cell that is empty",
+        mended=("a.csv", write_csv() + b"none,\n"),
+        split=(11, 1, 1),
+    ),
+    "blanks before quotation marks": Case(
+        "a.csv",
+        "\n".join(['"text", "labels"', *(f'"{text}", "{names}"' for text, names in SOME)]).encode(),
     ),
     "gzip without a name": Case(
-        "a.csv", gzip.compress(write_csv()), sentence="not a text file but gzip data; put .gz behind its name"
+        "a.csv",
+        gzip.compress(write_csv()),
+        sentence="not a text file but gzip data; put .gz behind its name",
+        mended=("a.csv.gz", gzip.compress(write_csv())),
     ),
     "Excel called CSV": Case(
         "a.csv",
         lambda path: write_xlsx(path, data=SHEET),
         sentence="not a text file but Excel or a zip archive; give it a name that ends in .xlsx",
+        mended=("a.xlsx", lambda path: write_xlsx(path, data=SHEET)),
+    ),
+    "fastText called CSV": Case(
+        "a.csv",
+        FASTTEXT.encode(),
+        sentence="give a file of lines as fastText has them a name that ends in .txt",
+        mended=("a.txt", FASTTEXT.encode()),
+    ),
+    "a name without an ending": Case(
+        "tickets",
+        write_csv(),
+        sentence="the name does not end in a format; it must be .csv, .tsv",
+        mended=("tickets.csv", write_csv()),
     ),
     "a header alone": Case("a.csv", b"text,labels\n", sentence="mine holds no document; at least one"),
     "compressed": Case("a.csv.gz", gzip.compress(write_csv())),
@@ -209,17 +255,29 @@ CASES = {
         "a.xlsx",
         lambda path: write_xlsx(path, notes=[("made", "by")], data=SHEET),
         ("--sheet", "data"),
-        "there is no column 'text'; the columns are: made, by; pass --text with one of them, or --sheet with "
-        "one of: notes, data",
+        "there is no column 'text' and no column 'labels'; the columns are: made, by; pass --text and "
+        "--labels with one of them, or --label-columns where each label has a column of its own, or --sheet "
+        "with one of: notes, data",
     ),
-    "old Excel": Case("a.xls", b"x", sentence="(Parquet, Excel may not); save it as .xlsx or .csv"),
+    "old Excel": Case(
+        "a.xls",
+        b"x",
+        sentence="(Parquet, Excel may not); save it as .xlsx or .csv",
+        mended=("a.xlsx", lambda path: write_xlsx(path, data=SHEET)),
+    ),
     "fastText": Case("a.txt", FASTTEXT.encode()),
-    "texts alone": Case("a.txt", b"wheat\noil\n", sentence="the file holds texts without labels"),
+    "texts alone": Case(
+        "a.txt",
+        b"wheat\noil\n",
+        sentence="the file holds texts without labels; begin its lines with '__label__' and a label each, or",
+        mended=("a.txt", FASTTEXT.encode()),
+    ),
     "a folder of texts": Case("texts", lambda path: write_texts(path, True)),
     "a folder of texts without labels": Case(
         "texts",
         lambda path: write_texts(path, False),
         sentence="put the files of each label into a sub-folder",
+        mended=("texts", lambda path: write_texts(path, True)),
     ),
     "a folder of tables": Case("tables", lambda path: write_shards(path, ["1.csv", "2.csv", "3.csv"], 4)),
     "a folder of splits": Case(
@@ -261,6 +319,37 @@ CASES = {
         ("--labels", "tags[].name"),
         "there is no column 'labels'; the columns are: text, tags; pass --labels",
     ),
+    "objects named without a key": Case(
+        "a.jsonl",
+        objects(text=text_of, tags=names_of),
+        ("--labels", "tags[].name"),
+        "pass --labels 'tags[].KEY' with one of its keys: name, id",
+        first=("--labels", "tags"),
+    ),
+    "objects named with a wrong key": Case(
+        "a.jsonl",
+        objects(text=text_of, tags=names_of),
+        ("--labels", "tags[].name"),
+        "no document has 'tags[].nam', as --labels says; at that place there are: name, id",
+        first=("--labels", "tags[].nam"),
+    ),
+    "an object of flags": Case(
+        "a.jsonl",
+        objects(text=text_of, labels=lambda _, names: {one: int(one in names) for one in TOPICS}),
+        ("--label-columns", "labels.grain,labels.oil,labels.money"),
+        "where its keys are labels and its values 0 or 1, pass --label-columns 'labels.grain,labels.oil",
+        rename="labels.{}".format,
+    ),
+    "a column per label of a document": Case(
+        "a.csv",
+        write_csv(header=("text", *"abc"), rows=[(text, *(*names, "", "")[:3]) for text, names in ROWS]),
+        ("--labels", "a,b,c"),
+        "must hold 0 or 1 (columns that hold labels are named one by one: --labels a,b,c)",
+        first=("--label-columns", "a,b,c"),
+    ),
+    "all columns but the text": Case(
+        "a.csv", write_csv(header=("text", *TOPICS), rows=ONE_HOT), ("--labels", "*")
+    ),
     "objects in a cell": Case(
         "a.csv",
         write_csv(header=("text", "tags"), rows=[(text, str(names_of(text, names))) for text, names in ROWS]),
@@ -277,7 +366,13 @@ CASES = {
         "a.csv",
         write_csv(header=("body", "tags")),
         ("--text", "body", "--labels", "tags"),
-        "there is no column 'text'; the columns are: body, tags; pass --text with one of them",
+        "no column 'text' and no column 'labels'; the columns are: body, tags; pass --text and --labels",
+    ),
+    "capitals": Case(
+        "a.csv",
+        write_csv(header=("Text", "LABELS")),
+        ("--text", "Text", "--labels", "LABELS"),
+        "the columns are: Text, LABELS; pass --text Text --labels LABELS",
     ),
     "two columns": Case(
         "a.csv",
@@ -293,6 +388,20 @@ CASES = {
         ("--text", "doc.body"),
         "there is no column 'text'; the columns are: doc, labels; pass --text",
     ),
+    "a wrong key inside": Case(
+        "a.jsonl",
+        objects(doc=lambda text, _: {"body": text}, labels=lambda _, names: list(names)),
+        ("--text", "doc.body"),
+        "no document has 'doc.bodi', as --text says; at that place there are: body",
+        first=("--text", "doc.bodi"),
+    ),
+    "a key inside a plain text": Case(
+        "a.jsonl",
+        write_jsonl(OBJECTS),
+        ("--text", "text"),
+        "no document has 'text.body', as --text says; at that place there are: no keys",
+        first=("--text", "text.body"),
+    ),
     "a column of objects": Case(
         "a.jsonl",
         objects(text=lambda text, _: {"body": text}, labels=lambda _, names: list(names)),
@@ -303,16 +412,20 @@ CASES = {
         "a.json",
         json.dumps({"text": {"0": "a"}, "labels": {"0": "b"}}).encode(),
         sentence="to_json(orient='records', lines=True)",
+        mended=("a.json", write_jsonl(OBJECTS)),
     ),
     "a list inside an object": Case(
         "a.json",
         json.dumps({"data": OBJECTS}).encode(),
         sentence="the documents are in a list 'data' inside an object; one object per line, or one list of",
+        mended=("a.json", json.dumps(OBJECTS).encode()),
     ),
     "an object without labels": Case(
         "a.jsonl",
         write_jsonl([*OBJECTS, {"text": "none"}]),
         sentence="--label-columns where each label has a column of its own, or write an empty list where",
+        mended=("a.jsonl", write_jsonl([*OBJECTS, {"text": "none", "labels": []}])),
+        split=(11, 1, 1),
     ),
     "words in a list": Case(
         "a.jsonl", objects(text=lambda text, _: text.split(), labels=lambda _, names: list(names))
@@ -352,6 +465,26 @@ CASES = {
         ("--valid", "v.csv", "--test", "t.csv"),
         split=(6, 2, 4),
     ),
+    "a file for validation, a share for test": Case(
+        "a.csv",
+        lambda path: beside(path, a=write_csv(rows=SOME[:8]), v=write_csv(rows=SOME[8:])),
+        ("--valid", "v.csv", "--test", "0.25"),
+        split=(6, 4, 2),
+    ),
+    "a split column and no test split wanted": Case(
+        "a.csv",
+        name_splits("split", FOURTH),
+        ("--no-test",),
+        split=(9, 3, 0),
+        note="the 3 documents of the test split are learnt from",
+    ),
+    "a split column and a size beside it": Case(
+        "a.csv",
+        name_splits("split", FOURTH),
+        ("--valid", "0.5"),
+        split=(6, 3, 3),
+        note="--valid 0.5 is not used: 3 documents are in that split already",
+    ),
     "no test split": Case("a.csv", write_csv(), ("--test", "0"), split=(11, 1, 0)),
     "no test split wanted": Case("a.csv", write_csv(), ("--no-test",), split=(11, 1, 0)),
     "groups": Case(
@@ -361,6 +494,10 @@ CASES = {
         split=(6, 3, 3),
     ),
 }
+
+
+WITHOUT_HELP = {"a header alone"}
+"""Files of which nothing can be made"""
 
 
 def write(folder: Path, case: Case) -> str:
@@ -378,17 +515,21 @@ def test_a_file_is_read_or_a_sentence_says_what_to_type(
     seq2set, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     case, out = CASES[name], tmp_path / "out"
-    typed = ["data", "prepare", "mine", "--out", out, "--from", write(tmp_path / "files", case)]
+    typed = ["data", "prepare", "mine", "--out", out, "--from"]
+    path = write(tmp_path / "files", case)
     monkeypatch.chdir(tmp_path / "files")
     if case.sentence:
-        refused = seq2set(*typed)
+        refused = seq2set(*typed, path, *case.first)
         assert refused.code == 2
         assert case.sentence in refused.err
-        assert all(option in refused.err for option in case.options if option.startswith("--enc"))
+        assert all(option in refused.err for option in case.options if option.startswith("--"))
         assert not out.exists()
-        if not case.options:
+        if case.mended is not None:
+            path = write(tmp_path / "mended", Case(*case.mended))
+        elif not case.options:
+            assert name in WITHOUT_HELP
             return
-    outcome = seq2set(*typed, *case.options)
+    outcome = seq2set(*typed, path, *case.options)
     assert outcome.code == 0, outcome.err
     assert case.note in outcome.out
     corpus = PreparedCorpus.open(out)
@@ -419,6 +560,46 @@ def test_an_address_is_opened_by_pyarrow_or_refused(seq2set, tmp_path: Path) -> 
     assert refused.code == 2
     assert "the address cannot be opened" in refused.err
     assert "download the file, and name it" in refused.err
+
+
+def test_a_storage_that_does_not_answer_is_given_up(
+    seq2set, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seq2set.corpora.readers.files.RETRY_SECONDS", 1)
+    address = "gs://anonymous@bucket/a.csv?scheme=http&endpoint_override=127.0.0.1:9"  # nobody listens
+    for typed in (("data", "stats", address), ("predict", tmp_path, "--input", address)):
+        refused = seq2set(*typed)
+        assert (refused.code, "cannot be opened" in refused.err) == (2, True)
+
+
+def test_a_storage_that_another_package_opens_may_fail_in_its_own_way(
+    seq2set, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OwnError(Exception):
+        """What is no OSError and none of pyarrow's errors."""
+
+    def fail(address: str) -> None:
+        raise OwnError(f"no way to {address}")
+
+    monkeypatch.setattr("pyarrow.fs.FileSystem", SimpleNamespace(from_uri=fail))
+    for typed in (("data", "stats", "hf://a.csv"), ("predict", tmp_path, "--input", "hf://a.csv")):
+        refused = seq2set(*typed)
+        assert (refused.code, "no way to hf://a.csv" in refused.err) == (2, True)
+
+
+def test_a_file_that_is_missing_is_named(seq2set, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(write_csv())
+    assert "no file matches" in seq2set("data", "stats", tmp_path / "b*.csv").err
+    refused = seq2set("data", "stats", f"{tmp_path / 'a.csv'},{tmp_path / 'b.csv'}")
+    assert (refused.code, refused.err) == (2, f"seq2set: {tmp_path / 'b.csv'}: the file does not exist\n")
+
+
+def test_what_documents_lack_is_counted(seq2set, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(write_csv(rows=[*SOME, (" ", "oil"), ("none", ""), ("none", "")]))
+    told = seq2set("data", "stats", path).err
+    assert "1 of 15 documents have no text" in told
+    assert "2 of 15 documents have no label" in told
 
 
 def test_html_is_noticed_and_removed(seq2set, tmp_path: Path) -> None:

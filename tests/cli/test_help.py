@@ -59,7 +59,10 @@ def test_known_corpora_and_formats_are_listed(seq2set, verb: str) -> None:
 def test_no_summary_of_a_verb_is_cut_off(seq2set) -> None:
     verbs = listed(seq2set("--help").out, "Commands")
     assert verbs["predict"] == "Assign labels to texts."
-    assert [name for name, summary in verbs.items() if not summary.endswith(".") or "..." in summary] == []
+    of_data = listed(seq2set("data", "--help").out, "Commands")
+    assert {"list", "clean", "prepare", "stats", "check"} <= of_data.keys()
+    for summaries in (verbs, of_data):
+        assert [one for one in summaries.values() if not one.endswith(".") or "..." in one] == []
 
 
 def test_arguments_are_called_by_their_plain_names(seq2set) -> None:

@@ -105,7 +105,11 @@ def test_a_split_column_without_test_leaves_nothing_to_measure(seq2set, tmp_path
     assert trained.code == 0, trained.err
     measured = seq2set("evaluate", tmp_path / "run")
     assert measured.code == 2
-    assert "the split 'test' is empty; there is nothing to measure" in measured.err
+    sentence = (
+        "seq2set: split: the split 'test' is empty; there is nothing to measure; pass --split with one of: "
+    )
+    assert measured.err.endswith(f"{sentence}train, valid; or --data with other documents\n")
+    assert seq2set("evaluate", tmp_path / "run", "--split", "valid").code == 0
 
 
 def test_a_column_named_split_with_other_values_is_not_used(seq2set, tmp_path: Path) -> None:

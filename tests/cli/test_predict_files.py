@@ -44,6 +44,29 @@ def test_csv_in_gives_the_same_csv_back(seq2set, br_run: RunFolder, source: Path
     assert float(rows[0][3]) == json.loads(printed)["labels"][0]["score"]
 
 
+def test_a_delimiter_comes_back(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    german, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    german.write_text("sep=;\nowner;text;price\nann;wheat harvest;1,5\n", encoding="utf-8")
+    typed = ("predict", br_run.path, "--input", german, "--output")
+    assert seq2set(*typed, out).code == 0
+    head, row = out.read_text(encoding="utf-8").splitlines()
+    assert head == "owner;text;price;labels;scores;note"
+    assert row.startswith("ann;wheat harvest;1,5;grain;")
+    assert seq2set(*typed, tmp_path / "out.tsv").code == 0
+    assert (tmp_path / "out.tsv").read_text(encoding="utf-8").startswith("owner\ttext\tprice\tlabels")
+    # Files that differ, and other formats, give commas.
+    (tmp_path / "more.csv").write_text("text\ncrude barrels\n", encoding="utf-8")
+    assert seq2set(*typed, out, "--force", "--input", tmp_path / "more.csv").code == 0
+    assert out.read_text(encoding="utf-8").startswith("owner,text,price,labels")
+
+
+def test_a_file_that_is_given_as_a_text_is_refused(seq2set, br_run: RunFolder, source: Path) -> None:
+    refused = seq2set("predict", br_run.path, "wheat", source)
+    sentence = f"seq2set: the text '{source}' is the name of a file; pass --input {source}\n"
+    assert (refused.code, refused.err) == (2, sentence)
+    assert seq2set("predict", br_run.path, "w" * 5000, "--json").code == 0  # too long for a name
+
+
 def test_columns_are_those_of_the_training_unless_others_are_named(seq2set, tmp_path: Path) -> None:
     rows = [(n, "wheat" if n % 2 else "crude", "harvest" if n % 2 else "barrels", n % 2) for n in range(40)]
     lines = [f"{n};<p>{subject}</p>;{body};{('oil', 'grain')[label]}" for n, subject, body, label in rows]

@@ -41,6 +41,14 @@ def test_it_ends_with_figures_and_what_to_type_next(seq2set, corpus: Path, tmp_p
     assert outcome.err.endswith(end)
 
 
+def test_without_a_test_split_it_says_what_can_be_measured(seq2set, tmp_path: Path) -> None:
+    corpus, run = write_rows(tmp_path / "few.csv", 10), tmp_path / "run"
+    outcome = seq2set("train", "--data", corpus, "--out", run, *BR, "--no-test")
+    assert "validation, 1 document, on which the model was tuned" in outcome.err
+    assert f"next:\n  seq2set evaluate {run} --split valid\n" in outcome.err
+    assert seq2set("evaluate", run, "--split", "valid").code == 0
+
+
 def test_it_says_where_a_pretrained_encoder_could_be_used(
     seq2set, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -205,10 +205,10 @@ def test_the_names_in_the_cache_stay(tmp_path: Path) -> None:
         open_corpus(str(folder)),
     ]
     assert [corpus.folder.name for corpus in named] == [
-        "old-f1d516f5c02f9c20",
-        "old-31367b5b16621ecb",
-        "old-ff9babff939d7bdc",
-        "aapd-820d27e61e9314fc",
+        "old-c6c0202a0dfa9d7d",
+        "old-389831823a237c3c",
+        "old-8319a51bac487784",
+        "aapd-444c006c7e8e5e58",
     ]
     assert named[0].fingerprint == "476d0f1119c53841"
 

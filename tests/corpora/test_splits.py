@@ -112,6 +112,18 @@ def test_validation_larger_than_the_given_train_is_refused() -> None:
         assign_splits(SplitPlan("given", valid=2), labels_for(5), given=parts)
 
 
+def test_test_documents_are_carved_where_none_are_given_and_they_are_asked_for() -> None:
+    parts, groups = np.array([0] * 20, dtype=np.int8), np.arange(20) // 2
+    plan = SplitPlan("given", valid=0.1, test=0.2)
+    asked = assign_splits(plan, labels_for(20), given=parts, groups=groups, carve_test=True)
+    assert sizes(asked) == [14, 2, 4]
+    assert all(len({*asked[groups == group].tolist()}) == 1 for group in range(10))
+    assert sizes(assign_splits(plan, labels_for(20), given=parts)) == [18, 2, 0]
+    # Those that are given stay, and no others join them.
+    with_test = np.array([0] * 19 + [2], dtype=np.int8)
+    assert sizes(assign_splits(plan, labels_for(20), given=with_test, carve_test=True)) == [17, 2, 1]
+
+
 def test_what_a_method_needs_must_be_there() -> None:
     with pytest.raises(InputError, match="split by 'grouped' needs groups; name the column"):
         assign_splits(SplitPlan("grouped"), labels_for(10))

@@ -17,7 +17,7 @@ from seq2set.core.errors import InputError
 if TYPE_CHECKING:
     from seq2set.config import DataSettings
 
-_DATA = "A prepared folder, a known corpus, a file, or an AAPD folder."
+_DATA = "A file or folder of files (CSV, JSON, Excel, ...), a prepared corpus, or a known one."
 Data = Annotated[str | None, typer.Option("--data", help=_DATA)]
 RequiredData = Annotated[str, typer.Option("--data", help=_DATA)]
 Model = Annotated[

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,8 +41,8 @@ def predict(
         list[str] | None,
         typer.Option(
             "--input",
-            help="A file, glob or folder of CSV, TSV, JSONL or Parquet with a text column, or - for lines of "
-            "standard input; may be repeated.",
+            help="A file, glob or folder: CSV, TSV, JSON, Parquet or Excel with a text column, or .txt; or "
+            "- for lines of standard input; may be repeated.",
         ),
     ] = None,
     out: Annotated[
@@ -115,6 +117,8 @@ def _find_files(
 
     if texts and source:
         raise InputError("texts are given both as arguments and by --input; give one of the two")
+    if named := next((text for text in texts or () if _is_file(text)), None):
+        raise InputError(f"the text '{named}' is the name of a file; pass --input {shlex.quote(named)}")
     if source != [STANDARD]:
         yield find_inputs(source or [])
     elif form is None:
@@ -122,6 +126,13 @@ def _find_files(
     else:
         with spool_standard_input(form) as files:
             yield files
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or not possible in one
+        return False
 
 
 def _read_lines(encoding: str) -> Iterator[str]:

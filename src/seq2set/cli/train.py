@@ -110,24 +110,27 @@ def _read_base(begin_from: Path | None, preset: str | None, model: str | None) -
 
 def print_outcome(run: RunFolder, progress: Progress) -> None:
     """Say how good the model is on validation, and what to type next."""
+    from seq2set.config import load_config
     from seq2set.config.catalog import shown_metrics
+    from seq2set.corpora.own_files import parse_size
     from seq2set.inference.model_folder import read_metadata
 
     found = read_metadata(run.path)
+    count = found["corpus"]["valid"]
+    documents = "1 document" if count == 1 else f"{count:,} documents"
     figures = ", ".join(
         f"{row.title} {found['validation'][name]:.{row.digits}f}"
         for name, row in shown_metrics().items()
         if name in found["validation"]
     )
-    progress.note(
-        f"validation, {found['corpus']['valid']:,} documents, on which the model was tuned: {figures}"
-    )
+    progress.note(f"validation, {documents}, on which the model was tuned: {figures}")
     if "cross_validation" in found:
         _print_folds(found["cross_validation"])
         progress.note(f"the predictions of all folds are in {run.path / 'folds' / 'predictions.jsonl'}")
     progress.note(f"the model is in {run.model}; next:")
     place = shlex.quote(str(run.path))
-    measure = "" if "cross_validation" in found else f"  seq2set evaluate {place}\n"
+    split = " --split valid" if parse_size("test", str(load_config(run.config).data.test)) == 0 else ""
+    measure = "" if "cross_validation" in found else f"  seq2set evaluate {place}{split}\n"
     serve = f"\n  seq2set serve {place}" if not measure else ""
     progress.note(f'{measure}  seq2set predict {place} "a text"{serve}')
 

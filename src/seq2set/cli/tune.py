@@ -46,8 +46,8 @@ def tune(
     space: Annotated[
         Path | None, typer.Option(help="A TOML file of what to vary; by default the model's own.")
     ] = None,
-    trials: Annotated[int, typer.Option(help="How many trials the study is to have in all.")] = 20,
-    jobs: Annotated[int, typer.Option(help="How many trials to do at a time, each in a process.")] = 1,
+    trials: Annotated[int, typer.Option(help="How many trials the study has in all.")] = 20,
+    jobs: Annotated[int, typer.Option(help="Trials at a time, each in a process of its own.")] = 1,
     engine: options.Engine = "local",
     address: options.Address = None,
     metric: Annotated[
@@ -65,7 +65,7 @@ def tune(
     kind: Annotated[
         str, typer.Option(metavar="KIND", help="The kind of rule for --thresholds, see below.")
     ] = "best",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Find thresholds and store none.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Find thresholds and store nothing.")] = False,
     calibrate: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Calibrate the scores of this trained model, and nothing else."),
@@ -79,7 +79,7 @@ def tune(
     ] = None,
     confidence: Annotated[float, typer.Option(help="How sure --accept has to be of its precision.")] = 0.9,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Take back what --thresholds or --calibrate did to the model last.")
+        bool, typer.Option("--undo", help="Undo the last --thresholds or --calibrate of the model.")
     ] = False,
     **columns: Any,
 ) -> None:

@@ -22,11 +22,10 @@ from seq2set.corpora.prepare import DEFAULT_PREPARE_OPTIONS, PrepareOptions, pre
 from seq2set.corpora.prepared import FORMAT, Location, PreparedCorpus, is_prepared
 from seq2set.corpora.readers import DEFAULT_OPTIONS, ReadOptions, build_read_options, find_format
 from seq2set.corpora.readers.aapd import is_aapd
-from seq2set.corpora.readers.files import SourceFile, find_files, hash_files, make_absolute
-from seq2set.corpora.readers.streams import check_file
+from seq2set.corpora.readers.files import SourceFile, find_files, hash_files, make_absolute, refuse_missing
 from seq2set.corpora.sources import SOURCES, read_source
 
-READING_VERSION = 4
+READING_VERSION = 5
 """Counts up whenever the same file is read in another way, so that no old cache is taken for it."""
 ADDED_OPTIONS = {"plain_quotes": False}
 """Options that came later, with the value by which files are read as before."""
@@ -58,8 +57,7 @@ def open_corpus(
             "the folder is neither a prepared corpus nor in the AAPD layout, and no file in it can be read",
             path,
         )
-    if path.suffix or len(path.parts) > 1:
-        check_file(path)
+    refuse_missing(spec)
     raise UnknownNameError("corpus", spec, SOURCES)
 
 
@@ -98,6 +96,7 @@ def locate_files(spec: str) -> list[SourceFile]:
     """Return the files that a name stands for, or say why there are none."""
     files = find_files(spec, get_cache_folder())
     if not files:
+        refuse_missing(spec)
         find_format(Path(spec))
     return files
 
@@ -152,6 +151,8 @@ def _name_cached(own: OwnFiles, digest: str, name: str) -> str:
     read = asdict(replace(own.read, tally=None))
     read = {option: value for option, value in read.items() if ADDED_OPTIONS.get(option, ...) != value}
     key = [FORMAT, READING_VERSION, files, digest, read, plan, max_words]
+    if plan["method"] == "given" and (asked := own.options.list_sizes()):
+        key.append(asked)
     return f"{name}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
 
 

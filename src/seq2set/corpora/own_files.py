@@ -6,7 +6,8 @@ validation and test, too: then each holds its split.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -29,7 +30,7 @@ from seq2set.corpora.readers.label_cells import LabelTally
 from seq2set.corpora.readers.markup import has_markup
 from seq2set.corpora.readers.records import AUTO, find_label_columns
 from seq2set.corpora.readers.separators import find_separator, quote_separator
-from seq2set.corpora.splits import METHODS, Method, SplitPlan, find_split_index
+from seq2set.corpora.splits import METHODS, TEST, Method, SplitPlan, find_split_index
 
 SPLIT_COLUMNS = ("split", "subset", "set", "partition", "data_split")
 """The names of columns, in whatever case, that probably say which split a document belongs to."""
@@ -39,6 +40,10 @@ UNSTATED = "not stated"
 
 MARKUP_SHARE = 0.01
 """Up to this share of documents, HTML may be what the documents are about; above it, it was left over."""
+
+
+ALL, MARKED, LACKING = "all", "hold HTML", ("have no text", "have no label")
+"""What documents are counted by."""
 
 
 class OwnFiles(NamedTuple):
@@ -95,14 +100,37 @@ def _read(own: OwnFiles, remarks: list[str]) -> Iterator[Document]:
     """Yield the documents, and note in the end what was found in place of labels and between words."""
     tally = LabelTally()
     read = replace(own.read, tally=tally)
-    marked = documents = 0
+    sizes = own.options.list_sizes() if own.plan().method == "given" else {}
+    seen: Counter[str] = Counter()
     for document in _read_splits(own.files, read):
-        documents += 1
-        marked += has_markup(document.text)
-        yield document
+        split = find_split_index(document.split or "")
+        seen.update(_list_traits(document))
+        seen[SPLITS[split] if split is not None else ""] += 1
+        yield document._replace(split="train") if split == TEST and sizes.get("test") == 0 else document
     remarks.extend(tally.sentences())
-    if marked > MARKUP_SHARE * documents:
-        remarks.append(f"{marked:,} of {documents:,} texts hold HTML; --strip-html removes it")
+    remarks.extend(_describe_sizes(sizes, seen))
+    remarks.extend(f"{seen[what]:,} of {seen[ALL]:,} documents {what}" for what in LACKING if seen[what])
+    if seen[MARKED] > MARKUP_SHARE * seen[ALL]:
+        remarks.append(f"{seen[MARKED]:,} of {seen[ALL]:,} texts {MARKED}; --strip-html removes it")
+
+
+def _list_traits(document: Document) -> Iterator[str]:
+    """List what is counted of a document."""
+    yield ALL
+    if has_markup(document.text):
+        yield MARKED
+    for what, there in zip(LACKING, (document.text.strip(), document.labels), strict=True):
+        if not there:
+            yield what
+
+
+def _describe_sizes(sizes: Mapping[str, int | float], named: Mapping[str, int]) -> Iterator[str]:
+    """Say what became of sizes that were asked for where documents are in these splits already."""
+    for name, size in sizes.items():
+        if name == "test" and size == 0 and named["test"]:
+            yield f"the {named['test']:,} documents of the test split are learnt from: none was asked for"
+        elif named[name]:
+            yield f"--{name} {size} is not used: {named[name]:,} documents are in that split already"
 
 
 def _read_splits(files: list[SourceFile], read: ReadOptions) -> Iterator[Document]:

@@ -63,6 +63,11 @@ class PrepareOptions:
             seed=plan.seed if self.seed is None else self.seed,
         )
 
+    def list_sizes(self) -> dict[str, int | float]:
+        """Return the sizes of splits that were asked for by a number."""
+        named = {"valid": self.valid, "test": self.test}
+        return {name: size for name, size in named.items() if isinstance(size, int | float)}
+
     def get_min_label_documents(self, default: int) -> int:
         """Return how many documents a label must have."""
         return default if self.min_label_documents is None else self.min_label_documents
@@ -93,7 +98,7 @@ def prepare(
         given, grouped = plan.method == "given", plan.method == "grouped"
         with FirstPass(folder, needs_split=given, needs_group=grouped) as whole:
             read_first_pass(documents, whole, options.progress)
-            placement = _place(name, whole, plan, limits)
+            placement = _place(name, whole, plan, limits, carve_test="test" in options.list_sizes())
             ids = UniqueIds(whole.ids)
             totals = write_splits(whole, folder, placement, ids)
         if not totals.training_labels:
@@ -139,7 +144,7 @@ class _Limits(NamedTuple):
         return cls(words, documents)
 
 
-def _place(name: str, whole: FirstPass, plan: SplitPlan, limits: _Limits) -> Placement:
+def _place(name: str, whole: FirstPass, plan: SplitPlan, limits: _Limits, *, carve_test: bool) -> Placement:
     """Decide which documents and labels are kept, and where the documents go."""
     if not len(whole):
         raise CorpusError(f"{name} holds no document; at least one is needed")
@@ -159,6 +164,7 @@ def _place(name: str, whole: FirstPass, plan: SplitPlan, limits: _Limits) -> Pla
         StoredLabels(whole, kept, columns, len(frequent)),
         given=whole.given.map()[kept] if plan.method == "given" else None,
         groups=_fill_groups(whole.groups.map())[kept] if whole.group_names else None,
+        carve_test=carve_test,
     )
     if not (parts == TRAIN).any():
         raise CorpusError("the training split has no document")

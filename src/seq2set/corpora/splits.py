@@ -3,8 +3,8 @@
 Four ways, all repeatable through their seed:
 
 - `given`: as the source says. Where it names no validation documents, they are carved out of train
-  (see `carve`); test documents are never carved, for a source with a fixed test split is compared on that
-  split.
+  (see `carve`); test documents are carved only where it names none and they are asked for, for a source with
+  a fixed test split is compared on that split.
 - `random`: any document anywhere.
 - `grouped`: documents of one group stay together; no part gets more documents than asked for.
 - `stratified`: each label is shared out as the documents are.
@@ -86,15 +86,17 @@ def assign_splits(
     *,
     given: NDArray[np.int8] | None = None,
     groups: NDArray[np.int64] | None = None,
+    carve_test: bool = False,
 ) -> NDArray[np.int8]:
     """Return the index in `SPLITS` for each row of `labels` (documents x labels, ones and zeros).
 
     `given` holds an index per document, and -1 where the source names none; `groups` a group per document.
+    With `carve_test` test documents are taken out of train where the source names none.
     """
     generator = np.random.default_rng(plan.seed)
     documents = labels.shape[0]
     if plan.method == "given":
-        return _split_as_given(plan, labels, given, groups)
+        return _split_as_given(plan, labels, given, groups, carve_test=carve_test)
     sizes = _sizes(documents, plan.valid, plan.test)
     if plan.method == "grouped":
         if groups is None:
@@ -144,17 +146,23 @@ def _split_as_given(
     labels: LabelRows,
     given: NDArray[np.int8] | None,
     groups: NDArray[np.int64] | None,
+    *,
+    carve_test: bool,
 ) -> NDArray[np.int8]:
     if given is None or (given < 0).any():
         raise InputError("split as 'given' needs the split of every document; choose another split method")
     result = given.astype(np.int8)
-    train = np.flatnonzero(result == TRAIN)
-    if plan.valid and len(train) > 1 and not (result == VALID).any():
-        size = _sizes(len(train), plan.valid, 0).valid
-        aside = carve(
-            as_scipy(_load(labels)[train]), size, plan.seed, None if groups is None else groups[train]
-        )
-        result[train[aside]] = VALID
+    shares = {TEST: plan.test if carve_test else 0, VALID: plan.valid}
+    shares = {split: 0 if (result == split).any() else share for split, share in shares.items()}
+    learnt = int((result == TRAIN).sum())
+    if learnt < 2 or not any(shares.values()):
+        return result
+    sizes = _sizes(learnt, shares[VALID], shares[TEST])
+    for split, size in ((TEST, sizes.test), (VALID, sizes.valid)):
+        if size:
+            train = np.flatnonzero(result == TRAIN)
+            rows, some = _load(labels)[train], None if groups is None else groups[train]
+            result[train[carve(as_scipy(rows), size, plan.seed, some)]] = split
     return result
 
 

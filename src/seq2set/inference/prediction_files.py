@@ -45,6 +45,8 @@ class Layout(NamedTuple):
     types: Mapping[str, Any] | None = None
     marks: bool = False
     """Whether the model says which labels may be accepted without a look"""
+    delimiter: str = ","
+    """What stands between the cells of a CSV file"""
 
     @property
     def head(self) -> list[str]:
@@ -143,14 +145,12 @@ def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 class DelimitedWriter:
-    """CSV."""
-
-    delimiter = ","
+    """CSV, with the delimiter of the input."""
 
     def __init__(self, stream: IO[bytes], layout: Layout):
         self.layout = layout
         self.text = TextIOWrapper(stream, "utf-8", errors="replace", newline="")
-        self.rows = csv.writer(self.text, delimiter=self.delimiter, lineterminator="\n")
+        self.rows = csv.writer(self.text, delimiter=layout.delimiter, lineterminator="\n")
         self.rows.writerow(layout.head)
 
     def write(self, rows: Sequence[PredictedDocument]) -> None:
@@ -171,7 +171,8 @@ class DelimitedWriter:
 class TabbedWriter(DelimitedWriter):
     """TSV."""
 
-    delimiter = "\t"
+    def __init__(self, stream: IO[bytes], layout: Layout):
+        super().__init__(stream, layout._replace(delimiter="\t"))
 
 
 def list_cells(row: PredictedDocument, layout: Layout) -> list[Any]:

@@ -16,7 +16,7 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import CorpusError
 from seq2set.core.files import write_aside
 from seq2set.core.progress import Progress, Silent
-from seq2set.corpora.documents import Document
+from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.open_corpus import is_unsplit, open_corpus
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.prepared import Split
@@ -212,7 +212,12 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
     corpus = reopen_corpus(trained, named) if own else open_training_corpus(others)
     part = corpus.split(split or "test")
     if not len(part):
-        raise CorpusError(f"the split '{part.name}' is empty; there is nothing to measure", corpus.folder)
+        there = ", ".join(name for name in SPLITS if len(corpus.split(name)))
+        raise CorpusError(
+            f"the split '{part.name}' is empty; there is nothing to measure; pass --split with one of: "
+            f"{there}; or --data with other documents",
+            corpus.name,
+        )
     return MeasuredSplit(
         corpus.name,
         part.name,

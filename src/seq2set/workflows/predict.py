@@ -168,7 +168,8 @@ def write_predictions(
     job: PredictionJob, source: PredictionInput, output: OutputPlan, progress: Progress
 ) -> Totals:
     """Predict documents into one file, or to standard output."""
-    totals, layout = Totals(), Layout(source.columns, job.explain, source.types, job.marks)
+    totals = Totals()
+    layout = Layout(source.columns, job.explain, source.types, job.marks, source.delimiter)
     with progress.stage("predict", source.documents) as advance, _open_target(output) as stream:
         speed = _Speed(advance)
         with open_writer(output.format, stream, layout) as writer:

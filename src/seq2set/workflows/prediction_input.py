@@ -19,7 +19,8 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import FORMATS, ReadOptions, find_format, read_column_names, read_documents
 from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.corpora.readers.columns import has_column, split_names
-from seq2set.corpora.readers.files import list_folder
+from seq2set.corpora.readers.delimited import read_delimiter
+from seq2set.corpora.readers.files import limit_retries, list_folder
 from seq2set.corpora.readers.records import DEFAULT_ID
 from seq2set.corpora.readers.streams import check_encoding, strip_compression
 from seq2set.inference.engines.blocks import BLOCK
@@ -86,15 +87,14 @@ def _find_local(name: str) -> Iterator[InputFile]:
 
 
 def _find_remote(name: str) -> Iterator[InputFile]:
-    import pyarrow as pa
     from pyarrow import fs
 
     try:
-        filesystem, path = fs.FileSystem.from_uri(name)
+        filesystem, path = fs.FileSystem.from_uri(limit_retries(name))
         place = filesystem.get_file_info(path)
         where = fs.FileSelector(path) if place.type == fs.FileType.Directory else [path]
         files = [one for one in filesystem.get_file_info(where) if one.type == fs.FileType.File]
-    except (pa.ArrowException, OSError, ValueError, ImportError) as error:
+    except Exception as error:  # what else is installed opens some, and raises what it likes
         reason = str(error).partition("\n")[0]
         raise InputError(f"{name} cannot be opened by pyarrow: {reason}") from error
     if not isinstance(where, list):
@@ -124,6 +124,8 @@ class PredictionInput(NamedTuple):
     columns: list[str]
     types: dict[str, Any] | None = None
     """The types of the columns of Parquet files"""
+    delimiter: str = ","
+    """What stands between the cells of CSV files"""
 
 
 def take_texts(texts: Iterable[str]) -> PredictionInput:
@@ -159,7 +161,7 @@ def recall_columns(
 
 def take_files(files: Sequence[InputFile], options: ReadOptions) -> PredictionInput:
     """Take files, and read them once: a fault in the last line is found before the first text is computed."""
-    documents, columns, types = 0, dict[str, None](), dict[str, Any]()
+    documents, columns, types, signs = 0, dict[str, None](), dict[str, Any](), set[str]()
     for file in files:
         with file.fetch() as path:
             columns |= dict.fromkeys(read_column_names(path, options))
@@ -167,7 +169,9 @@ def take_files(files: Sequence[InputFile], options: ReadOptions) -> PredictionIn
                 documents += 1
                 columns |= dict.fromkeys(document.columns or ())
             types |= _read_types(path)
-    return PredictionInput(read_blocks(files, options), documents, list(columns), types or None)
+            signs.add(read_delimiter(path, options) if find_format(path) is FORMATS["csv"] else ",")
+    delimiter = signs.pop() if len(signs) == 1 else ","
+    return PredictionInput(read_blocks(files, options), documents, list(columns), types or None, delimiter)
 
 
 def _read_types(path: Path) -> dict[str, Any]:

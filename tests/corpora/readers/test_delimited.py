@@ -69,7 +69,7 @@ def test_a_column_that_was_asked_for_must_be_there(tmp_path: Path, column: str) 
 
 def test_many_columns_are_not_all_listed(tmp_path: Path) -> None:
     header = ",".join(f"c{number}" for number in range(30))
-    with pytest.raises(CorpusError, match=r"c19, \.\.\.; pass --text with one of them$"):
+    with pytest.raises(CorpusError, match=r"c19, \.\.\.; pass --text and --labels with one of them"):
         read(tmp_path / "a.csv", header + "\n")
 
 
@@ -89,7 +89,9 @@ def test_a_header_that_repeats_a_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_of_blank_lines_has_no_columns(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="there is no column 'text'; the columns are: none"):
+    with pytest.raises(
+        CorpusError, match="there is no column 'text' and no column 'labels'; the columns are: none"
+    ):
         read(tmp_path / "a.csv", "\n\n")
 
 

@@ -15,6 +15,9 @@ from seq2set.corpora.readers.separators import guess_separator, quote_separator
         (["a", "b", "c"], None),
         (["Smith, John", "Smith, Jane", "Doe, John"], None),  # four names, of three people
         (["sport/tennis", "sport/golf", "sport"], None),
+        (["bug/login", "bug", "login", "login/bug/mobile", "mobile"], "/"),
+        (["#bug #login", "#bug", "#login"], " "),
+        (["machine learning", "machine vision", "vision"], None),
         (["a|b"], None),
         ([], None),
     ],

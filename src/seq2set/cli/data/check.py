@@ -32,7 +32,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     **columns: Any,
 ) -> None:
-    """Find what would spoil a training run, before it starts; exit code 1 where there is an error."""
+    """Find what would spoil a training. The exit code is 1 where there is an error."""
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
     from seq2set.corpora.checks import check_corpus

@@ -62,7 +62,7 @@ def clean(
         ),
     ] = False,
 ) -> None:
-    """Empty the cache; no file of yours is touched, and copies of them are made again when they are read."""
+    """Empty the cache. No file of yours is touched; copies of them are made again when they are read."""
     from seq2set.core.errors import InputError
     from seq2set.corpora.cache import clean_cache, get_cache_folder, list_cached
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from seq2set.core.errors import CorpusError
 from seq2set.core.names import load_named
 from seq2set.corpora.documents import Document
+from seq2set.corpora.readers.columns import PathWatch
 from seq2set.corpora.readers.records import (
     DEFAULT_OPTIONS,
     ReadOptions,
@@ -18,6 +19,7 @@ from seq2set.corpora.readers.records import (
     build_document,
     build_read_options,
     check_columns,
+    watch_paths,
 )
 from seq2set.corpora.readers.streams import COMPRESSIONS, check_file, strip_compression
 
@@ -137,9 +139,8 @@ def find_format(path: Path) -> FileFormat:
     if found is None:
         bare = Path(strip_compression(path)).suffix.lower()
         advice = f"; {_OTHERS[bare]}" if bare in _OTHERS else ""
-        raise CorpusError(
-            f"the format '{bare or path.name}' is not known; it must be {_list_suffixes()}{advice}", path
-        )
+        what = f"the format '{bare}' is not known" if bare else "the name does not end in a format"
+        raise CorpusError(f"{what}; it must be {_list_suffixes()}{advice}", path)
     return found
 
 
@@ -195,8 +196,19 @@ def _build_all(
         return
     if content.columns is not None:
         check_columns(content.columns, options, path, hint=content.hint)
+    watch = watch_paths(options)
     for values, number, line in content.records:
+        watch.look(values)
         yield build_document(Record(values, before + number, line), options, path)
+        if number == FIRST_RECORDS:
+            _refuse_lost(watch, path)
+    _refuse_lost(watch, path)
+
+
+def _refuse_lost(watch: PathWatch, path: Path) -> None:
+    """Refuse a path that has led nowhere so far: its column is there, and its key is not."""
+    if fault := watch.describe_fault():
+        raise CorpusError(fault, path)
 
 
 def read_first_records(path: Path, options: ReadOptions) -> list[Record]:

@@ -40,7 +40,7 @@ def split_names(spec: str, present: Collection[str]) -> list[str]:
 
 def has_column(present: Collection[str], name: str) -> bool:
     """Return whether there is a column, or the one that a path begins with."""
-    return name in present or find_root(name) in present
+    return name in present or ("*" not in name and find_root(name) in present)
 
 
 def find_root(name: str) -> str:
@@ -48,12 +48,15 @@ def find_root(name: str) -> str:
     return _STEP.split(name, maxsplit=1)[0]
 
 
-def match_columns(spec: str, present: Sequence[str]) -> list[str]:
-    """Return the columns that a text names, where it may hold patterns such as `toxic:*`."""
+def match_columns(spec: str, present: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    """Return the columns that a text names, where it may hold patterns such as `toxic:*`.
+
+    A pattern matches no column that is `taken` by something else.
+    """
     found: list[str] = []
     for name in split_names(spec, present):
-        matched = [column for column in present if fnmatchcase(column, name)] if "*" in name else []
-        found.extend(matched or [name])
+        free = [column for column in present if column not in taken] if "*" in name else []
+        found.extend([column for column in free if fnmatchcase(column, name)] or [name])
     return found
 
 
@@ -84,6 +87,46 @@ def _step(value: object, step: str) -> object:
     if isinstance(value, list):
         return [_step(item, key) for item in value]
     return value.get(key) if isinstance(value, dict) else None
+
+
+class PathWatch:
+    """Notices paths such as `doc.body` that lead nowhere in any record: a typing error empties all texts."""
+
+    def __init__(self, named: Mapping[str, str]):
+        """Watch paths, each with the option that names it."""
+        self._options = {name: option for name, option in named.items() if find_root(name) != name}
+        self._keys: dict[str, dict[str, None]] = {}
+
+    def look(self, values: Mapping[str, object]) -> None:
+        """Look at a record; a path that it has is not watched any longer."""
+        for name in list(self._options):
+            root, *steps = _STEP.split(name)
+            keys = None if name in values else _list_keys(_parse_nested(values.get(root)), steps)
+            if keys is None:
+                del self._options[name]
+            elif keys:
+                self._keys.setdefault(name, {}).update(dict.fromkeys(keys))
+
+    def describe_fault(self) -> str | None:
+        """Say which path led nowhere and what else there is, or nothing where all led somewhere."""
+        for name, keys in self._keys.items():
+            if name in self._options:
+                known, option = ", ".join(list(keys)[:20]), self._options[name]
+                return f"no document has '{name}', as {option} says; at that place there are: {known}"
+        return None
+
+
+def _list_keys(value: object, steps: Sequence[str]) -> list[str] | None:
+    """Return the keys that stand where a path goes wrong, `[]` where none does; None where it is right."""
+    for step in steps:
+        key = step.removeprefix("[]").removeprefix(".")
+        items = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
+        objects = [item for item in items if isinstance(item, dict)]
+        if key and not any(key in one for one in objects):
+            keys = dict.fromkeys(str(name) for one in objects for name in one)
+            return list(keys) or (["no keys"] if items else [])
+        value = _step(value, step)
+    return None
 
 
 def _parse_nested(value: object) -> object:

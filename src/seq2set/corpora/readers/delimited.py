@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -25,6 +26,10 @@ DELIMITERS = (",", ";", "\t", "|")
 
 MOST_COLUMNS = 10_000
 
+_SOME_LINES, _SOME_CHARACTERS = 20, 1 << 16
+"""How much is looked at for blanks before quotation marks."""
+
+_BEFORE_QUOTE = re.compile(r' +"')
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
 
@@ -43,17 +48,52 @@ def read_tsv(path: Path, options: ReadOptions) -> RecordTable:
     return _read(path, options, "\t")
 
 
-def _read(path: Path, options: ReadOptions, usual: str) -> RecordTable:
-    lines = read_lines(path, options.encoding)
+def read_delimiter(path: Path, options: ReadOptions) -> str:
+    """Return what stands between the cells of a CSV file."""
+    return _read_header(read_lines(path, options.encoding), options, ",").delimiter
+
+
+class _HeaderLine(NamedTuple):
+    line: NumberedLine
+    delimiter: str
+
+
+def _read_header(lines: Iterator[NumberedLine], options: ReadOptions, usual: str) -> _HeaderLine:
     first = next(lines)
     told = _SEPARATOR_LINE.fullmatch(first.text)
     if told:
         first = next(lines, NumberedLine(2, ""))
-    delimiter = options.delimiter or (told[1] if told else find_delimiter(first.text, options, usual))
-    rows = _read_rows(chain([first], lines), delimiter, path, options)
+    found = told[1] if told else find_delimiter(first.text, options, usual)
+    return _HeaderLine(first, options.delimiter or found)
+
+
+def _read(path: Path, options: ReadOptions, usual: str) -> RecordTable:
+    lines = read_lines(path, options.encoding)
+    first, delimiter = _read_header(lines, options, usual)
+    some = _take_some(first, lines)
+    spaced = not options.plain_quotes and _has_blanks_before_quotes(some, delimiter)
+    rows = _read_rows(chain(some, lines), delimiter, path, options, spaced=spaced)
     header = [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
     _check_header(header, path)
-    return RecordTable(header, _read_records(rows, header, path))
+    return RecordTable(header, _read_records(rows, header, path, delimiter))
+
+
+def _take_some(first: NumberedLine, lines: Iterator[NumberedLine]) -> list[NumberedLine]:
+    """Return the first lines, fewer where they are long."""
+    some, held = [first], len(first.text)
+    while len(some) < _SOME_LINES and held < _SOME_CHARACTERS and (line := next(lines, None)):
+        some.append(line)
+        held += len(line.text)
+    return some
+
+
+def _has_blanks_before_quotes(lines: Sequence[NumberedLine], delimiter: str) -> bool:
+    """Return whether cells are written as in `"a", "b"`, where the blank belongs to no cell."""
+    with suppress(csv.Error):  # such as a row that goes on behind these lines
+        for cells in csv.reader((replace_nul(line.text) + "\n" for line in lines), delimiter=delimiter):
+            if any(_BEFORE_QUOTE.match(cell) for cell in cells):
+                return True
+    return False
 
 
 def find_delimiter(header: str, options: ReadOptions, usual: str) -> str:
@@ -73,19 +113,33 @@ def _split(header: str, delimiter: str) -> list[str]:
         return []
 
 
-def _read_records(rows: Iterator[_DelimitedRow], header: list[str], path: Path) -> Iterator[Record]:
+def _read_records(
+    rows: Iterator[_DelimitedRow], header: list[str], path: Path, delimiter: str
+) -> Iterator[Record]:
     for number, row in enumerate(rows, start=1):
         cells = row.cells
         # Some programs end each row, but not the header, with a delimiter.
         if len(cells) > len(header) and not any(cells[len(header) :]):
             cells = cells[: len(header)]
         if len(cells) != len(header):
-            raise CorpusError(f"the row has {len(cells)} cells; the header has {len(header)}", path, row.line)
+            count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+            advice = _advise(len(cells), len(header), delimiter)
+            raise CorpusError(f"the row has {count}; the header has {len(header)}; {advice}", path, row.line)
         yield Record(dict(zip(header, cells, strict=True)), number, row.line)
 
 
+def _advise(cells: int, names: int, delimiter: str) -> str:
+    """Say how a row that does not fit is put right."""
+    sign = "a tab" if delimiter == "\t" else f"'{delimiter}'"
+    if names == 1 and cells > 1:
+        return "if the names of the columns stand further down, delete the lines above them"
+    if cells > names:
+        return f"put a cell that holds {sign} in quotation marks"
+    return f"write {sign} for each cell that is empty"
+
+
 def _read_rows(
-    lines: Iterator[NumberedLine], delimiter: str, path: Path, options: ReadOptions
+    lines: Iterator[NumberedLine], delimiter: str, path: Path, options: ReadOptions, *, spaced: bool
 ) -> Iterator[_DelimitedRow]:
     """Yield the rows that are not blank, each with the line on which it starts."""
     csv.field_size_limit(2 * LONGEST)  # its own are 128 KiB
@@ -100,9 +154,12 @@ def _read_rows(
             yield replace_nul(line.text) + "\n"
 
     start = 0
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if options.plain_quotes else csv.QUOTE_MINIMAL
     try:
-        quoting: Literal[0, 3] = csv.QUOTE_NONE if options.plain_quotes else csv.QUOTE_MINIMAL
-        for cells in csv.reader(pass_on(), delimiter=delimiter, quoting=quoting, strict=True):
+        reader = csv.reader(
+            pass_on(), delimiter=delimiter, quoting=quoting, skipinitialspace=spaced, strict=True
+        )
+        for cells in reader:
             held = 0
             if cells:
                 yield _DelimitedRow(cells, start + 1)

@@ -18,10 +18,14 @@ from seq2set.core.files import compute_sha256, write_aside
 from seq2set.corpora.readers import has_known_format
 from seq2set.corpora.readers.aapd import is_aapd, list_aapd_files
 from seq2set.corpora.readers.plain_text import list_texts
-from seq2set.corpora.readers.streams import strip_compression
+from seq2set.corpora.readers.streams import check_file, strip_compression
 from seq2set.corpora.splits import find_split_index
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+
+
+RETRY_SECONDS = 20
+"""How long a storage that does not answer is tried"""
 
 
 class SourceFile(NamedTuple):
@@ -68,6 +72,19 @@ def find_split_in_name(path: Path) -> str | None:
     return None
 
 
+def refuse_missing(name: str) -> None:
+    """Say which file of a name is not there; nothing where the name cannot mean files."""
+    if glob.has_magic(name):
+        raise CorpusError("no file matches", name)
+    parts = [Path(part.strip()) for part in name.split(",")]
+    if len(parts) > 1 and any(part.exists() for part in parts):
+        for part in parts:
+            check_file(part)
+    path = Path(name)
+    if not path.is_dir() and (path.suffix or len(path.parts) > 1):
+        check_file(path)
+
+
 def make_absolute(name: str) -> str:
     """Return a name that stands for the same files in every working directory."""
     if _ADDRESS.match(name):
@@ -100,19 +117,25 @@ def _hash_file(path: Path) -> str:
 
 def _fetch(address: str, cache: Path) -> Path:
     """Copy a file that pyarrow can open to the cache."""
-    import pyarrow as pa
     from pyarrow import fs
 
     name = address.rstrip("/").rsplit("/", 1)[-1]
     copy = cache / "fetched" / hashlib.sha256(address.encode()).hexdigest()[:16] / name
     try:
-        system, place = fs.FileSystem.from_uri(address)
+        system, place = fs.FileSystem.from_uri(limit_retries(address))
         source = system.open_input_stream(place, compression=None)
         with source, write_aside(copy) as aside, aside.open("wb") as target:
             shutil.copyfileobj(source, target)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0][:200]
+    except Exception as error:  # what else is installed opens some, and raises what it likes
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise CorpusError(
             f"the address cannot be opened ({reason}); download the file, and name it", address
         ) from error
     return copy
+
+
+def limit_retries(address: str) -> str:
+    """Let Google's storage be tried for seconds, unless the address says how long: it would be 15 minutes."""
+    if not address.startswith(("gs://", "gcs://")) or "retry_limit_seconds" in address:
+        return address
+    return f"{address}{'&' if '?' in address else '?'}retry_limit_seconds={RETRY_SECONDS}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seq2set.core.errors import CorpusError, InputError, suggest
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.columns import (
+    PathWatch,
     clean_labels,
     find_root,
     find_value,
@@ -159,10 +161,25 @@ def _list_needed(options: ReadOptions, present: Collection[str]) -> dict[str, st
 def find_label_columns(options: ReadOptions, present: Collection[str]) -> list[str]:
     """Return the columns of zeros and ones that are labels; none where labels stand in cells."""
     if options.label_columns:
-        return match_columns(options.label_columns, list(present))
+        return match_columns(options.label_columns, list(present), _list_taken(options, present))
     if options.labels is None or "*" not in options.labels or options.labels in present:
         return []
-    return match_columns(options.labels, list(present))
+    return match_columns(options.labels, list(present), _list_taken(options, present))
+
+
+def _list_taken(options: ReadOptions, present: Collection[str]) -> list[str]:
+    """Return the columns that hold something else than labels."""
+    others = (options.id, options.group, options.split)
+    return [*split_names(options.text, present), *(name for name in others if name)]
+
+
+def watch_paths(options: ReadOptions) -> PathWatch:
+    """Return what notices paths that lead nowhere in a whole file."""
+    named = [(options.text, "--text"), (options.label_columns, "--label-columns"), (options.id, "--id")]
+    named += [(options.group or "", "--group"), (options.split or "", "--split-column")]
+    if options.labels and not options.label_columns:
+        named.append((options.labels, "--labels"))
+    return PathWatch({name: option for spec, option in named for name in split_names(spec, ())})
 
 
 def check_columns(
@@ -178,29 +195,36 @@ def check_columns(
 
     The document may be `unlabelled`, where those before it had the column.
     """
-    for name, option in _list_needed(options, present).items():
-        if not has_column(present, name):
-            known = list(present)
-            listed = ", ".join(known[:_SHOWN_COLUMNS]) + (", ..." if len(known) > _SHOWN_COLUMNS else "")
-            raise CorpusError(
-                f"there is no column '{name}'{suggest(name, known)}; the columns are: {listed or 'none'}"
-                + _advise(known, option, hint, unlabelled),
-                path,
-                line,
-            )
+    needed = _list_needed(options, present)
+    missing = {name: option for name, option in needed.items() if not has_column(present, name)}
+    if missing:
+        known = list(present)
+        listed = ", ".join(known[:_SHOWN_COLUMNS]) + (", ..." if len(known) > _SHOWN_COLUMNS else "")
+        absent = " and no column ".join(f"'{name}'{suggest(name, known)}" for name in missing)
+        advice = _advise(known, missing, hint, unlabelled)
+        raise CorpusError(
+            f"there is no column {absent}; the columns are: {listed or 'none'}{advice}", path, line
+        )
 
 
-def _advise(known: list[str], option: str, hint: str, unlabelled: bool) -> str:
-    """Say what to type: another delimiter where all names stand in one column, or another column."""
+def _advise(known: list[str], missing: Mapping[str, str], hint: str, unlabelled: bool) -> str:
+    """Say what to type: another delimiter where all names stand in one column, or other columns."""
+    folded = {name.casefold(): name for name in known}
+    if all(name.casefold() in folded for name in missing):
+        same = (f"{option} {shlex.quote(folded[name.casefold()])}" for name, option in missing.items())
+        return f"; pass {' '.join(same)}"
+    options = list(dict.fromkeys(missing.values()))
+    if any(name.startswith("__label__") for name in known):
+        return "; give a file of lines as fastText has them a name that ends in .txt"
     if any(len(name.split()) > _LONGEST_NAME for name in known):
         return "; if the first line is a document, put a line of column names above it, such as text,labels"
     signs = re.findall(r"(?<=\w)[^\w\s]+(?=\w)", known[0]) if len(known) == 1 else []
     if signs:
         return f"; pass --delimiter '{signs[0]}' if that separates them"
-    if option == "--labels":
+    if "--labels" in options:
         hint = f", or --label-columns where each label has a column of its own{hint}"
         hint += ", or write an empty list where a document has no labels" if unlabelled else ""
-    return f"; pass {option} with one of them{hint}" if known else ""
+    return f"; pass {' and '.join(options)} with one of them{hint}" if known else ""
 
 
 def choose_columns(present: Sequence[str], options: ReadOptions) -> list[str]:
@@ -249,7 +273,8 @@ def _is_label_set(record: Record, name: str, path: Path) -> bool:
     known = is_set(value)
     if known is None:
         raise CorpusError(
-            f"column '{name}' holds '{str(value)[:40]}'; a column that stands for a label must hold 0 or 1",
+            f"column '{name}' holds '{str(value)[:40]}'; a column that stands for a label must hold 0 or 1 "
+            "(columns that hold labels are named one by one: --labels a,b,c)",
             path,
             record.line,
         )
@@ -321,6 +346,13 @@ def _wrong_type(option: str, column: str, value: Any, allowed: str, path: Path, 
     if isinstance(inner, dict) and inner:
         dots = "[]." if isinstance(value, list) else "."
         hint = f"; pass {option} '{column}{dots}KEY' with one of its keys: {', '.join(list(inner)[:10])}"
+        if (
+            option == "--labels"
+            and inner is value
+            and all(is_set(item) is not None for item in inner.values())
+        ):
+            keys = ",".join(f"{column}.{key}" for key in list(inner)[:10])
+            hint = f"; where its keys are labels and its values 0 or 1, pass --label-columns '{keys}'"
         if all(key.isdigit() for key in inner):
             hint = "; write one object per document, in pandas with to_json(orient='records', lines=True)"
     return CorpusError(

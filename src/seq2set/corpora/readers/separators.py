@@ -13,6 +13,9 @@ SIGNS = (";", "|", "\n", "\t")
 SEPARATORS = ("|", ",", "\t")
 """What people put between labels, besides `;`. A `/` more often leads from a label to a finer one."""
 
+WEAK_SEPARATORS = ("/", "+", " ")
+"""Signs that stand inside labels as well: they are noticed where what they cut off is a label by itself."""
+
 REUSED = 0.75
 """Commas separate where at least this share of what they cut off occurs in other cells too."""
 
@@ -52,7 +55,16 @@ def guess_separator(label_sets: Iterable[Collection[str]]) -> str | None:
         return None
     pieces = {sign: {piece.strip() for label in labels for piece in label.split(sign)} for sign in SEPARATORS}
     sign = min(SEPARATORS, key=lambda one: len(pieces[one]))
-    return sign if len(pieces[sign]) < len(labels) else None
+    return sign if len(pieces[sign]) < len(labels) else _guess_weak_separator(labels)
+
+
+def _guess_weak_separator(labels: Collection[str]) -> str | None:
+    for sign in WEAK_SEPARATORS:
+        joined = [label.split(sign) for label in labels if sign in label]
+        pieces = [piece.strip() for parts in joined for piece in parts]
+        if pieces and sum(piece in labels for piece in pieces) >= REUSED * len(pieces):
+            return sign
+    return None
 
 
 def quote_separator(sign: str) -> str:

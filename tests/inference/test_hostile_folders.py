@@ -346,6 +346,12 @@ def test_values_of_other_types(path: tuple[str, ...], value: Any, folder: Callab
         read_metadata(model)
 
 
+def test_a_rule_that_is_null(folder: Callable[[str], Path]) -> None:
+    model = folder("br")
+    change_json(model, "config.json", put("facts", "rule", value=None))
+    refuse(model, "the decision rule is missing")
+
+
 def test_keys_that_are_missing(folder: Callable[[str], Path]) -> None:
     model = folder("cc")
     change_json(model, "config.json", lambda whole: [whole["facts"].pop("chains"), whole][1])

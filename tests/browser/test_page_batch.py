@@ -103,7 +103,8 @@ def test_files_that_cannot_be_read_are_explained(open_page, site) -> None:
     choose(page, "uneven.csv", "text,other\nwheat\n")
     page.click("#batch-start")
     expect(alert).to_contain_text(
-        "The file, line 2: the row has 1 cells; the header has 2. Correct it and try again."
+        "The file, line 2: the row has 1 cell; the header has 2; write ',' for each cell that is empty. "
+        "Correct it and try again."
     )
     choose(page, "western.csv", "text\nprêt\n".encode("cp1252"))
     page.click("#batch-start")

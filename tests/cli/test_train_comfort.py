@@ -150,15 +150,17 @@ def test_a_stopped_run_goes_on_from_another_folder(
     assert seq2set("train", "--data", "mine.csv", "--out", "run", *BR).code == 0
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
-    for call in ([], ["--data", "mine.csv", *BR], ["--data", "../mine.csv", *BR]):
+    for call in ([], ["--data", "mine.csv", *BR], ["--data", "../mine.csv", *BR], ["--data", "../mine.csv"]):
         shutil.rmtree(run / "model")
         outcome = seq2set("train", "--out", run, "--resume", *call)
         assert outcome.code == 0, outcome.err
         assert (run / "model").is_dir()
     assert json.loads(seq2set("evaluate", run, "--json").out)["documents"] == 6
     write_rows(tmp_path / "below" / "other.csv", 40)
-    outcome = seq2set("train", "--out", run, "--resume", "--data", "other.csv", *BR)
-    assert (outcome.code, "data.corpus: mine.csv -> other.csv" in outcome.err) == (2, True)
+    for more in (BR, ()):
+        outcome = seq2set("train", "--out", run, "--resume", "--data", "other.csv", *more)
+        assert (outcome.code, "data.corpus: mine.csv -> other.csv" in outcome.err) == (2, True)
+        assert "model:" not in outcome.err
 
 
 @pytest.mark.parametrize(

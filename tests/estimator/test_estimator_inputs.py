@@ -47,7 +47,7 @@ def test_texts_become_plain_strings() -> None:
     [
         (None, "requires y to be passed, but the target y is None; it must hold a label set a text"),
         ("ab", "y is the single text 'ab'; it must be a list of label sets"),
-        (["a", "b"], r"y\[0\] is 'a'; it must be a list, tuple or set of labels"),
+        (["a", "b"], r"y\[0\] is 'a'; it must be a list, tuple or set of labels, such as \['a'\]"),
         ([["a"], {"b": 1}], r"y\[1\] is \{'b': 1\}; it must be a list, tuple or set of labels"),
         (pd.Series([["a"], None]), r"y\[1\] is (None|nan); it must be a list, tuple or set of labels"),
         (np.array([0, 1]), r"y\[0\] is np.int64\(0\); it must be a list, tuple or set of labels"),

@@ -150,7 +150,7 @@ def test_results_that_break_off_say_so(start: Start) -> None:
             {},
             "the file, line 2: the line is not valid utf-8; pass encoding",
         ),
-        ("id,text\n1,a\n2\n", {}, "the file, line 3: the row has 1 cells; the header has 2"),
+        ("id,text\n1,a\n2\n", {}, "the file, line 3: the row has 1 cell; the header has 2; write ','"),
         (CSV, {"explain": True}, "explain is true, but a CSV file has no place for words; send JSON lines"),
         (CSV, {"separator": "ai"}, "separator is 'ai', which is part of the label 'grain'; pass another"),
         (

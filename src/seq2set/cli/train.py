@@ -66,10 +66,9 @@ def train(
     merged = options.merge_assignments(assignments, columns, settings)
     begun = RunFolder(out).config
     base = _read_base(begin_from, preset, model)
-    if resume and begun.is_file() and not (merged or preset or model or config):
-        chosen = load_config(begun)
-    else:
-        chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=base)
+    if resume and begun.is_file() and not (preset or model or config):
+        base = load_config(begun)  # what is not named is as it was
+    chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=base)
     progress = RichProgress()
     if get_rank() == 0 and _could_read_vectors(chosen):
         progress.note("a pretrained encoder is on this machine: --preset pretrained uses it, and is slower")
@@ -112,6 +111,7 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
     """Say how good the model is on validation, and what to type next."""
     from seq2set.config import load_config
     from seq2set.config.catalog import shown_metrics
+    from seq2set.corpora.open_corpus import is_unsplit
     from seq2set.corpora.own_files import parse_size
     from seq2set.inference.model_folder import read_metadata
 
@@ -129,7 +129,9 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
         progress.note(f"the predictions of all folds are in {run.path / 'folds' / 'predictions.jsonl'}")
     progress.note(f"the model is in {run.model}; next:")
     place = shlex.quote(str(run.path))
-    split = " --split valid" if parse_size("test", str(load_config(run.config).data.test)) == 0 else ""
+    data = load_config(run.config).data
+    untested = parse_size("test", str(data.test)) == 0 and is_unsplit(data.corpus)
+    split = " --split valid" if untested else ""
     measure = "" if "cross_validation" in found else f"  seq2set evaluate {place}{split}\n"
     serve = f"\n  seq2set serve {place}" if not measure else ""
     progress.note(f'{measure}  seq2set predict {place} "a text"{serve}')

@@ -231,7 +231,10 @@ def _from_sets(y: Any) -> Targets:
 
 def _check_labels(row: Any, place: int) -> list[Any]:
     if isinstance(row, str | bytes | Mapping) or not isinstance(row, Collection):
-        raise EstimatorInputError(f"y[{place}] is {_shorten(row)}; it must be a list, tuple or set of labels")
+        example = f", such as {[row]!r}" if isinstance(row, str) and len(row) < 40 else ""
+        raise EstimatorInputError(
+            f"y[{place}] is {_shorten(row)}; it must be a list, tuple or set of labels{example}"
+        )
     labels = list(row)
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, str | int | np.integer):

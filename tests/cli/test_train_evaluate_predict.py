@@ -92,7 +92,7 @@ def test_evaluate_prints_the_papers_columns(seq2set, br_run: RunFolder) -> None:
     for head in ("HL(-)", "P(+)", "R(+)", "F1(+)"):
         assert head in outcome.out
     assert "small, valid" in outcome.out
-    assert "because of harvest harvest, wheat, said; against it report" in outcome.out
+    assert "because of harvest harvest, wheat\n" in outcome.out
 
 
 def test_evaluate_writes_a_report_once(seq2set, br_run: RunFolder, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2set.text.reasons import Evidence, TextWords, find_stems
+from seq2set.text.reasons import EVERY_WORD, Evidence, TextWords, find_stems
 from seq2set.text.vocabulary import Words
 
 WORDS = Words.build(
@@ -26,8 +26,8 @@ def pick(text: str, added: list[float], label: str = "label", most: int = 8) -> 
 
 
 def test_a_word_counts_once_with_all_its_occurrences_and_marks_do_not() -> None:
-    # oil: 1 + 2; the comma's 9 is no word's; up: -1. In all 3 + 1 = 4.
-    assert pick("Oil , oil up", [1, 9, 2, -1]) == [("Oil", 0.75), ("up", -0.25)]
+    # oil: 1 + 2; the comma's 9 is no word's; low: -1. In all 3 + 1 = 4.
+    assert pick("Oil , oil low", [1, 9, 2, -1]) == [("Oil", 0.75), ("low", -0.25)]
 
 
 def test_the_heaviest_come_first_and_those_against_last() -> None:
@@ -37,13 +37,16 @@ def test_the_heaviest_come_first_and_those_against_last() -> None:
 
 def test_heavy_neighbours_of_one_sign_are_a_phrase() -> None:
     # Of 10: alcohol 4 and drinking 2, which is half of it; rare has 0.9, less than a quarter of 4.
-    found = pick("Alcohol drinking was rare. Ha", [4, 2, -3, 0.9, 0, 0.1])
-    assert found == [("Alcohol drinking", 0.6), ("rare", 0.09), ("Ha", 0.01), ("was", -0.3)]
+    text, added = "Alcohol drinking was rare. Ha", [4, 2, -3, 0.9, 0, 0.1]
+    assert pick(text, added) == [("Alcohol drinking", 0.6), ("rare", 0.09), ("was", -0.3)]
+    all_words = [("Alcohol drinking", 0.6), ("rare", 0.09), ("Ha", 0.01), ("was", -0.3)]
+    assert pick(text, added, most=EVERY_WORD) == all_words, "0.1 is less than a tenth of 4"
 
 
 def test_a_function_word_is_named_alone_only_where_it_is_heavy() -> None:
-    # Of 10: oil 6, the 1, which is less than a quarter of 6; of 12: the 3 is a half of it.
+    # Of 10: oil 6, the 1, which is less than a half of 6; of 12: the 3 is a half of it.
     assert pick("oil; the, crude", [6, 0, 1, 0, 3]) == [("oil", 0.6), ("crude", 0.3)]
+    assert pick("oil; Hi, crude", [6, 0, 1, 0, 3]) == [("oil", 0.6), ("crude", 0.3)], "nor is a greeting"
     assert pick("oil; the, crude", [6, 0, 3, 0, 3]) == [("oil", 0.5), ("the", 0.25), ("crude", 0.25)]
 
 
@@ -105,7 +108,7 @@ def test_every_word_is_in_one_item_and_weights_add_up_to_one(parts: list[tuple[s
     text = " ".join(word for word, _ in parts)
     words = TextWords.read(WORDS, text)
     weights = words.sum_words(np.array([value for _, value in parts]))
-    found = words.pick_evidence(weights, "x", 99)
+    found = words.pick_evidence(weights, "x", EVERY_WORD)
     if not np.abs(weights).sum() > 0:
         assert found == ()
         return

@@ -23,14 +23,13 @@ from seq2set.core.text_utils import Span
 from seq2set.labels.intervals import LEVEL, RESAMPLES, Interval
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
-from seq2set.text.reasons import Evidence
+from seq2set.text.reasons import EVERY_WORD, Evidence
 from seq2set.text.vocabulary import Words
 
 POINTS = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Which shares of a text's different words are taken away or left."""
 LABELS = 3
 """Maximum labels per document, drawn at random: a long set must not weigh more."""
-ALL_WORDS = 10**6
 _TEXTS_AT_A_TIME = 4096
 
 Reals = npt.NDArray[np.float64]
@@ -149,7 +148,7 @@ def measure_faithfulness(
     words = tagger.state().words
     worded = [WordedText.read(words, text) for text in texts]
     generator = np.random.default_rng(seed)
-    found = tagger.infer(texts, replace(explained, words_per_label=ALL_WORDS))
+    found = tagger.infer(texts, replace(explained, words_per_label=EVERY_WORD))
     rankings = list(_rank_named(worded, found, generator))
     if not rankings:
         return None

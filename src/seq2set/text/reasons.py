@@ -1,8 +1,8 @@
 """Words that speak for and against a label, from what each word of a text adds to the label's score.
 
 A word counts once, with all its occurrences. Neighbours that count much and the same way are named together,
-as a phrase. The weights of all words for one label, without their signs, add up to 1; small ones of function
-words are not named.
+as a phrase. The weights of all words for one label, without their signs, add up to 1; small ones are not
+named, nor those of function words unless they are large.
 
 Letters: T words of a text with their repetitions and marks, W different words.
 """
@@ -28,6 +28,12 @@ JOINS = 0.25
 """A word joins a phrase that has at least this share of the weight of the heaviest word."""
 LONGEST = 4
 """Maximum words of a phrase."""
+ALONE = 0.5
+"""A function word is named alone that has at least this share of the weight of the heaviest word."""
+WEAK = 0.1
+"""A word with a smaller share of it is not named, unless every word is asked for."""
+EVERY_WORD = 10**6
+"""Ask for as many to be told of every word."""
 
 
 FUNCTION_WORDS = frozenset(
@@ -37,9 +43,10 @@ FUNCTION_WORDS = frozenset(
     may me might more most my no nor not of on only or other our over she should so some such than that
     the their them then there these they this those to too under up us was we were what when where which
     while who why will with would you your
+    dear greetings hello hey hi please regards sincerely thank thanks
     """.split()  # noqa: SIM905 (a hundred quoted words would be harder to read)
 )
-"""English words that mean little alone: such a word is named alone only where it is heavy."""
+"""English words that mean little alone, greetings among them: one is named alone only where it is heavy."""
 
 
 class Evidence(NamedTuple):
@@ -121,8 +128,9 @@ class TextWords:
             if left[list(key)].all():  # no other phrase has one of its words
                 left[list(key)] = 0
                 yield _Item(*phrases[key], total[key])
-        for word in np.flatnonzero(np.abs(weights) < JOINS * np.abs(weights).max()).tolist():
-            if self.names[word] in FUNCTION_WORDS:
+        shares = np.abs(weights) / np.abs(weights).max()
+        for word in np.flatnonzero(shares < ALONE).tolist():
+            if self.names[word] in FUNCTION_WORDS or (shares[word] < WEAK and most < EVERY_WORD):
                 left[word] = 0
         order = np.argsort(-left, kind="stable")
         for word in (*order[:most].tolist(), *order[max(most, len(order) - most) :].tolist()):

@@ -50,10 +50,17 @@ def test_a_function_word_is_named_alone_only_where_it_is_heavy() -> None:
     assert pick("oil; the, crude", [6, 0, 3, 0, 3]) == [("oil", 0.5), ("the", 0.25), ("crude", 0.25)]
 
 
+def test_a_phrase_neither_begins_nor_ends_with_a_function_word() -> None:
+    # Of 12: four words with 2 each; `the` counts with both of its places, and so does the phrase.
+    found = pick("in the neck of the radius were", [0.5, 1, 2, 2, 1, 2, 0.5], most=1)
+    assert found == [("neck of the radius", pytest.approx(8 / 9))]
+    assert [word for word, _ in pick("as the heart was", [1, 1, 3, 1])] == ["heart"]
+
+
 def test_marks_and_too_many_words_end_a_phrase() -> None:
     assert [word for word, _ in pick("red-hot, dry wine", [1, 0, 1, 1])] == ["dry wine", "red-hot"]
-    assert [word for word, _ in pick("a b, c", [1, 1, 5, 1])] == ["a b", "c"]
-    assert [word for word, _ in pick("a b c d e f", [1] * 6)] == ["a b c d", "e f"]
+    assert [word for word, _ in pick("k l, m", [1, 1, 5, 1])] == ["k l", "m"]
+    assert [word for word, _ in pick("k l m n o p", [1] * 6)] == ["k l m n", "o p"]
 
 
 def test_a_word_is_in_one_phrase_only() -> None:

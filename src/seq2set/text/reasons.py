@@ -148,7 +148,19 @@ class TextWords:
         return tuple(dict.fromkeys(self.number[first : last + 1].tolist()))
 
     def _find_runs(self, weights: Reals) -> Iterator[tuple[int, int]]:
-        """Give the first and the last place of each run of heavy neighbours of one sign."""
+        """Give the first and the last place of each run of two or more heavy neighbours of one sign.
+
+        It neither begins nor ends with a function word.
+        """
+        for start, last in self._find_neighbours(weights):
+            telling = [place for place in range(start, last + 1) if not self._is_function_word(place)]
+            if telling[-1] > start:
+                yield start, telling[-1]
+
+    def _is_function_word(self, place: int) -> bool:
+        return self.names[self.number[place]] in FUNCTION_WORDS
+
+    def _find_neighbours(self, weights: Reals) -> Iterator[tuple[int, int]]:
         heavy = np.abs(weights) >= JOINS * np.abs(weights).max()
         sign = np.append(np.where(heavy, np.sign(weights), 0), 0)[self.number]  # a mark has the last one
         start = last = -2
@@ -158,7 +170,7 @@ class TextWords:
                 continue
             if last > start:
                 yield start, last
-            start = last = place
+            start = last = -2 if self._is_function_word(place) else place
         if last > start:
             yield start, last
 

@@ -11,6 +11,7 @@ from seq2set.labels.confidence.candidates import (
     CalibrationSample,
     cross_fit,
     fit_candidates,
+    fit_isotonic,
     fit_label_offsets,
     fit_logistic,
     score_probabilities,
@@ -131,6 +132,14 @@ def test_scores_that_are_all_the_same_become_the_share_of_right_labels() -> None
         shared = candidate.name not in ("identity", "temperature") and "per-label" not in candidate.name
         if shared:
             assert candidate.calibrator(sample.scores[:1])[0, 0] == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_line_never_says_always_or_never() -> None:
+    right = np.array([[False], [True], [True], [True]])
+    sample = CalibrationSample(np.array([[0.2], [0.7], [0.8], [0.9]], np.float32), None, right, np.zeros(4, int))
+    line = fit_isotonic(sample.pairs()).shared
+    # One more right at 0.2: 1 of 2. One more wrong at 0.9, which has 1 of 2 then; with 0.8 and 0.7, 3 of 4.
+    assert line.probabilities == pytest.approx([0.5, 0.75, 0.75])
 
 
 def test_folds_can_be_held_out_where_the_rest_has_both_kinds_of_labels() -> None:

@@ -148,8 +148,10 @@ def fit_isotonic(pairs: Pairs, labels: int = 0, features: tuple[str, ...] = ()) 
 def _fit_line(pairs: Pairs) -> Steps:
     from sklearn.isotonic import IsotonicRegression
 
-    machine = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-    machine.fit(clip_scores(pairs.scores), pairs.right.astype(float), sample_weight=pairs.weights)
+    scores, machine = clip_scores(pairs.scores), IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+    # One more wrong at the top and one more right at the bottom: without an error seen, none is not likely.
+    ends = np.append(scores, [scores.max(), scores.min()])
+    machine.fit(ends, np.append(pairs.right, [0, 1]), sample_weight=np.append(pairs.weights, [1, 1]))
     return Steps(machine.X_thresholds_.tolist(), machine.y_thresholds_.tolist())
 
 

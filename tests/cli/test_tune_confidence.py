@@ -28,7 +28,7 @@ from seq2set.models.predictions import Request
 from seq2set.tuning.calibrated_scores import accept_labels, calibrate_model
 from seq2set.tuning.decision_rules import tune_rule
 from seq2set.tuning.stored_changes import undo_rule
-from seq2set.workflows.calibration import calibrate
+from seq2set.workflows.calibration import calibrate, calibrate_trained
 from seq2set.workflows.evaluate import evaluate
 from seq2set.workflows.train import train
 from seq2set.workflows.training_data import load_examples
@@ -136,7 +136,7 @@ def test_rules_without_a_threshold_decide_no_worse(
     rule: Rule, threshold: float | str, plain: Path, corpus: PreparedCorpus
 ) -> None:
     part, tagger = load_examples(corpus.split("valid")), load_model(plain)
-    decision = tagger.config.decision.model_copy(update={"threshold": threshold})
+    decision = tagger.config.decision.model_copy(update={"threshold": threshold, "calibrate": True})
     config = tagger.config.model_copy(update={"decision": decision})
     present = replace(tagger, config=config, rule=rule)
     notes = Notes()
@@ -146,6 +146,8 @@ def test_rules_without_a_threshold_decide_no_worse(
     if rule.kind == "expected-f1" and threshold != "tuned":  # nothing may be tuned, and nothing stays
         assert found.record["searches"] == {}
         assert notes.said == ["no calibration of the marginal scores keeps decisions as good as they are"]
+        why = calibrate_trained(present, part, "noisy", Silent()).record["why"]
+        assert why == "no way keeps decisions as good as they are"
     else:
         assert found.tagger.confidence.calibrators.keys() == {"marginal"}
 
@@ -296,6 +298,17 @@ def test_the_command_says_what_it_did_and_takes_it_back(plain: Path, seq2set) ->
     assert not np.array_equal(load_model(plain).infer(["wheat tariff"], Request()).scores, before)
     assert seq2set("tune", "--calibrate", plain, "--undo").code == 0
     assert np.array_equal(load_model(plain).infer(["wheat tariff"], Request()).scores, before)
+
+
+def test_training_says_where_scores_are_not_calibrated(
+    seq2set, corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    plan = SplitPlan("random", 0.2, 0.2, 1)
+    few = prepare(make_documents(80), tmp_path / "f", name="few", source="made", licence="none", plan=plan)
+    command = ("train", "--model", "br", "--set", "linear.c=[1.0]")
+    said = seq2set(*command, "--data", few.folder, "--out", tmp_path / "few-run").err
+    assert "scores are not calibrated: the documents to calibrate on have 2" in said
+    assert "not calibrated" not in seq2set(*command, "--data", corpus.folder, "--out", tmp_path / "run").err
 
 
 def test_a_decoder_that_decides_by_itself_has_calibrated_scores_and_the_same_sets(

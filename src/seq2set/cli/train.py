@@ -124,6 +124,8 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
         if name in found["validation"]
     )
     progress.note(f"validation, {documents}, on which the model was tuned: {figures}")
+    if "why" in (calibrated := found.get("calibrated", {})):  # earlier versions recorded nothing
+        progress.note(f"scores are not calibrated: {calibrated['why']}")
     if "cross_validation" in found:
         _print_folds(found["cross_validation"])
         progress.note(f"the predictions of all folds are in {run.path / 'folds' / 'predictions.jsonl'}")

@@ -86,8 +86,9 @@ def calibrate_trained(
     try:
         found = calibrate(tagger, tune, tune.groups, progress)
     except TooFewLabelsError as error:
-        progress.note(f"scores are not calibrated: {error}")
         return _leave_as_is(tagger, str(error))
+    if not found.record["searches"]:
+        return _leave_as_is(tagger, "no way keeps decisions as good as they are")
     return found._replace(record=found.record | {"data": corpus, "split": "valid"})
 
 

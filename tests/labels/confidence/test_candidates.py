@@ -136,7 +136,9 @@ def test_scores_that_are_all_the_same_become_the_share_of_right_labels() -> None
 
 def test_a_line_never_says_always_or_never() -> None:
     right = np.array([[False], [True], [True], [True]])
-    sample = CalibrationSample(np.array([[0.2], [0.7], [0.8], [0.9]], np.float32), None, right, np.zeros(4, int))
+    sample = CalibrationSample(
+        np.array([[0.2], [0.7], [0.8], [0.9]], np.float32), None, right, np.zeros(4, int)
+    )
     line = fit_isotonic(sample.pairs()).shared
     # One more right at 0.2: 1 of 2. One more wrong at 0.9, which has 1 of 2 then; with 0.8 and 0.7, 3 of 4.
     assert line.probabilities == pytest.approx([0.5, 0.75, 0.75])

@@ -2,7 +2,7 @@
 
 A word counts once, with all its occurrences. Neighbours that count much and the same way are named together,
 as a phrase. The weights of all words for one label, without their signs, add up to 1; small ones are not
-named, nor those of function words unless they are large.
+named, nor those of function words where another word has a larger one.
 
 Letters: T words of a text with their repetitions and marks, W different words.
 """
@@ -28,8 +28,6 @@ JOINS = 0.25
 """A word joins a phrase that has at least this share of the weight of the heaviest word."""
 LONGEST = 4
 """Maximum words of a phrase."""
-ALONE = 0.5
-"""A function word is named alone that has at least this share of the weight of the heaviest word."""
 WEAK = 0.1
 """A word with a smaller share of it is not named, unless every word is asked for."""
 EVERY_WORD = 10**6
@@ -46,7 +44,7 @@ FUNCTION_WORDS = frozenset(
     dear greetings hello hey hi please regards sincerely thank thanks
     """.split()  # noqa: SIM905 (a hundred quoted words would be harder to read)
 )
-"""English words that mean little alone, greetings among them: one is named alone only where it is heavy."""
+"""English words that mean little alone, greetings among them: one is named alone where no word is heavier."""
 
 
 class Evidence(NamedTuple):
@@ -129,7 +127,7 @@ class TextWords:
                 left[list(key)] = 0
                 yield _Item(*phrases[key], total[key])
         shares = np.abs(weights) / np.abs(weights).max()
-        for word in np.flatnonzero(shares < ALONE).tolist():
+        for word in np.flatnonzero(shares < 1).tolist():
             if self.names[word] in FUNCTION_WORDS or (shares[word] < WEAK and most < EVERY_WORD):
                 left[word] = 0
         order = np.argsort(-left, kind="stable")

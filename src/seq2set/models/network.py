@@ -165,7 +165,7 @@ def restore_networks(
             network.load_state_dict({name: torch.from_numpy(value) for name, value in own.items()})
         except RuntimeError as error:  # names or shapes
             raise ValueError(f"the weights are not those of the settings: {error}") from error
-        return network
+        return network.requires_grad_(False)  # what cannot change is prepared for steps once
 
     return restore_members(weights, config.ensemble, restore)
 

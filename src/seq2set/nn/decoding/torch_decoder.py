@@ -7,22 +7,25 @@ exponentials of the keys, since
     tanh(q + k) = 2 / (1 + exp(-2q) exp(-2k)) - 1
 
 needs but a product and a quotient per step. The constant falls out of the softmax of eq. 2, and exponents
-are clamped where both factors still have a finite product.
+are clamped where both factors still have a finite product. Products with weights and tanh are those of
+`nn.cpu_kernels`.
 
 Letters: B documents, R rows, T places to attend to, V numbers per value, A attention units, H hidden units,
-E numbers per label vector, L labels.
+E numbers per label vector, L labels, D documents of a block, K rows of each.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from seq2set.nn.attention import BLOCK, AdditiveAttention, Memory
-from seq2set.nn.decoder import DecoderPolicy, DecoderState
+from seq2set.nn.cpu_kernels import Product, RowBlock, apply_tanh, cut_rows, find_range
+from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy, DecoderState
 from seq2set.nn.decoding.prefixes import Ints, Reals, StepOutput
 
 LARGEST = 40.0
@@ -37,11 +40,9 @@ class TorchDecoder:
         self.labels, self.documents = policy.labels, policy.documents
         self.bias: Reals | None = None if policy.bias is None else policy.bias.numpy(force=True)
         self._policy, self._decoder = policy, policy.decoder
-        self._cells = cast("list[nn.LSTMCell]", list(policy.decoder.cells))
-        attentions = cast("list[AdditiveAttention]", list(policy.decoder.attentions))
-        pairs = zip(attentions, policy.memories, strict=True)
-        self._memories = [_prepare(attention, memory) for attention, memory in pairs]
-        self._table = self._weigh(policy.decoder.embedding.weight)  # (L + 3, 4H)
+        self._weights = prepare_weights(policy.decoder)
+        pairs = zip(self._weights.attentions, policy.memories, strict=True)
+        self._memories = [_prepare_memory(weights, memory) for weights, memory in pairs]
 
     def start(self) -> DecoderState:
         """Return s_0, one row per document."""
@@ -58,46 +59,95 @@ class TorchDecoder:
         device = self._policy.device
         at, of, symbols = (torch.from_numpy(part).to(device) for part in (rows, documents, previous))
         state = state.map(lambda part: part.index_select(0, at))
-        gates, hidden, cell = self._read(state, symbols, of), list[Tensor](), list[Tensor]()
-        for layer, unit in enumerate(self._cells):
-            if layer:
-                gates = functional.linear(hidden[-1], unit.weight_ih, unit.bias_ih + unit.bias_hh)
-            gates.addmm_(state.hidden[layer][:, 0], unit.weight_hh.mT)
+        hidden, cell = list[Tensor](), list[Tensor]()
+        for layer, product in enumerate(self._weights.gates):
+            below = [hidden[-1]] if layer else [context[:, 0] for context in state.contexts]
+            gates = product(torch.cat([*below, state.hidden[layer][:, 0]], 1))  # (R, 4H)
+            if layer == 0:
+                gates += self._read(state, symbols, of)
             i, f, g, o = gates.chunk(4, 1)  # (R, H) each
-            cell.append(f.sigmoid_().mul_(state.cell[layer][:, 0]).addcmul_(i.sigmoid_(), g.tanh_()))
-            hidden.append(o.sigmoid_().mul_(cell[-1].tanh()))
-        contexts = tuple(_attend(memory, hidden[-1], of)[:, None] for memory in self._memories)
+            cell.append(f.sigmoid().mul_(state.cell[layer][:, 0]).addcmul_(i.sigmoid(), apply_tanh(g)))
+            hidden.append(o.sigmoid().mul_(apply_tanh(cell[-1])))
+        contexts = [memory.attend(hidden[-1], documents) for memory in self._memories]
         following = DecoderState(
             tuple(s[:, None] for s in hidden),
             tuple(c[:, None] for c in cell),
-            contexts,
+            tuple(c[:, None] for c in contexts),
             (),
             self._decoder.mark(state, symbols[:, None]),
         )
-        return StepOutput(following, self._decoder.logits(following.features)[:, 0].numpy(force=True))
+        mixed = apply_tanh(self._weights.readout(torch.cat([hidden[-1], *contexts], 1)))
+        return StepOutput(following, self._weights.scores(mixed).numpy(force=True))  # eq. 5
 
     def _read(self, state: DecoderState, symbols: Tensor, documents: Tensor) -> Tensor:
-        """Return what the symbols (R,) and the contexts add to the first layer's gates (R, 4H)."""
+        """Return what the symbols (R,) add to the first layer's gates (R, 4H)."""
         if self._decoder.feedback is None:
-            gates = self._table.index_select(0, symbols)
-        else:
-            bias = None if self._policy.bias is None else self._policy.bias.index_select(0, documents)
-            gates = self._weigh(self._decoder.read_labels(state, symbols[:, None], bias)[:, 0])
-        start = self._decoder.embedding.embedding_dim
-        for context in state.contexts:
-            end = start + context.shape[-1]
-            gates.addmm_(context[:, 0], self._cells[0].weight_ih[:, start:end].mT)
-            start = end
-        return gates
+            return self._weights.table.index_select(0, symbols)
+        bias = None if self._policy.bias is None else self._policy.bias.index_select(0, documents)
+        return _weigh_labels(self._decoder, self._decoder.read_labels(state, symbols[:, None], bias)[:, 0])
 
-    def _weigh(self, vectors: Tensor) -> Tensor:
-        """Return what label vectors (n, E) add to the first layer's gates (n, 4H), the biases included."""
-        unit = self._cells[0]
-        return functional.linear(vectors, unit.weight_ih[:, : vectors.shape[1]], unit.bias_ih + unit.bias_hh)
+
+class _AttentionWeights(NamedTuple):
+    W_a: Product
+    v_a: Tensor
+    """(A,) twice that of eq. 1"""
+
+
+class StepWeights(NamedTuple):
+    """A decoder's weights as steps use them."""
+
+    gates: list[Product]
+    """Of each layer, for what it reads and its state side by side; without label vectors"""
+    table: Tensor
+    """(L + 3, 4H) what labels add to the first layer's gates, the biases included"""
+    attentions: list[_AttentionWeights]
+    readout: Product
+    scores: Product
+
+
+class _Prepared(NamedTuple):
+    versions: list[tuple[int, int]]
+    weights: StepWeights
+
+
+_prepared: WeakKeyDictionary[AttentionDecoder, _Prepared] = WeakKeyDictionary()
+
+
+def prepare_weights(decoder: AttentionDecoder) -> StepWeights:
+    """Return a decoder's weights for steps; those that no training can change are kept."""
+    if any(part.requires_grad for part in decoder.parameters()):
+        return _make_weights(decoder)  # torch does not count the changes of a fused optimizer
+    versions = [(part.data_ptr(), part._version) for part in decoder.parameters()]
+    found = _prepared.get(decoder)
+    if found is None or found.versions != versions:
+        found = _prepared[decoder] = _Prepared(versions, _make_weights(decoder))
+    return found.weights
+
+
+def _make_weights(decoder: AttentionDecoder) -> StepWeights:
+    attentions = cast("list[AdditiveAttention]", list(decoder.attentions))
+    gates, start = [], decoder.embedding.embedding_dim
+    for layer, unit in enumerate(cast("list[nn.LSTMCell]", list(decoder.cells))):
+        read = unit.weight_ih if layer else unit.weight_ih[:, start:]
+        bias = unit.bias_ih + unit.bias_hh if layer else None
+        gates.append(Product(torch.cat([read, unit.weight_hh], 1), bias))
+    return StepWeights(
+        gates,
+        _weigh_labels(decoder, decoder.embedding.weight),
+        [_AttentionWeights(Product(one.W_a.weight), 2 * one.v_a) for one in attentions],
+        Product(decoder.readout.weight),
+        Product(decoder.W_o.weight),
+    )
+
+
+def _weigh_labels(decoder: AttentionDecoder, vectors: Tensor) -> Tensor:
+    """Return what label vectors (n, E) add to the first layer's gates (n, 4H), the biases included."""
+    unit = cast("nn.LSTMCell", decoder.cells[0])
+    return functional.linear(vectors, unit.weight_ih[:, : vectors.shape[1]], unit.bias_ih + unit.bias_hh)
 
 
 class _ExpMemory(NamedTuple):
-    attention: AdditiveAttention
+    weights: _AttentionWeights
     values: Tensor
     """(B, T, V)"""
     keys: Tensor
@@ -105,24 +155,37 @@ class _ExpMemory(NamedTuple):
     missing: Tensor
     """(B, T) 0 at the places that exist, else -inf"""
 
+    def attend(self, states: Tensor, documents: Ints) -> Tensor:
+        """Read contexts (R, V) with states (R, H) of rows that belong to documents (R,): eq. 1-3."""
+        queries = _exponentiate(self.weights.W_a(states))
+        contexts = self.values.new_empty(len(states), self.values.shape[-1])
+        on_cpu = states.device.type == "cpu"
+        for block in cut_rows(documents, BLOCK // self.keys[0].numel() if on_cpu else len(states)):
+            self._attend_block(block, queries, contexts)
+        return contexts
 
-def _prepare(attention: AdditiveAttention, memory: Memory) -> _ExpMemory:
+    def _attend_block(self, block: RowBlock, queries: Tensor, contexts: Tensor) -> None:
+        rows = torch.from_numpy(block.rows).to(queries.device)
+        query = queries[rows][:, :, None]  # (D, K, 1, A)
+        keys = _pick(self.keys, block.documents)[:, None]
+        sums = torch.addcmul(query.new_ones(1), keys, query)  # (D, K, T, A)
+        energies = sums.reciprocal_() @ self.weights.v_a  # (D, K, T)
+        weights = torch.softmax(energies.add_(_pick(self.missing, block.documents)[:, None]), -1)
+        contexts[rows] = weights @ _pick(self.values, block.documents)
+
+
+def _pick(part: Tensor, documents: Ints) -> Tensor:
+    """Take some documents, without a copy where they follow each other."""
+    together = find_range(documents)
+    if together is not None:
+        return part[together]
+    return part.index_select(0, torch.from_numpy(documents).to(part.device))
+
+
+def _prepare_memory(weights: _AttentionWeights, memory: Memory) -> _ExpMemory:
     missing = torch.zeros_like(memory.keys[..., 0]).masked_fill_(~memory.mask, float("-inf"))
-    return _ExpMemory(attention, memory.values, _exponentiate(memory.keys), missing)
+    return _ExpMemory(weights, memory.values, _exponentiate(memory.keys), missing)
 
 
 def _exponentiate(numbers: Tensor) -> Tensor:
     return (-2 * numbers).clamp_(-LARGEST, LARGEST).exp_()
-
-
-def _attend(memory: _ExpMemory, states: Tensor, documents: Tensor) -> Tensor:
-    """Read contexts (R, V) with states (R, H) of rows that belong to documents (R,): eq. 1-3."""
-    queries, v = _exponentiate(memory.attention.W_a(states)), 2 * memory.attention.v_a
-    room = max(1, BLOCK // memory.keys[0].numel()) if states.device.type == "cpu" else len(states)
-    parts = []
-    for query, of in zip(torch.split(queries, room), torch.split(documents, room), strict=True):
-        products = memory.keys.index_select(0, of).mul_(query[:, None])  # (r, T, A)
-        energies = products.add_(1.0).reciprocal_() @ v  # (r, T)
-        weights = torch.softmax(energies.add_(memory.missing.index_select(0, of)), -1)
-        parts.append(torch.bmm(weights[:, None], memory.values.index_select(0, of))[:, 0])
-    return torch.cat(parts)

@@ -13,10 +13,10 @@ from hypothesis.extra.numpy import arrays
 from seq2set.config import catalog
 from seq2set.config.catalog import Metric, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.labels.best_rule import LEAST, find_best_rule
+from seq2set.labels.best_rule import LEAST, choose_kind, find_best_rule
 from seq2set.labels.label_thresholds import SUPPORTED, find_label_thresholds
 from seq2set.labels.metrics import Counts
-from seq2set.labels.rules import Rule, make_global_rule, make_label_rule, make_top_rule
+from seq2set.labels.rules import RULES, Rule, make_global_rule, make_label_rule, make_top_rule
 from seq2set.models.predictions import withhold_scores
 
 METRICS = tuple(list_tunable())
@@ -298,3 +298,42 @@ def test_thresholds_per_label_are_refused_for_a_metric_that_they_cannot_be_found
         "top-k",
         "expected-f1",
     }
+
+
+def test_thresholds_by_frequency_are_probabilities() -> None:
+    # Log odds of 0.9 and 0.1 are 2.2 and -2.2: as in the tests of `rare_labels`, on the scale of scores.
+    scores = np.full((16, 2), 0.01, np.float32)
+    scores[:, 0] = [0.9] * 8 + [0.3] * 8
+    scores[0, 1], scores[15] = 0.1, -np.inf
+    right = np.zeros((16, 2), bool)
+    right[:8, 0] = right[0, 1] = True
+    found = find_best_rule("per-frequency", scores, right, "micro_f1", frequencies=(8, 1))
+    assert (found.rule.kind, found.kind, found.score) == ("per-label", "per-frequency", 1.0)
+    first, second = found.rule.thresholds
+    assert 0.3 < first < 0.9
+    assert 0.01 < second < 0.1
+
+
+def test_balanced_takes_macro_f1_where_the_metric_loses_nothing() -> None:
+    reached = {
+        "global": {"micro_f1": 0.6, "macro_f1": 0.4},
+        "top-k": {"micro_f1": 0.7, "macro_f1": 0.45},
+        "per-label": {"micro_f1": 0.6, "macro_f1": 0.5},
+        "per-frequency": {"micro_f1": 0.59, "macro_f1": 0.6},
+    }
+    assert choose_kind(reached, "micro_f1", balanced=True) == "per-label"
+    assert choose_kind(reached, "micro_f1", balanced=False) == "top-k"
+    losses = {
+        "global": {"hamming_loss": 0.1, "macro_f1": 0.4},
+        "top-k": {"hamming_loss": 0.2, "macro_f1": 0.5},
+    }
+    assert choose_kind(losses, "hamming_loss", balanced=True) == "global"
+
+
+def test_every_kind_is_tried_where_frequencies_are_known() -> None:
+    scores, right = np.tile(SCORES, (5, 1)), np.tile(RIGHT, (5, 1))
+    for kind in ("best", "balanced"):
+        found = find_best_rule(kind, scores, right, "micro_f1", frequencies=(2, 2))
+        assert list(found.held_out) == [*RULES, "per-frequency"] == list(found.macro_f1)
+        assert (found.kind, found.rule.kind) == ("per-label", "per-label")
+    assert "per-frequency" not in find_best_rule("best", scores, right, "micro_f1").held_out

@@ -19,7 +19,9 @@ RULE_KINDS = {
     "per-label": "one threshold per label",
     "expected-f1": "the set of the highest expected F1",
     "top-k": "the k highest-scoring labels",
+    "per-frequency": "thresholds that fall with how rare a label is",
     "best": "whichever of these is best on held-out documents",
+    "balanced": "of those that lose nothing against one threshold, the one of the highest macro-F1",
 }
 """The kinds of decision rules for the help, which must not import what computes them."""
 

@@ -320,6 +320,9 @@ METRICS: dict[str, Metric] = {
 
 PRESETS: dict[str, Preset] = {
     "compact": Preset("trains 10,000 documents in minutes on a laptop CPU; with options beyond the paper"),
+    "linear": Preset(
+        "compact, for --model br: terms and rule chosen on validation, for rare labels too", "compact"
+    ),
     "paper-aapd": Preset("the paper's sizes for AAPD"),
     "paper-rcv1": Preset("the paper's sizes for RCV1-V2"),
     "paper-small": Preset("the paper's method at sizes that a CPU trains overnight"),

@@ -125,6 +125,9 @@ class LinearSettings(Settings):
     c: Annotated[tuple[PositiveReal, ...], Field(min_length=1)] = (0.1, 0.3, 1.0, 3.0, 10.0)
     """Values of the inverse regularisation strength to try, in ascending order, until the next one does
     no better on validation; the best is kept."""
+    terms: Literal["given", "best"] = "given"
+    """What `br` reads: the terms that the section features describe, or what is best on validation of words
+    alone, runs of words that weigh half as much (`features.run_weight=0.5`), and both together."""
     tolerance: PositiveReal = 0.01
     """When the optimiser stops: smaller is more exact and slower. At 0.1 the classifiers still depend on the
     order in which the optimiser happened to visit the documents."""
@@ -326,10 +329,11 @@ class DecisionSettings(Settings):
 
     metric: Annotated[str, OneOf(METRICS, lambda row: row.tunable)] = "micro_f1"
     """The metric on the validation split that thresholds are tuned for."""
-    rule: Literal["global", "best"] = "global"
+    rule: Literal["global", "best", "balanced"] = "global"
     """Which rules are tried where the threshold is tuned: one threshold for all labels, or every kind, of
-    which the best on held-out validation documents is kept; `br` also tries thresholds per label that are
-    cross-validated on training documents."""
+    which `best` keeps the best on held-out validation documents, and `balanced` the one of the highest
+    macro-F1 of those that are not worse there than one threshold; `br` also tries thresholds per label that
+    are cross-validated on training documents."""
     threshold: Annotated[float, Field(ge=0, le=1)] | Literal["tuned", "boundary"] = "tuned"
     """The score from which on a label is given: a number, `tuned` for the best on validation, or
     `boundary` for the classifier's own (a margin of zero). A number is one of the scores before they are

@@ -5,7 +5,7 @@ Shapes: N documents, L labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,10 @@ from seq2set.core.text_utils import join_names
 from seq2set.labels.indicator import Indicators, as_indicator
 from seq2set.labels.label_thresholds import SUPPORTED, find_label_thresholds
 from seq2set.labels.metrics import Counts
+from seq2set.labels.rare_labels import find_frequency_thresholds
 from seq2set.labels.rules import (
     RULES,
     Rule,
-    RuleKind,
     make_expected_rule,
     make_global_rule,
     make_label_rule,
@@ -28,11 +28,20 @@ from seq2set.labels.rules import (
 )
 from seq2set.labels.thresholds import find_number, find_threshold, refuse_unfit
 
-KINDS: tuple[str, ...] = (*RULES, "best")
-"""The kinds that can be asked for; `best` tries all."""
+BY_FREQUENCY = "per-frequency"
+"""Thresholds per label that fall with how rare a label is; see `find_frequency_thresholds`."""
+
+SEARCHES = ("best", "balanced")
+"""The kinds that try all others."""
+
+KINDS: tuple[str, ...] = (*RULES, BY_FREQUENCY, *SEARCHES)
+"""The kinds that can be asked for."""
 
 LEAST = 5
 """A label that fewer validation documents have gets no threshold of its own: it would be made by chance."""
+
+FAINTEST = 1e-6
+"""The score whose log odds stand for those of all that are lower, which may be zero."""
 
 FOLDS = 5
 """The number of parts that are held out in turn to compare the kinds."""
@@ -45,12 +54,28 @@ class TunedRule(NamedTuple):
     score: float
     rare: int = 0
     """How many labels were too rare for a threshold of their own"""
-    held_out: Mapping[RuleKind, float] = {}
+    kind: str = ""
+    """How it was found, which its rule's kind does not always say"""
+    held_out: Mapping[str, float] = {}
     """What each kind that was tried reached on documents held out from its tuning"""
+    macro_f1: Mapping[str, float] = {}
+    """The macro-F1 of each there"""
+
+    def list_reached(self, metric: str) -> dict[str, dict[str, float]]:
+        """Return what each kind reached there, in the metric that it was tuned for and in macro-F1."""
+        return {
+            kind: {metric: self.held_out[kind], "macro_f1": self.macro_f1[kind]} for kind in self.held_out
+        }
 
 
 def find_best_rule(
-    kind: str, scores: NDArray[Any], actual: Indicators, metric: str, *, least: int = LEAST
+    kind: str,
+    scores: NDArray[Any],
+    actual: Indicators,
+    metric: str,
+    *,
+    least: int = LEAST,
+    frequencies: Sequence[int] | None = None,
 ) -> TunedRule:
     """Find the rule that is best for `metric` on (documents, labels) scores in [0, 1].
 
@@ -59,20 +84,47 @@ def find_best_rule(
     - `expected-f1`: the set of the highest expected F1, the scores taken for probabilities; nothing to tune.
     - `per-label`: a threshold for each label, see `find_label_thresholds`. Labels that fewer than `least`
       documents have take the global threshold, lest chance make theirs.
+    - `per-frequency`: thresholds that fall with how rare a label is in training, for which its `frequencies`
+      must be given; see `find_frequency_thresholds`.
     - `best`: the kind that is best on documents held out in turn from its own tuning, because on the very
       documents that it was tuned on `per-label` always wins; of equals the first in this order, the simplest.
+    - `balanced`: as `best`, but of the kinds not worse than `global` that of the highest macro-F1.
     """
     refuse_unknown(kind, metric)
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     refuse_unfit(scores, indicator)
     right = indicator.toarray()
-    kinds = [one for one in RULES if kind in (one, "best") and (one != "per-label" or metric in SUPPORTED)]
-    reached = {one: _score_held_out(one, scores, right, metric, least) for one in kinds}
+    kinds = _list_kinds(kind, metric, frequencies)
+    reached = {one: _measure_held_out(one, scores, right, metric, least, frequencies) for one in kinds}
+    winner = choose_kind(reached, metric, balanced=kind == "balanced")
+    return _tune(winner, scores, right, metric, least, frequencies)._replace(
+        held_out={one: found[metric] for one, found in reached.items()},
+        macro_f1={one: found["macro_f1"] for one, found in reached.items()},
+    )
+
+
+def _list_kinds(kind: str, metric: str, frequencies: Sequence[int] | None) -> list[str]:
+    if kind not in SEARCHES:
+        return [kind]
+    kinds = [one for one in RULES if one != "per-label" or metric in SUPPORTED]
+    return [*kinds, BY_FREQUENCY] if frequencies is not None else [*kinds]
+
+
+def choose_kind(reached: Mapping[str, Mapping[str, float]], metric: str, *, balanced: bool) -> str:
+    """Return the kind with the best metrics: the first of equals.
+
+    With `balanced` it is the one of the highest macro-F1, of those that are not worse than `global` by
+    `metric`.
+    """
+    kinds, aim = list(reached), metric
+    if balanced:
+        least = reached["global"][metric]
+        kinds, aim = [one for one in kinds if not is_better(least, reached[one][metric], metric)], "macro_f1"
     winner = kinds[0]
     for other in kinds[1:]:
-        if is_better(reached[other], reached[winner], metric):
+        if is_better(reached[other][aim], reached[winner][aim], aim):
             winner = other
-    return _tune(winner, scores, right, metric, least)._replace(held_out=reached)
+    return winner
 
 
 def refuse_unknown(kind: str, metric: str) -> None:
@@ -88,9 +140,17 @@ def refuse_unknown(kind: str, metric: str) -> None:
 
 
 def score_rule(
-    present: Rule, scores: NDArray[Any], actual: Indicators, metric: str, *, least: int = LEAST
+    present: Rule,
+    scores: NDArray[Any],
+    actual: Indicators,
+    metric: str,
+    *,
+    least: int = LEAST,
+    aim: str | None = None,
 ) -> float:
     """Return what a rule reaches, comparable with what another reaches on documents held out.
+
+    Where `aim` names another metric than that of the tuning, it is what is returned.
 
     A rule that tuning on these very documents gives again was tuned on them: its figure here is too good,
     and what its kind reaches on documents held out in turn stands for it.
@@ -98,38 +158,75 @@ def score_rule(
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     right = indicator.toarray()
     if _tune(present.kind, scores, right, metric, least).rule == present:
-        return _score_held_out(present.kind, scores, right, metric, least)
-    return Counts.of_known(present.decide(scores), indicator).metrics()[metric]
+        return _measure_held_out(present.kind, scores, right, metric, least)[aim or metric]
+    return Counts.of_known(present.decide(scores), indicator).metrics()[aim or metric]
 
 
-def _score_held_out(
-    kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str, least: int
-) -> float:
+def _measure_held_out(
+    kind: str,
+    scores: NDArray[np.float32],
+    right: NDArray[np.bool_],
+    metric: str,
+    least: int,
+    frequencies: Sequence[int] | None = None,
+) -> dict[str, float]:
     given = np.zeros(scores.shape, bool)
     fold = np.arange(len(scores)) % FOLDS
     for number in np.unique(fold):
         held, rest = fold == number, fold != number
         # A single document cannot be held out from itself.
         seen = rest if rest.any() else held
-        given[held] = _tune(kind, scores[seen], right[seen], metric, least).rule.decide(scores[held])
-    return Counts.of_known(given, right).metrics()[metric]
+        tuned = _tune(kind, scores[seen], right[seen], metric, least, frequencies)
+        given[held] = tuned.rule.decide(scores[held])
+    return Counts.of_known(given, right).metrics()
 
 
 def _tune(
-    kind: str, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str, least: int
+    kind: str,
+    scores: NDArray[np.float32],
+    right: NDArray[np.bool_],
+    metric: str,
+    least: int,
+    frequencies: Sequence[int] | None = None,
 ) -> TunedRule:
+    rule = _make_rule(kind, scores, right, metric, least, frequencies)
+    rare = scores.shape[1] - len(_find_free(scores, right, least)) if kind == "per-label" else 0
+    return TunedRule(rule, Counts.of_known(rule.decide(scores), right).metrics()[metric], rare, kind)
+
+
+def _make_rule(
+    kind: str,
+    scores: NDArray[np.float32],
+    right: NDArray[np.bool_],
+    metric: str,
+    least: int,
+    frequencies: Sequence[int] | None,
+) -> Rule:
     if kind == "top-k":
-        return _measure(make_top_rule(find_number(scores, right, metric)), scores, right, metric)
+        return make_top_rule(find_number(scores, right, metric))
     if kind == "expected-f1":
-        return _measure(make_expected_rule(), scores, right, metric)
+        return make_expected_rule()
+    if kind == BY_FREQUENCY:
+        assert frequencies is not None  # who asks for the kind gives them
+        return _make_frequency_rule(scores, right, frequencies, metric)
     shared = find_threshold(scores, right, metric).value
     if kind == "global":
-        return _measure(make_global_rule(shared), scores, right, metric)
+        return make_global_rule(shared)
+    free = _find_free(scores, right, least)
+    return make_label_rule(find_label_thresholds(scores, right, metric, shared, free))
+
+
+def _find_free(scores: NDArray[np.float32], right: NDArray[np.bool_], least: int) -> NDArray[np.intp]:
+    """Return the labels that enough documents have for a threshold of their own."""
     reachable = right[:, : scores.shape[1]] & (scores > -np.inf)
-    free = np.flatnonzero(reachable.sum(axis=0) >= max(least, 1))
-    rule = make_label_rule(find_label_thresholds(scores, right, metric, shared, free))
-    return _measure(rule, scores, right, metric)._replace(rare=scores.shape[1] - len(free))
+    return np.flatnonzero(reachable.sum(axis=0) >= max(least, 1))
 
 
-def _measure(rule: Rule, scores: NDArray[np.float32], right: NDArray[np.bool_], metric: str) -> TunedRule:
-    return TunedRule(rule, Counts.of_known(rule.decide(scores), right).metrics()[metric])
+def _make_frequency_rule(
+    scores: NDArray[np.float32], right: NDArray[np.bool_], frequencies: Sequence[int], metric: str
+) -> Rule:
+    """Return the thresholds that fall with how rare a label is, on the scale of log odds."""
+    inside = np.clip(scores, FAINTEST, 1 - FAINTEST)
+    margins = np.where(scores > -np.inf, np.log(inside / (1 - inside)), -np.inf).astype(np.float32)
+    thresholds = find_frequency_thresholds(margins, right, frequencies, metric)
+    return make_label_rule(1 / (1 + np.exp(-thresholds.astype(np.float64))))

@@ -1,14 +1,16 @@
 """Binary relevance (BR): one linear classifier per label on TF-IDF features.
 
 The paper's first baseline, and an honest one: its C and its decision threshold are tuned on the validation
-split. A run that was stopped goes on after the last C that was finished, to the same result.
+split, and so are its terms and the kind of its rule where the settings leave them open. A run that was
+stopped goes on after the last C that was finished, to the same result.
 
 Shapes: N documents, F terms, L labels.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +22,11 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows
 from seq2set.core.tensor_files import Forms
+from seq2set.labels.best_rule import choose_kind
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.labels.confidence.acceptance import UNCALIBRATED
-from seq2set.labels.crossed_thresholds import find_crossed_thresholds
 from seq2set.labels.metrics import Counts
+from seq2set.labels.rare_labels import find_crossed_thresholds
 from seq2set.labels.rules import Rule, make_label_rule
 from seq2set.models.linear import (
     LinearScorer,
@@ -36,10 +39,12 @@ from seq2set.models.linear_fitting import (
     FittedCandidate,
     LinearTraining,
     ScoredFit,
-    find_best_c,
     has_open_rule,
     prepare_matrices,
+    read_texts,
     score_zero_margin,
+    search_c,
+    try_rules,
 )
 from seq2set.models.predictions import Scores
 from seq2set.models.prior import fold_documents
@@ -52,56 +57,103 @@ FOLD_SEED = 1
 """Draws those parts. It is none of a run's seeds, so that one training stands for all of them."""
 
 
+CROSSED = "crossed"
+"""The kind of thresholds from documents scored out of fold, beside those of `find_best_rule`."""
+
+
 class _Classifiers(NamedTuple):
     scorer: LinearScorer
     sigmoid: Sigmoid
 
 
+class _Found(NamedTuple):
+    data: LinearTraining
+    best: FittedCandidate[_Classifiers]
+
+
 def train_br(
     config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
 ) -> BinaryRelevance:
-    """Fit for each C on `train`, tune the threshold on `valid`, and return the best model found."""
-    data = prepare_matrices(config, train, valid, run, progress)
+    """Fit for each C on `train`, tune the threshold on `valid`, and return the best model found.
 
-    def fit(c: float) -> ScoredFit[_Classifiers]:
-        scorer = data.fit_or_resume("linear", c, "one classifier per label")
-        margins = scorer.margins(data.valid)
-        sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
-        return ScoredFit(_Classifiers(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
-
-    best = find_best_c(data, fit)
+    Its settings name the terms that it reads, where they were to be found.
+    """
+    read, found = read_texts(config, train, run), None
+    for terms, own in list_term_settings(config).items():
+        matrices = prepare_matrices(own, train, valid, run, progress, read=read)
+        data = replace(matrices, terms=terms)
+        # Of all terms words alone have the smallest best C: the others go on from there.
+        best = search_c(data, partial(_fit, data), 0.0 if found is None else found.best.c)
+        if found is None or is_better(best.reached, found.best.reached, config.decision.metric):
+            found = _Found(data, best)
+    assert found is not None  # there is at least one kind of terms
+    data, best = found.data, try_rules(*found)
     rule = _try_crossed_rule(data, best, train) if has_open_rule(config) else best.rule
-    return BinaryRelevance(config, data.features, data.labels, rule, best.c, UNCALIBRATED, *best.machine)
+    return BinaryRelevance(data.config, data.features, data.labels, rule, best.c, UNCALIBRATED, *best.machine)
+
+
+def list_term_settings(config: Config) -> dict[str, Config]:
+    """Return the settings of each kind of terms that is to be compared, the cheapest first."""
+    if config.linear.terms == "given":
+        return {"": config}
+    longest = max(config.features.ngrams, 2)
+    kinds = {
+        "words": {"ngrams": 1, "run_weight": 0.0},
+        "weighed": {"ngrams": longest, "run_weight": 0.5},
+        "together": {"ngrams": longest, "run_weight": 0.0},
+    }
+    own = {name: config.features.model_copy(update=changes) for name, changes in kinds.items()}
+    return {name: config.model_copy(update={"features": features}) for name, features in own.items()}
+
+
+def _fit(data: LinearTraining, c: float) -> ScoredFit[_Classifiers]:
+    scorer = data.fit_or_resume("linear", c, "one classifier per label")
+    margins = scorer.margins(data.valid)
+    sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
+    return ScoredFit(_Classifiers(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
 
 
 def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[_Classifiers], train: Examples) -> Rule:
     """Return thresholds cross-validated on the training documents where validation says that they are better.
 
-    Validation had no part in them, and the other rule is judged on documents held out from its tuning.
+    Validation had no part in them, and the other rules are judged on documents held out from their tuning.
     """
-    metric = data.config.decision.metric
-    documents = data.train.shape[0]
-    fold = fold_documents(FOLDS, documents, FOLD_SEED, train.groups)
+    wanted = data.config.decision
+    margins, fold = _score_out_of_fold(data, best.c, train)
+    labelled = train.count_labelled()
+    right = data.labels.indicator(train.label_sets[:labelled]).toarray()
+    found = find_crossed_thresholds(margins[:labelled], right, fold[:labelled], wanted.metric)
+    rule = make_label_rule(best.machine.sigmoid(found))
+    crossed = Counts.of_known(rule.decide(best.scores), data.valid_actual).metrics()
+    assert best.tuned is not None  # kinds were compared
+    reached = best.tuned.list_reached(wanted.metric)
+    other, kind = reached[best.tuned.kind], best.tuned.kind
+    for metric in dict.fromkeys((wanted.metric, "macro_f1" if wanted.rule == "balanced" else wanted.metric)):
+        data.progress.note(
+            f"{metric} on validation: {crossed[metric]:.4f} by thresholds cross-validated on training "
+            f"documents, {other[metric]:.4f} by the best of the other rules ({kind}), held out in turn"
+        )
+    balanced = wanted.rule == "balanced"
+    winner = choose_kind(reached | {CROSSED: crossed}, wanted.metric, balanced=balanced)
+    return rule if winner == CROSSED else best.rule
+
+
+class _OutOfFold(NamedTuple):
+    margins: npt.NDArray[np.float32]  # (N, L)
+    fold: npt.NDArray[np.int64]  # (N,)
+
+
+def _score_out_of_fold(data: LinearTraining, c: float, train: Examples) -> _OutOfFold:
+    """Score each training document by classifiers that did not see its fold."""
+    fold = fold_documents(FOLDS, data.train.shape[0], FOLD_SEED, train.groups)
     margins = np.zeros(data.train_targets.shape, np.float32)
     for number in np.unique(fold):
         held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         rest = rest if len(rest) else held  # a single document cannot be held out from itself
         name, title = f"linear-fold-{number + 1}", f"without fold {number + 1} of {fold.max() + 1}"
         part = data.train[rest], data.train_targets[rest], None, data.weigh(rest)
-        margins[held] = data.fit_or_resume(name, best.c, title, *part).margins(data.train[held])
-    labelled = train.count_labelled()
-    right = data.labels.indicator(train.label_sets[:labelled]).toarray()
-    found = find_crossed_thresholds(margins[:labelled], right, fold[:labelled], metric)
-    thresholds = best.machine.sigmoid(found)
-    rule = make_label_rule(thresholds)
-    reached = Counts.of_known(rule.decide(best.scores), data.valid_actual).metrics()[metric]
-    assert best.held_out is not None  # kinds were compared
-    better = is_better(reached, best.held_out, metric)
-    data.progress.note(
-        f"{metric} on validation: {reached:.4f} by thresholds cross-validated on training documents, "
-        f"{best.held_out:.4f} by the best of the other rules ({best.rule.kind}), held out in turn"
-    )
-    return rule if better else best.rule
+        margins[held] = data.fit_or_resume(name, c, title, *part).margins(data.train[held])
+    return _OutOfFold(margins, fold)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from seq2set.core.progress import Advance, Progress
 from seq2set.core.seals import UNSEALED, check_seal, seal_file
 from seq2set.core.sparse import SparseRows
 from seq2set.core.tensor_files import check_forms, read_header, refuse_not_finite
-from seq2set.labels.best_rule import find_best_rule
+from seq2set.labels.best_rule import TunedRule, find_best_rule
 from seq2set.labels.calibration import Sigmoid
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
@@ -79,6 +79,8 @@ class LinearTraining:
     """Whether a word of each is known"""
     weights: npt.NDArray[np.float64] | None = None
     """How much each document of `train` counts, 1 on average; None where all count the same"""
+    terms: str = ""
+    """Which of several kinds of terms these are, where they are compared"""
 
     def weigh(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64] | None:
         """Return how much some documents of `train` count."""
@@ -101,6 +103,8 @@ class LinearTraining:
         if features is None:
             features, weights = self.train, self.weights
         targets = self.train_targets if targets is None else targets
+        if self.terms:
+            name, title = f"{name}-{self.terms}", f"{title}, {self.terms}"
         checkpoint = self.run.checkpoints / f"{name}-c-{c:g}.safetensors"
         if checkpoint.is_file():
             return _read_scorer(checkpoint, features, targets)
@@ -126,6 +130,21 @@ def _read_scorer(checkpoint: Path, features: csr_matrix, targets: csr_matrix) ->
         ) from error
 
 
+class ReadTexts(NamedTuple):
+    """What is the same for all terms of the training documents."""
+
+    labels: Labels
+    words: Words
+    encoded: StoredBlocks
+
+
+def read_texts(config: Config, train: Examples, run: RunFolder) -> ReadTexts:
+    """Find words and labels in `train`, and encode its texts."""
+    words = Words.build(train.texts, **config.text.model_dump())
+    encoded = StoredBlocks(encode_blocks(words, train.texts), run.path)
+    return ReadTexts(Labels.build(train.label_sets), words, encoded)
+
+
 def prepare_matrices(
     config: Config,
     train: Examples,
@@ -133,16 +152,16 @@ def prepare_matrices(
     run: RunFolder,
     progress: Progress,
     most_terms: int | None = None,
+    read: ReadTexts | None = None,
 ) -> LinearTraining:
     """Find words, labels and terms in `train`, and turn both splits into matrices.
 
-    Where there are more than `most_terms`, those that occur in the most documents are kept.
+    Where there are more than `most_terms`, those that occur in the most documents are kept. What was `read`
+    of the texts before is not read again.
     """
     with progress.stage("features", 3) as advance:
-        labels = Labels.build(train.label_sets)
-        words = Words.build(train.texts, **config.text.model_dump())
+        labels, words, encoded = read or read_texts(config, train, run)
         advance(1)
-        encoded = StoredBlocks(encode_blocks(words, train.texts), run.path)
         features = fit_terms(config, words, encoded)
         if most_terms is not None and len(features) > most_terms:
             progress.note(f"the {most_terms:,} most frequent of {len(features):,} terms are kept")
@@ -236,8 +255,8 @@ class FittedCandidate(Generic[Machine]):
     reached: float
     scores: Scores
     """Of the validation split (N, L), -inf in documents without a known word"""
-    held_out: float | None = None
-    """What the rule's kind reached on documents held out from its tuning, where kinds were compared"""
+    tuned: TunedRule | None = None
+    """The rule with what each kind reached, where kinds were compared"""
 
 
 def score_zero_margin(sigmoid: Sigmoid) -> float:
@@ -251,25 +270,39 @@ def find_best_c(data: LinearTraining, fit: Callable[[float], ScoredFit[Machine]]
     As in every evaluation, labels that training never saw count as missed, and documents without a known word
     are given none.
     """
+    return try_rules(data, search_c(data, fit))
+
+
+def search_c(
+    data: LinearTraining, fit: Callable[[float], ScoredFit[Machine]], least: float = 0.0
+) -> FittedCandidate[Machine]:
+    """Do so from a `least` C on, and leave the threshold as it is tuned for each."""
     best: FittedCandidate[Machine] | None = None
     for c in sorted(data.config.linear.c):
+        if c < least:
+            continue
         candidate = _try_c(data, c, fit)
         if best is not None and not is_better(candidate.reached, best.reached, data.config.decision.metric):
             # Quality rises with C and then falls, while the time only rises: the rest would be for nothing.
             break
         best = candidate
     assert best is not None  # the settings hold at least one C
-    return _try_rules(data, best) if has_open_rule(data.config) else best
+    return best
 
 
 def has_open_rule(config: Config) -> bool:
     """Say whether the kind of rule is to be chosen on validation."""
-    return config.decision.rule == "best" and config.decision.threshold == "tuned"
+    return config.decision.rule != "global" and config.decision.threshold == "tuned"
 
 
-def _try_rules(data: LinearTraining, best: FittedCandidate[Machine]) -> FittedCandidate[Machine]:
-    found = find_best_rule("best", best.scores, data.valid_actual, data.config.decision.metric)
-    return replace(best, rule=found.rule, held_out=found.held_out[found.rule.kind])
+def try_rules(data: LinearTraining, best: FittedCandidate[Machine]) -> FittedCandidate[Machine]:
+    """Choose the kind of rule on validation, where the settings leave it open."""
+    if not has_open_rule(data.config):
+        return best
+    wanted, frequencies = data.config.decision, data.labels.frequencies
+    actual = data.valid_actual
+    found = find_best_rule(wanted.rule, best.scores, actual, wanted.metric, frequencies=frequencies)
+    return replace(best, rule=found.rule, tuned=found)
 
 
 def _try_c(
@@ -281,9 +314,10 @@ def _try_c(
     threshold = _choose_threshold(config, scores, scored.boundary, data.valid_actual)
     rule = make_global_rule(threshold)
     reached = Counts.of_known(rule.decide(scores), data.valid_actual).metrics()
-    if not any(record.get("c") == c for record in data.run.records()):
+    which = {"terms": data.terms, "c": c} if data.terms else {"c": c}
+    if not any(which.items() <= record.items() for record in data.run.records()):
         seconds = round(time.perf_counter() - began, 3)
-        data.run.log({"phase": "linear", "c": c, "threshold": threshold, "seconds": seconds, **reached})
+        data.run.log({"phase": "linear", **which, "threshold": threshold, "seconds": seconds, **reached})
     return FittedCandidate(c, scored.machine, rule, reached[config.decision.metric], scores)
 
 

@@ -190,9 +190,11 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     elif wanted == "tuned":
         scores = _score(tagger, valid.texts)
         actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
-        metric = tagger.config.decision.metric
-        if tagger.config.decision.rule == "best":
-            return replace(tagger, rule=find_best_rule("best", scores, actual, metric).rule)
+        metric, kind = tagger.config.decision.metric, tagger.config.decision.rule
+        if kind != "global":
+            frequencies = tagger.labels.frequencies
+            found = find_best_rule(kind, scores, actual, metric, frequencies=frequencies)
+            return replace(tagger, rule=found.rule)
         value = find_threshold(scores, actual, metric).value
     else:
         value = wanted

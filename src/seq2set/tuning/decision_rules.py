@@ -82,8 +82,9 @@ def tune_rule(
     the kinds. Labels that fewer than `LEAST` of the documents have take the threshold that is best for all
     labels together. Of a decoder's searches a rule decides `marginal` only.
 
-    The present rule is kept unless the new one is better on documents held out in turn from its tuning, and
-    not worse on all of them. A `dry_run` stores nothing; `undo_rule` gives the model its rule of before.
+    The present rule is kept unless the new one is better (`balanced`: in macro-F1) on documents held out in
+    turn from its tuning, and not worse on all of them. A `dry_run` stores nothing; `undo_rule` gives the
+    model its rule of before.
     """
     refuse_unknown(kind, metric)
     progress = progress or Silent()
@@ -99,10 +100,11 @@ def tune_rule(
     scored = score_documents(tagger, documents.part, search or "marginal", progress)
     if np.isneginf(scored.scores).all():
         raise _build_refusal("no word", documents)  # every rule gives them the same, nothing
-    found = find_best_rule(kind, scored.scores, scored.right, metric)
+    found = find_best_rule(kind, scored.scores, scored.right, metric, frequencies=tagger.labels.frequencies)
     _report(found, tagger, progress)
     before, after = (scored.counts(rule).metrics() for rule in (tagger.rule, found.rule))
-    if reason := _find_reason_to_keep(found, tagger.rule, scored, metric):
+    aim = "macro_f1" if kind == "balanced" else metric
+    if reason := _find_reason_to_keep(found, tagger.rule, scored, metric, aim):
         progress.note(reason)
         return TunedModel(tagger.rule.kind, tagger.rule, before, before, len(documents.part), kept=True)
     tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
@@ -118,17 +120,19 @@ def tune_rule(
     return tuned
 
 
-def _find_reason_to_keep(found: TunedRule, present: Rule, scored: ScoredDocuments, metric: str) -> str | None:
-    """Return why the present rule is kept, or None where the one that was found is better."""
+def _find_reason_to_keep(
+    found: TunedRule, present: Rule, scored: ScoredDocuments, metric: str, aim: str
+) -> str | None:
+    """Return why the present rule is kept, or None where the one that was found is better by `aim`."""
     if found.rule == present:
         return "the model has this rule already"
-    now, then = (scored.counts(rule).metrics()[metric] for rule in (present, found.rule))
-    held_out = found.held_out[found.rule.kind]
-    fair = score_rule(present, scored.scores, scored.right, metric)
-    if is_better(held_out, fair, metric) and not is_better(now, then, metric):
+    now, then = (scored.counts(rule).metrics()[aim] for rule in (present, found.rule))
+    held_out = (found.held_out if aim == metric else found.macro_f1)[found.kind]
+    fair = score_rule(present, scored.scores, scored.right, metric, aim=aim)
+    if is_better(held_out, fair, aim) and not is_better(now, then, aim):
         return None
     return (
-        f"a rule that gives {found.rule.describe()} is not better: {metric} {held_out:.4f} on documents held "
+        f"a rule that gives {found.rule.describe()} is not better: {aim} {held_out:.4f} on documents held "
         f"out in turn and {then:.4f} on all, where the present rule has {fair:.4f} and {now:.4f}"
     )
 

@@ -192,6 +192,35 @@ def test_what_the_training_set_aside_is_tuned_on(tmp_path: Path) -> None:
         tune_rule(run.path, data=str(other))
 
 
+def test_a_balanced_rule_is_taken_for_its_macro_f1(model: Path, small_corpus: PreparedCorpus) -> None:
+    tagger, part, notes = load_model(model), small_corpus.split("valid"), Notes()
+    scores, right = tagger.infer(part.texts(), Request()).scores, tagger.labels.indicator(part.labels())
+    frequencies = tagger.labels.frequencies
+    expected = find_best_rule("balanced", scores, right, "micro_f1", frequencies=frequencies)
+    tuned = tune_rule(model, kind="balanced", progress=notes)
+    assert (tuned.rule, load_model(model).rule, tuned.kept) == (expected.rule, expected.rule, False)
+    assert tuned.after["macro_f1"] > tuned.before["macro_f1"]
+    assert "per-frequency" in notes.said[0]
+    # One that is too good on these documents to be beaten stays.
+    give(model, make_global_rule(0.5))
+    kept = tune_rule(model, kind="balanced", progress=notes)
+    assert kept.kept == (kept.before["macro_f1"] == 1)
+    assert not kept.kept or "is not better: macro_f1" in notes.said[-1]
+
+
+def test_a_network_is_decided_by_a_balanced_rule(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
+    place = f'data.corpus="{small_corpus.folder}"'
+    config = tiny_config(
+        place, 'decision.rule="balanced"', "decision.calibrate=false", 'search.name="marginal"'
+    )
+    tagger = load_model(train(config, tmp_path / "run").model)
+    part = small_corpus.split("valid")
+    scores = tagger.infer(part.texts(), Request(search="marginal")).scores
+    right, frequencies = tagger.labels.indicator(part.labels()), tagger.labels.frequencies
+    expected = find_best_rule("balanced", scores, right, "micro_f1", frequencies=frequencies)
+    assert tagger.rule == expected.rule
+
+
 def test_a_decoder_is_decided_in_one_search_only(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
     config = tiny_config(f'data.corpus="{small_corpus.folder}"', "warm_start.epochs=3", model="seq2set-simp")
     run, notes = train(config, tmp_path / "run"), Notes()

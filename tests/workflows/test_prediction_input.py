@@ -76,7 +76,7 @@ def test_files_are_summed_up_before_anything_is_computed(folder: Path) -> None:
     source = take_files(find_inputs([str(folder / "d.parquet")]), OPTIONS)
     assert source.types == {"n": pa.int64(), "text": pa.string()}
     (folder / "b.csv").write_text("text,of\nwheat,b\ncrude\n")
-    with pytest.raises(CorpusError, match=r"b\.csv, line 3: the row has 1 cells"):
+    with pytest.raises(CorpusError, match=r"b\.csv, line 3: the row has 1 cell;"):
         take_files(find_inputs([str(folder)]), OPTIONS)
 
 

@@ -15,17 +15,19 @@ WORDS += ("tariff", "the", "bank", "its", "rates", "exports")
 SIZE = 8
 
 
-def write_encoder(folder: Path, *, seed: int = 1, vocabulary: int = len(WORDS)) -> Path:
+def write_encoder(
+    folder: Path, *, seed: int = 1, vocabulary: int = len(WORDS), layers: int = 1, spread: float = 1.0
+) -> Path:
     """Write config.json, tokenizer.json and model.safetensors."""
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=vocabulary,
         hidden_size=SIZE,
-        num_hidden_layers=1,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=16,
         max_position_embeddings=20,
-        initializer_range=1.0,
+        initializer_range=spread,
     )
     network = BertModel(config)
     network.save_pretrained(folder)

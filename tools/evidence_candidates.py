@@ -20,11 +20,12 @@ import torch
 from seq2set.corpora.open_corpus import open_corpus
 from seq2set.evaluation.faithfulness import Figure, Ranking, WordedText, measure_rankings, score_texts
 from seq2set.inference.predictor import Predictor
-from seq2set.models.neural import NeuralTagger, limit_words
+from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.rollout import begin
 from seq2set.nn.decoding.teacher_forcing import contributions_along, score_sequences
+from seq2set.nn.text_reader import limit_words
 from seq2set.text.reasons import TextWords
 from seq2set.text.tfidf import encode_blocks
 

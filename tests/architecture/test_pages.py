@@ -43,6 +43,7 @@ LEFT_OUT = {
     "make ": "sets up an environment, trains for minutes or reads runs of hours; tests/cli runs the verbs",
     "seq2set tune --calibrate RUN": "a form to fill in; tests/cli/test_tune_confidence.py runs it",
     "seq2set tune --thresholds RUN --accept": "a form to fill in; tests/cli/test_tune_confidence.py runs it",
+    "seq2set train --data corpora/mine --preset pretrained": "the user brings the corpus and the encoder",
     "seq2set experiment compare --data corpora/mine": "the user brings the corpus, and hours",
     "seq2set experiment compare --data runs/debtags": "trains for hours, on a corpus that is made by apt",
     "seq2set data prepare aapd": "the user brings the corpus",

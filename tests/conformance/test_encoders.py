@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from seq2set.core.errors import ConfigError
 from seq2set.models.network import build_encoder
 from seq2set.nn.encoders import Encoded, Encoder, Tokenization
 from seq2set.text.vocabulary import Words
+from tiny_encoders import write_encoder
 from tiny_networks import TINY, tiny_config, tiny_examples
 
 CHOOSING = [model for model, row in MODELS.items() if reads(model, "encoder.kind")]
@@ -51,9 +53,20 @@ def test_the_models_with_a_convolution_of_their_own_do_not_choose() -> None:
     assert CHOOSING == ["seq2seq", "seq2set-simp", "seq2set"]
 
 
-def test_an_encoder_keeps_the_contract(kind: str) -> None:
+@pytest.fixture
+def settings(kind: str, tmp_path: Path) -> dict[str, Any]:
+    """What the encoder needs beside its name."""
+    own: dict[str, Any] = {"encoder.kind": kind}
+    if kind == "transformer":
+        folder = write_encoder(tmp_path / "encoder", spread=0.1)
+        own |= {"encoder.pretrained": str(folder), "encoder.tune": "all", "encoder.learning_rate": 0.01}
+        own |= {"training.decay": 1.0}
+    return own
+
+
+def test_an_encoder_keeps_the_contract(settings: dict[str, Any]) -> None:
     torch.manual_seed(1)
-    encoder = build_encoder(tiny_config(f"encoder.kind={kind}"), 30).eval()
+    encoder = build_encoder(tiny_config(*(f"{key}={value}" for key, value in settings.items())), 30).eval()
     ids, lengths = torch.tensor([[3, 8, 1, 4, 9], [5, 2, 0, 0, 0], [7, 0, 0, 0, 0]]), torch.tensor([5, 2, 1])
     encoded = encoder(ids, lengths)
     assert encoded.states.shape == (3, 5, encoder.size)
@@ -66,16 +79,21 @@ def test_an_encoder_keeps_the_contract(kind: str) -> None:
         torch.testing.assert_close(alone.summary[0], encoded.summary[row], atol=1e-6, rtol=1e-5)
 
 
-def test_an_encoder_serves_from_python_to_a_saved_model(kind: str, tmp_path: Path) -> None:
+def test_an_encoder_serves_from_python_to_a_saved_model(
+    kind: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
     examples = tiny_examples(40)
-    settings = SETTINGS | {"encoder.kind": kind, "warm_start.epochs": 15, "self_critical.epochs": 1}
-    classifier = Seq2SetClassifier("seq2set-simp", settings=settings, threads=1).fit(
+    chosen = SETTINGS | {"warm_start.epochs": 15, "self_critical.epochs": 1} | settings
+    classifier = Seq2SetClassifier("seq2set-simp", settings=chosen, threads=1).fit(
         examples.texts, examples.label_sets
     )
     given = classifier.predict(examples.texts)
     right = sum(set(one) == set(actual) for one, actual in zip(given, examples.label_sets, strict=True))
     assert right > 20  # of 40 documents in which every label shows by words of its own
     classifier.save(tmp_path / "model")
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert f"{kind}: " in card
+    assert str(settings.get("encoder.pretrained", kind)) in card
     again = Seq2SetClassifier.load(tmp_path / "model")
     assert again.predict(examples.texts) == given
     assert again.tagger_.config.encoder.kind == kind
@@ -94,7 +112,8 @@ def test_settings_of_an_encoder_count_with_that_encoder() -> None:
 
 
 def test_an_unknown_encoder_is_refused() -> None:
-    with pytest.raises(ConfigError, match="encoder.kind is 'gru'; it must be 'bilstm' or 'convolution'"):
+    kinds = "'bilstm', 'convolution' or 'transformer'"
+    with pytest.raises(ConfigError, match=f"encoder.kind is 'gru'; it must be {kinds}"):
         build_config(assignments=["encoder.kind=gru"])
 
 

@@ -42,9 +42,10 @@ from seq2set.benchmarks.ratio import Ratio, measure_ratio, run_apart
 from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import count_cores
 from seq2set.inference.predictor import Predictor
-from seq2set.models.neural import NeuralTagger, limit_words
+from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.models.seq2set import SetNetwork
+from seq2set.nn.text_reader import limit_words
 from seq2set.objectives.losses import negative_log_likelihood, self_critical
 from seq2set.objectives.rewards import f1
 from seq2set.text.batches import collate

@@ -184,6 +184,6 @@ def _tell_uncalibrated(job: PredictionJob) -> None:
 
 def _tell_cut(totals: Totals) -> None:
     if totals.cut:
-        from seq2set.models.neural import describe_cut
+        from seq2set.nn.text_reader import describe_cut
 
         typer.echo(describe_cut(totals.cut, totals.texts, totals.limit), err=True)

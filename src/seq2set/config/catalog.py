@@ -59,6 +59,8 @@ class EncoderKind(NamedTuple):
     """`build(config, tokens) -> Encoder`, where `tokens` is the size of the vocabulary"""
     sections: frozenset[str] = frozenset()
     """the sections of the settings that it reads, beside `encoder`"""
+    tokens: str = ""
+    """`open(config) -> OwnTokens`: how a text becomes its tokens; without one they are words"""
     graph: str = ""
     """`add(graph) -> EncoderValues`: the same as an ONNX graph; without one it cannot be exported"""
 
@@ -221,7 +223,12 @@ ENCODERS: dict[str, EncoderKind] = {
         "word vectors and filters over windows of words, sized by the section `cnn`",
         "seq2set.nn.encoders.convolution:build_convolution",
         frozenset({"cnn"}),
-        "seq2set.inference.graphs.encoders:add_convolution",
+        graph="seq2set.inference.graphs.encoders:add_convolution",
+    ),
+    "transformer": EncoderKind(
+        "a pretrained transformer on sub-words, as it is or tuned; `encoder.pretrained` names it",
+        "seq2set.nn.encoders.transformer:build_transformer",
+        tokens="seq2set.nn.pretrained.subwords:open_subwords",
     ),
 }
 

@@ -42,6 +42,9 @@ Watch = Callable[[int, dict[str, Any]], None]
 TEACHER = "teacher.json"
 """The record of the teacher of a run that a student is taught in."""
 
+ENCODER = "encoder.json"
+"""The record of the pretrained encoder that the network of a run reads with."""
+
 PARTS = (
     "model",
     "checkpoints",
@@ -52,6 +55,7 @@ PARTS = (
     "tensorboard",
     "history.jsonl",
     TEACHER,
+    ENCODER,
     RECORD,
 )
 """What a run holds beside its settings."""
@@ -71,6 +75,7 @@ class RunFolder:
         self.beginning = self.checkpoints / "beginning.safetensors"  # where the last of several phases began
         self.start_model = path / "start"  # a copy of the model that the training begins from, if any
         self.teacher = path / "teacher"  # what a teacher said
+        self.encoder = path / ENCODER
         self.model = path / "model"  # the finished one
 
     @classmethod

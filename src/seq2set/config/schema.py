@@ -173,6 +173,18 @@ class EncoderSettings(Settings):
     """The share of units that training drops."""
     max_words: Positive = 500
     """How many words of a text are read; the rest is ignored."""
+    pretrained: str = ""
+    """The pretrained encoder that `transformer` reads with, in windows that overlap: a folder, a name in the
+    cache, an installed package that carries one, or a hub's `owner/name`. Needs the extra `pretrained`."""
+    tune: Literal["none", "all"] | Layers = "none"
+    """How many of its layers learn, from the top: `all`, and its sub-word vectors too, or `none`. Where it
+    stays as it is, a saved model names it; else it has all its weights."""
+    learning_rate: PositiveReal = 5e-5
+    """Adam's learning rate of its top layer in every phase; the phase's own is that of the rest."""
+    layer_decay: Annotated[float, Field(gt=0, le=1)] = 0.9
+    """What its learning rate is multiplied by from a layer to the one below."""
+    warm_up: Share = 0.1
+    """In which share of a phase's updates its learning rate rises, from next to nothing."""
 
 
 class CnnSettings(Settings):

@@ -7,6 +7,7 @@
     tokenizer.json      the words
     labels.json         the labels with their training frequencies
     README.md           the model card
+    encoder_*.json      of a model that tuned a pretrained encoder: its settings and its sub-words
     seen.safetensors    hashes of the texts that it was trained and tuned on; may be deleted
     onnx.json, *.onnx   after `seq2set export`: the network as graphs
     manifest.json       format version, SHA-256 and size of every other file
@@ -58,6 +59,7 @@ from seq2set.labels.confidence.acceptance import Confidence
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.models.tagger import ModelState, Outline, Tagger
+from seq2set.nn.pretrained.encoder_source import OWN_FILES, use_saved_parts
 from seq2set.text.vocabulary import Words
 
 
@@ -80,6 +82,8 @@ def save_model(
         )
         write_text(aside / TOKENIZER, state.words.to_json())
         write_json(aside / LABELS, state.labels.to_dict())
+        for name, text in state.files.items():
+            write_text(aside / name, text)
         write_text(aside / CARD, card)
         if arrays := seen.arrays():
             save_file(arrays, aside / SEEN)
@@ -147,9 +151,11 @@ def load_model(folder: Path, runtime: str = "auto", threads: int = 1) -> Tagger:
         words = Words.from_json(read_text_file(folder, TOKENIZER))
         labels = Labels.from_dict(read_json_file(folder, LABELS))
         outline = Outline(config, len(words), len(labels), _update_facts(saved.facts))
-        tensors = read_tensors(folder, outline, runtime)
-        state = ModelState(config=config, words=words, labels=labels, tensors=tensors, fitted=outline.fitted)
-        tagger = restore_tagger(state, folder, files, runtime, threads)
+        texts = {name: read_text_file(folder, name) for name in OWN_FILES if name in files}
+        with use_saved_parts(outline.fitted, texts):
+            tensors = read_tensors(folder, outline, runtime)
+            state = ModelState(config, words, labels, tensors, outline.fitted)
+            tagger = restore_tagger(state, folder, files, runtime, threads)
         tagger.rule.refuse_misfit(len(labels))
         tagger.confidence.refuse_misfit(len(labels))
         return tagger

@@ -58,6 +58,16 @@ class SavedVectors(Open):
     window: Annotated[int, Field(ge=1, lt=2**31)] | None = None
 
 
+class SavedEncoder(Open):
+    """The pretrained encoder of a network."""
+
+    encoder: Annotated[str, Field(min_length=1, max_length=4096)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    revision: Annotated[str, Field(max_length=100)] = ""
+    window: Annotated[int, Field(ge=8, le=65_536)]
+    tuned: bool
+
+
 class SavedPoints(Open):
     """A line through points, of an isotonic calibrator; those of a label say how much they weigh."""
 
@@ -151,6 +161,7 @@ class SavedFacts(Open):
     combinations: dict[str, Count] | None = None
     max_labels: Annotated[int, Field(ge=1, lt=2**31)] | None = None
     vectors: SavedVectors | None = None
+    pretrained: SavedEncoder | None = None
     confidence: SavedConfidence | None = None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,14 @@ from seq2set.models.tagger import ModelState, Outline, Tensors
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
 from seq2set.nn.pretrained.vector_features import describe_vectors
+from seq2set.nn.text_reader import TextReader, count_longer, open_tokens
 from seq2set.text.batches import pad_documents
 from seq2set.text.reasons import Evidence, TextWords
 from seq2set.text.tfidf import encode_blocks
-from seq2set.text.vocabulary import UNK, Words
+from seq2set.text.vocabulary import Words
+
+if TYPE_CHECKING:
+    from seq2set.nn.encoders import OwnTokens  # loads torch
 
 WORDS_AT_A_TIME = 16_384
 """Bounds the memory of a batch, however long its texts are."""
@@ -106,6 +110,8 @@ class NeuralTagger:
     prior: PriorModel | None
     rule: Rule
     confidence: Confidence = UNCALIBRATED
+    own: OwnTokens | None = None
+    """The encoder's own tokens, where it does not read words"""
 
     @property
     def decodes(self) -> bool:
@@ -159,6 +165,10 @@ class NeuralTagger:
         """Count the texts of which the network does not read the end."""
         return count_longer(self.words.encode(texts), self.config.encoder.max_words)
 
+    @property
+    def _reader(self) -> TextReader:
+        return TextReader.build(self.config, self.words, self.own)
+
     def find_search(self, request: Request) -> str:
         """Return the search that a request uses; without a decoder each label's score is its marginal."""
         return (request.search or self.config.search.name) if self.decodes else "marginal"
@@ -178,11 +188,9 @@ class NeuralTagger:
 
         A text takes the memory of the hypotheses that are `held` of it.
         """
-        limit, vectors = self.config.encoder.max_words, self.config.encoder.words
         blocks = list(encode_blocks(self.words, texts))
-        every = (one for block in blocks for one in np.split(block.ids, block.offsets[1:-1]))
-        encoded = [limit_words(one, limit, vectors) for one in every]
-        known = has_words(encoded, self.words)
+        every = [one for block in blocks for one in np.split(block.ids, block.offsets[1:-1])]
+        encoded, known, _ = self._reader.read(texts, every)
         margins = None
         if self.prior is not None:  # which reads the whole text, and words that have no vector
             margins, also_known = self.prior.read(blocks, texts)
@@ -215,8 +223,9 @@ class NeuralTagger:
         for row, place in enumerate(block.places):
             words, given = TextWords.read(self.words, texts[place]), chosen[place].tolist()
             priors = self._weigh_prior(texts[place], given)
+            added_by = None if read is None else self._reader.add_up(texts[place], words.spans, read[row])
             for step, (label, prior) in enumerate(zip(given, priors, strict=True)):
-                added = read[row, step] if prior is None and read is not None else prior
+                added = added_by[step] if prior is None and added_by is not None else prior
                 assert added is not None
                 name = self.labels.names[label]
                 evidence[place].append(words.pick_evidence(words.sum_words(added), name, most))
@@ -257,7 +266,10 @@ class NeuralTagger:
         facts |= {"confidence": self.confidence.to_dict()}
         if self.prior is not None:
             facts |= describe_vectors(self.prior.features)
-        return ModelState(self.config, self.words, self.labels, tensors, facts)
+        files: dict[str, str] = {}
+        if self.own is not None:
+            facts, files = facts | self.own.facts(), self.own.files()
+        return ModelState(self.config, self.words, self.labels, tensors, facts, files)
 
     @classmethod
     def list_forms(cls, outline: Outline, runtime: str) -> Forms:
@@ -286,35 +298,14 @@ class NeuralTagger:
         prior = PriorModel.from_state(state) if has_prior(state.config) else None
         rule = Rule.from_dict(state.fitted["rule"])
         confidence = Confidence.from_dict(state.fitted.get("confidence"))
-        return cls(state.config, state.words, state.labels, network, prior, rule, confidence)
+        own = open_tokens(state.config)
+        return cls(state.config, state.words, state.labels, network, prior, rule, confidence, own)
 
 
 def network_weights(state: ModelState) -> dict[str, npt.NDArray[Any]]:
     """Return the network's own tensors by their names in it."""
     names = (name for name in state.tensors if name.startswith(_NETWORK))
     return {name.removeprefix(_NETWORK): state.tensors[name] for name in names}
-
-
-def count_longer(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> int:
-    """Count the texts of more words than `most`."""
-    return sum(len(one) > most for one in encoded)
-
-
-def describe_cut(cut: int, texts: int, most: int) -> str:
-    """Say how many texts are not read to their end."""
-    have = "has" if cut == 1 else "have"
-    return f"{cut:,} of {texts:,} texts {have} more than {most} words; the network reads the first {most}"
-
-
-def limit_words(ids: npt.NDArray[np.int32], most: int, known: int) -> npt.NDArray[np.int32]:
-    """Keep the first words of a text, and make those that the encoder has no vector for unknown."""
-    ids = ids[:most]
-    return np.where(ids < known + 2, ids, np.int32(UNK))
-
-
-def has_words(encoded: Sequence[npt.NDArray[np.int32]], words: Words) -> npt.NDArray[np.bool_]:
-    """Say of each text, as the encoder reads it, whether a word of it is known (N,)."""
-    return np.array([words.is_word[one].any() for one in encoded], bool)
 
 
 def _group_by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -41,6 +41,8 @@ class ModelState:
     tensors: Tensors
     fitted: Mapping[str, Any]
     """Values that training found, such as the tuned rule; plain JSON."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Texts of further files of the model folder, by name"""
 
 
 class Outline(NamedTuple):

@@ -1,6 +1,6 @@
 """Examples as tensors, one batch at a time, from numbers that lie in files: memory hardly grows with them.
 
-Letters: B documents, T words, L labels, S labels of the longest set in a batch.
+Letters: N documents in all, B of them, T words, L labels, S labels of the longest set in a batch.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from seq2set.config import Config
 from seq2set.core.files import report_output_errors
 from seq2set.core.flat_arrays import StoredLists
 from seq2set.labels.labels import Labels, order_labels, rank_labels
-from seq2set.models.neural import count_longer, limit_words
 from seq2set.models.tagger import Examples
 from seq2set.nn.decoding.prefixes import Symbols
+from seq2set.nn.encoders import OwnTokens
+from seq2set.nn.text_reader import TextReader
 from seq2set.text.batches import collate
 from seq2set.text.tfidf import DOCUMENTS_PER_BLOCK
 from seq2set.text.vocabulary import Words
@@ -58,6 +59,8 @@ class EncodedExamples:
     margins: npt.NDArray[np.float32] | None
     cut: int = 0
     """How many of them have more words than are read"""
+    known: npt.NDArray[np.bool_] | None = None
+    """(N,) whether a word of each is known, of those that are read"""
 
     def __len__(self) -> int:
         return len(self.words)
@@ -87,23 +90,26 @@ def encode_examples(
     labels: Labels,
     margins: npt.NDArray[np.float32] | None,
     folder: Path | None = None,
+    own: OwnTokens | None = None,
 ) -> EncodedExamples:
     """Turn texts into word numbers and label sets into sequences in the order to learn.
 
-    They go to files without a name in `folder`, by default the system's for what is temporary.
+    With `own` tokens of the encoder, those are the numbers. They go to files without a name in `folder`, by
+    default the system's for what is temporary.
     """
     settings = config.label_order
     rank = rank_labels(settings.kind, labels.names, settings.given, examples.depths)
     # One shuffle per document, the same in every epoch: the order is unknown, not ever-changing.
     shuffle = np.random.default_rng(config.seed) if settings.kind == "shuffled" else None
-    most, cut = config.encoder.max_words, 0
+    reader, cut, known = TextReader.build(config, words, own), 0, [np.zeros(0, bool)]
     ids, sequences = StoredLists(folder), StoredLists(folder)
     with report_output_errors(folder or Path(tempfile.gettempdir())):
         for start in range(0, len(examples), DOCUMENTS_PER_BLOCK):
             block = slice(start, start + DOCUMENTS_PER_BLOCK)
-            encoded = words.encode(examples.texts[block])
-            cut += count_longer(encoded, most)
-            ids.extend(limit_words(one, most, config.encoder.words) for one in encoded)
+            read = reader.read(examples.texts[block])
+            cut += read.cut
+            known.append(read.known)
+            ids.extend(read.tokens)
             if examples.lessons is None:
                 rows = labels.rows(examples.label_sets[block])
                 sets = np.split(rows.indices.astype(np.int64), rows.indptr[1:-1])
@@ -111,4 +117,4 @@ def encode_examples(
         if examples.lessons is not None:  # in each of the sets that a teacher drew
             drawn = (one for sets in examples.lessons.rows(labels) for one in sets)
             sequences.extend(order_labels(row, rank, shuffle) for row in drawn)
-    return EncodedExamples(ids, sequences, len(labels), examples.ids, margins, cut)
+    return EncodedExamples(ids, sequences, len(labels), examples.ids, margins, cut, np.concatenate(known))

@@ -14,7 +14,8 @@ from lightning_fabric import Fabric
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.errors import ConfigError
+from seq2set.core.errors import ConfigError, InputError
+from seq2set.core.files import read_json, write_json
 from seq2set.core.hardware import limit_threads
 from seq2set.core.progress import Progress, Silent
 from seq2set.labels.best_rule import find_best_rule
@@ -23,11 +24,13 @@ from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.ensemble import join_networks, refuse_misfit
 from seq2set.models.network import Network, build_network
-from seq2set.models.neural import NeuralTagger, describe_cut
+from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request, Scores, withhold_scores
 from seq2set.models.prior import FittedPrior, PriorCache, fit_prior, has_prior
 from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
+from seq2set.nn.encoders import OwnTokens
+from seq2set.nn.text_reader import describe_cut, open_tokens
 from seq2set.text.vocabulary import Words
 from seq2set.training.data_parallel import Share, choose_device, count_workers, start_group
 from seq2set.training.examples import encode_examples
@@ -65,6 +68,7 @@ def train_network(
     """
     refuse_misfit(config)
     device, plan = choose_device(config), plan_phases(config)
+    own = _open_tokens(config, run)
     labels = Labels.build(train.label_sets)
     if start is None:
         words = Words.build(train.texts, **config.text.model_dump())
@@ -72,9 +76,9 @@ def train_network(
         start.refuse_other_texts(config)
         words = start.tagger.words
     prior = _fit_prior(config, words, labels, train, run.path, progress, priors)
-    learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path)
+    learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path, own)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
-    tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path)
+    tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path, own)
     if cut := learn.cut + tune.examples.cut:
         progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
     if start is not None:
@@ -99,7 +103,8 @@ def train_network(
     with limit_threads(config.threads):
         network = join_networks([train_member(number) for number in range(config.ensemble)])
         rule = make_global_rule(0.5)
-        return _tune_rule(NeuralTagger(config, words, labels, network, prior and prior.model, rule), valid)
+        tagger = NeuralTagger(config, words, labels, network, prior and prior.model, rule, own=own)
+        return _tune_rule(tagger, valid)
 
 
 def train_share(
@@ -180,6 +185,29 @@ def _fit_prior(
     return fit_prior(
         config, words, train.texts, train.targets(labels), progress, train.groups, priors, folder
     )
+
+
+def _open_tokens(config: Config, run: RunFolder) -> OwnTokens | None:
+    """Open the encoder's own tokens, if it has some, and go on with no other encoder than was begun with."""
+    own, encoder = open_tokens(config), config.encoder
+    if own is None:
+        if encoder.pretrained and not find_model(config.model).encoder:
+            raise ConfigError(
+                [f"encoder.pretrained is '{encoder.pretrained}'; encoder.kind must be 'transformer' then"]
+            )
+        return None
+    if not run.encoder.is_file():
+        write_json(run.encoder, own.facts())
+    try:
+        same = read_json(run.encoder) == own.facts()
+    except ValueError:  # damaged
+        same = False
+    if not same:
+        raise InputError(
+            f"{run.encoder} does not say that the run was begun with '{encoder.pretrained}' as it is now; "
+            "put the old encoder back, or begin a new run"
+        )
+    return own
 
 
 def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:

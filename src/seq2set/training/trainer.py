@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from seq2set.core.errors import StoppedError, WorkError
 from seq2set.core.files import copy_file, write_json
 from seq2set.core.processes import Interruption
 from seq2set.core.progress import Progress
+from seq2set.nn.encoders import OwnRate
 from seq2set.nn.noise import derive_keys
 from seq2set.objectives.rewards import RunningF1
 from seq2set.text.batches import BatchPlan, bucket_by_length, shard
@@ -63,6 +64,13 @@ class PhasePlan(NamedTuple):
     """What the learning rate is multiplied by after every epoch"""
 
 
+def _group_weights(step: TrainingStep, own: list[OwnRate]) -> list[dict[str, Any]]:
+    """Return what Adam learns, the weights with a rate of their own behind the rest."""
+    apart = {id(weight) for group in own for weight in group.weights}
+    rest = [one for one in step.parameters() if one.requires_grad and id(one) not in apart]
+    return [{"params": rest}, *({"params": group.weights} for group in own)]
+
+
 class Trainer:
     """Trains a network over some phases; `measure` returns its score on validation, decoded by `search`."""
 
@@ -86,7 +94,8 @@ class Trainer:
         self.phases = [phase for phase in phases if phase.epochs]
         self.settings, self.seed, self.search = settings, seed, search
         self.run_folder, self.progress, self.fabric = run, progress, fabric
-        adam = torch.optim.Adam(step.parameters(), lr=1.0, fused=True)
+        self.own_rates = step.network.encoder.list_rates()
+        adam = torch.optim.Adam(_group_weights(step, self.own_rates), lr=1.0, fused=True)
         # Fabric moves the network to its device, wraps it for data parallelism, and scales mixed precision.
         self.step, self.optimizer = fabric.setup(step, adam)
         self.adam = adam
@@ -112,10 +121,10 @@ class Trainer:
         with self.progress.stage(phase.name, phase.epochs * batches) as advance:
             advance(position.epoch * batches + position.batch)
             while position.epoch < phase.epochs and not self._out_of_patience(position):
-                self._set_learning_rate(phase.learning_rate * phase.decay**position.epoch)
                 plan = self._plan_batches(position)
                 while position.batch < len(plan) and not self._out_of_patience(position):
                     index = plan[position.batch]
+                    self._set_learning_rates(phase, position, batches)
                     with self.threads.apply(int(self.lengths[index].sum())):
                         so_far = self._update(index, phase.name, position)
                     position = position.move(
@@ -269,9 +278,13 @@ class Trainer:
     def _out_of_patience(self, position: Position) -> bool:
         return 0 < self.settings.patience <= position.waited
 
-    def _set_learning_rate(self, rate: float) -> None:
-        for group in self.adam.param_groups:
-            group["lr"] = rate
+    def _set_learning_rates(self, phase: PhasePlan, position: Position, batches: int) -> None:
+        decay, done = phase.decay**position.epoch, position.epoch * batches + position.batch + 1
+        first, *others = self.adam.param_groups
+        first["lr"] = phase.learning_rate * decay
+        for group, own in zip(others, self.own_rates, strict=True):
+            rising = own.warm_up * phase.epochs * batches  # updates
+            group["lr"] = own.rate * decay * min(1.0, done / max(rising, 1.0))
 
     def _best_weights(self, update: int) -> Path:
         return find_best_weights(self.run_folder.checkpoints, update)

@@ -21,11 +21,12 @@ from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.network import Network, NetworkOutput
-from seq2set.models.neural import CELLS_AT_A_TIME, has_words
+from seq2set.models.neural import CELLS_AT_A_TIME
 from seq2set.models.predictions import withhold_scores
 from seq2set.models.prior import PriorModel
 from seq2set.models.tagger import Examples
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
+from seq2set.nn.encoders import OwnTokens
 from seq2set.text.tfidf import encode_blocks
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
@@ -52,11 +53,13 @@ def encode_validation(
     labels: Labels,
     prior: PriorModel | None,
     folder: Path | None = None,
+    own: OwnTokens | None = None,
 ) -> Validation:
     """Turn the validation split into numbers; a word is known that the encoder or the prior knows."""
     read = prior.read(encode_blocks(words, valid.texts), valid.texts) if prior else None
-    examples = encode_examples(valid, config, words, labels, read and read.margins, folder)
-    known = has_words(examples.words, words)
+    examples = encode_examples(valid, config, words, labels, read and read.margins, folder, own)
+    known = examples.known
+    assert known is not None  # those of `encode_examples`
     actual = labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
     return Validation(examples, actual, known if read is None else known | read.known)
 

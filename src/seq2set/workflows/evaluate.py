@@ -122,7 +122,7 @@ def _describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
     count = getattr(tagger, "count_cut", None)
     if count is None:
         return
-    from seq2set.models.neural import describe_cut
+    from seq2set.nn.text_reader import describe_cut
 
     cut = sum(count([document.text for document in batch]) for batch in part.iter_batches(1024))
     if cut:

@@ -87,6 +87,9 @@ def export_onnx(
         )
     for package in ("onnx", "onnxruntime"):
         import_extra(package, "onnx")
+    from seq2set.inference.graphs.encoders import find_graph  # loads onnx
+
+    find_graph(tagger.config)
     part = _open_validation(model, tagger, options.data)
     old = [name for name in files if name == GRAPHS or name.endswith(".onnx")]
     with report_output_errors(folder), replace_files(folder, drop=old) as aside:

@@ -47,13 +47,18 @@ def build_encoder_graph(config: Config, weights: dict[str, Array], *, prior: boo
 
 def add_encoder(graph: GraphBuilder, config: Config) -> EncoderValues:
     """Add the encoder of the settings to a graph."""
+    encoded: EncoderValues = load_named(find_graph(config))(graph)
+    return encoded
+
+
+def find_graph(config: Config) -> str:
+    """Return the name of what adds the encoder of the settings to a graph, or refuse one without."""
     kind = find_model(config.model).encoder or config.encoder.kind
     if not ENCODERS[kind].graph:
         raise InputError(
             f"encoder.kind is '{kind}', which has no ONNX graph; its row in the catalog names none"
         )
-    encoded: EncoderValues = load_named(ENCODERS[kind].graph)(graph)
-    return encoded
+    return ENCODERS[kind].graph
 
 
 def add_bilstm(graph: GraphBuilder) -> EncoderValues:

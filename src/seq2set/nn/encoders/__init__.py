@@ -1,7 +1,8 @@
 """The seam between texts and networks: what tokens are, and what an encoder makes of them.
 
 An encoder has a file of its own beside this one, with a function `build(config, tokens)` that its row in the
-catalog's `ENCODERS` names. Nothing outside of that file knows how it works: decoders read `states`, `mask`
+catalog's `ENCODERS` names. Its tokens are the words of the vocabulary, unless the row names others with
+`tokens`. Nothing outside of that file knows how it works: decoders read `states`, `mask`
 and `summary`, and ask for `size` and `summary_size`.
 
 Letters: B documents, T tokens, E numbers per state, F numbers per summary.
@@ -10,7 +11,7 @@ Letters: B documents, T tokens, E numbers per state, F numbers per summary.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,26 @@ class Tokenization(Protocol):
 
     def spans(self, text: str) -> Sequence[Span]:
         """Return where in the text each of its tokens stands, so that evidence can name it."""
+
+
+class OwnTokens(Tokenization, Protocol):
+    """Tokens other than the vocabulary's words, and what a saved model needs to have them again."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what `config.json` of the model folder records of them; plain JSON."""
+
+    def files(self) -> dict[str, str]:
+        """Return the texts of further files of the model folder, by name."""
+
+
+class OwnRate(NamedTuple):
+    """Weights that learn at a rate of their own."""
+
+    weights: list[nn.Parameter]
+    rate: float
+    """Adam's learning rate at the beginning of a phase, after the warm-up"""
+    warm_up: float
+    """In which share of a phase's updates the rate rises to that, from next to nothing"""
 
 
 class Encoded(NamedTuple):
@@ -51,6 +72,10 @@ class Encoder(nn.Module):
     def forward(self, tokens: Tensor, lengths: Tensor) -> Encoded:
         """Encode (B, T) token numbers of documents of `lengths` (B,) tokens."""
         raise NotImplementedError
+
+    def list_rates(self) -> list[OwnRate]:
+        """Return the weights that do not learn at the rate of the rest."""
+        return []
 
     def note_precision(self, precision: str) -> str | None:  # noqa: ARG002
         """Say where it computes in another precision than the settings ask for on this CPU, if anywhere."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,12 +139,7 @@ def check_folder(path: Path) -> str:
     for name in (CONFIG, TOKENIZER):
         if not (path / name).is_file():
             raise InputError(f"{path} is not an encoder's folder: there is no {name} in it")
-    settings = read_settings(path)
-    if "auto_map" in settings:
-        raise InputError(f"{path / CONFIG} asks for code of its own (auto_map), which is never run")
-    if settings.get("is_encoder_decoder") or settings.get("is_decoder"):
-        raise InputError(f"{path} is not an encoder: its {CONFIG} describes a network that writes text")
-    _refuse_odd_numbers(path, settings)
+    refuse_unfit(read_settings(path), path / CONFIG)
     _refuse_growing_texts(path)
     whole = hashlib.sha256()
     for name in PARTS:
@@ -152,16 +147,19 @@ def check_folder(path: Path) -> str:
     return whole.hexdigest()
 
 
-def _refuse_odd_numbers(path: Path, settings: dict[str, Any]) -> None:
+def refuse_unfit(settings: Mapping[str, Any], place: Path) -> None:
+    """Refuse settings of a network that asks for code of its own, is no encoder, or has odd sizes."""
+    if "auto_map" in settings:
+        raise InputError(f"{place} asks for code of its own (auto_map), which is never run")
+    if settings.get("is_encoder_decoder") or settings.get("is_decoder"):
+        raise InputError(f"{place} is not an encoder's: it describes a network that writes text")
     for name, (least, most) in _RANGES.items():
         value = settings.get(name)
         if value is None:  # as good as not there
             continue
         if type(value) is not int or not least <= value <= most:
             said = repr(value)[:50]
-            raise InputError(
-                f"{path / CONFIG}: {name} is {said}; it must be a whole number from {least} to {most:,}"
-            )
+            raise InputError(f"{place}: {name} is {said}; it must be a whole number from {least} to {most:,}")
 
 
 def _refuse_growing_texts(path: Path) -> None:
@@ -191,6 +189,14 @@ def _get_pattern(replacement: dict[str, Any]) -> str:
     """Return the text that is replaced; of an expression nothing, since it may stand for a letter."""
     pattern = replacement.get("pattern")
     return str(pattern.get("String", "")) if isinstance(pattern, dict) else ""
+
+
+def read_tokenizer(path: Path) -> str:
+    """Return what `tokenizer.json` says."""
+    try:
+        return (path / TOKENIZER).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path / TOKENIZER} cannot be read: {error}") from error
 
 
 def read_settings(path: Path) -> dict[str, Any]:

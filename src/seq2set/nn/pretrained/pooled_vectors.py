@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.core.errors import InputError, import_extra
-from seq2set.nn.pretrained.encoder_folder import CONFIG, TOKENIZER, WEIGHTS, read_settings
+from seq2set.core.errors import InputError
+from seq2set.nn.pretrained.encoder_folder import WEIGHTS, read_settings, read_tokenizer
+from seq2set.nn.pretrained.encoder_parts import find_marks, open_network, open_tokenizer
 
 WINDOW = 256
 """Sub-words per window, with those that mark its ends; as many as small sentence encoders read by default."""
@@ -55,11 +56,11 @@ class PooledEncoder:
     def __init__(self, path: Path):
         self.path = path
         settings = read_settings(path)
-        self._tokenizer = _open_tokenizer(path, settings)
-        self._prefix, self._suffix = _find_marks(self._tokenizer)
+        self._tokenizer = open_tokenizer(read_tokenizer(path), settings, path)
+        self._prefix, self._suffix = find_marks(self._tokenizer)
         self._pad = int(settings.get("pad_token_id") or 0)
         self._longest = int(settings.get("max_position_embeddings") or WINDOW + 2) - 2
-        self._network: Any = _open_network(path)
+        self._network: Any = open_network(path).eval()
         self.size: int = self._network.config.hidden_size
 
     def embed(self, texts: Sequence[str], most_words: int, window: int = WINDOW) -> Pooled:
@@ -115,59 +116,3 @@ class PooledEncoder:
 def open_encoder(path: Path, sha256: str) -> PooledEncoder:  # noqa: ARG001 (other files are another encoder)
     """Open an encoder whose folder was checked; the last one stays open in this process."""
     return PooledEncoder(path)
-
-
-def _open_tokenizer(path: Path, settings: dict[str, Any]) -> Any:
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(path / TOKENIZER))
-    except Exception as error:  # the library raises nothing more exact
-        raise InputError(f"{path / TOKENIZER} is not a tokenizer that can be read: {error}") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    known, vectors = 1 + max(tokenizer.get_vocab().values(), default=-1), int(settings.get("vocab_size") or 0)
-    if known > vectors:
-        raise InputError(
-            f"{path / TOKENIZER} has {known:,} sub-words, and {CONFIG} has vectors for {vectors:,}: they do "
-            "not belong together"
-        )
-    if 2 * known < vectors:
-        raise InputError(
-            f"{path / TOKENIZER} does not fit: it has {known:,} sub-words, and {CONFIG} has vectors for "
-            f"{vectors:,}"
-        )
-    return tokenizer
-
-
-def _find_marks(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """Return what the tokenizer puts before and behind every text."""
-    marked = tokenizer.encode("a")
-    inner = [place for place, mark in enumerate(marked.special_tokens_mask) if not mark]
-    if not inner:
-        return marked.ids, []
-    return marked.ids[: inner[0]], marked.ids[inner[-1] + 1 :]
-
-
-def _open_network(path: Path) -> Any:
-    transformers: Any = import_extra("transformers", "pretrained")
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    try:
-        network, loaded = transformers.AutoModel.from_pretrained(
-            path,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype="float32",
-            output_loading_info=True,
-        )
-    except Exception as error:  # each kind of network raises its own
-        reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"{path} cannot be opened by transformers: {reason}") from error
-    missing = sorted(name for name in loaded["missing_keys"] if not name.startswith("pooler."))
-    if missing:
-        raise InputError(
-            f"{path / WEIGHTS} lacks {len(missing)} of the encoder's weights, such as {missing[0]}"
-        )
-    return network.eval()

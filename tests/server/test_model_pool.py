@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import httpx
@@ -22,7 +23,7 @@ from seq2set.server.answers import Answerer, LabelRequest
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ModelPool, ProcessEndedError
-from seq2set.server.model_process import TextBatch, answer_batch, read_answers, read_message
+from seq2set.server.model_process import TextBatch, answer_batch, read_answers, read_message, take_batch
 from seq2set.server.served_model import OpenedModel, ServedModel
 from seq2set.server.settings import ServeSettings
 
@@ -202,3 +203,17 @@ def test_a_process_that_has_ended_says_so(br_run: RunFolder) -> None:
         one.wait()
         with pytest.raises(ProcessEndedError):
             one.answer(["a"], PLAIN)
+
+
+def test_a_process_without_work_gives_memory_back_once_and_goes_on() -> None:
+    batches: SimpleQueue[TextBatch] = SimpleQueue()
+    released = []
+
+    def release() -> None:
+        released.append(True)
+        batches.put(TextBatch(TEXTS, PLAIN))
+
+    assert take_batch(batches, release, seconds=0).texts == TEXTS
+    batches.put(TextBatch(TEXTS[:1], PLAIN))
+    assert take_batch(batches, release).texts == TEXTS[:1]
+    assert released == [True]

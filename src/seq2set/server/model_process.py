@@ -16,14 +16,18 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import IO, Any, NamedTuple
 
 from seq2set.core.errors import InputError, Seq2SetError
+from seq2set.core.hardware import release_memory
 from seq2set.server.answers import INTERNAL, Answer, LabelRequest
 
 _log = logging.getLogger(__name__)
 _LENGTH = 4  # bytes before each head
+
+IDLE_SECONDS = 1.0
+"""How long nothing is asked of a model process before it gives free memory back."""
 
 
 class Message(NamedTuple):
@@ -116,7 +120,18 @@ def serve_batches(model: Path, runtime: str, source: IO[bytes], target: IO[bytes
         return
     write_message(target, served.to_dict())
     while True:
-        answer_batch(answerer, batches.get(), target)
+        answer_batch(answerer, take_batch(batches, release_memory), target)
+
+
+def take_batch(
+    batches: SimpleQueue[TextBatch], release: Callable[[], object], seconds: float = IDLE_SECONDS
+) -> TextBatch:
+    """Wait for a batch; where none comes for a while, the memory of those before is given back once."""
+    try:
+        return batches.get(timeout=seconds)
+    except Empty:
+        release()
+        return batches.get()
 
 
 def _receive(source: IO[bytes], batches: SimpleQueue[TextBatch]) -> None:

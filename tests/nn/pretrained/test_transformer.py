@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
@@ -19,6 +19,7 @@ from seq2set.nn.encoders.transformer import TransformerEncoder, Window, cut_wind
 from seq2set.nn.noise import use_keys
 from seq2set.nn.pretrained.encoder_parts import KINDS
 from seq2set.nn.pretrained.subwords import open_subwords
+from seq2set.nn.pretrained.tokenizer_parts import refuse_unknown_parts
 from seq2set.nn.text_reader import TextReader
 from seq2set.text.vocabulary import Words
 from tiny_encoders import SIZE, change_settings, write_encoder
@@ -251,3 +252,14 @@ def test_all_read_with_one_frozen_network(tmp_path: Path) -> None:
     assert isinstance(two, TransformerEncoder)
     assert one._still[0] is two._still[0]
     assert not isinstance(one._still, nn.Module)
+
+
+def test_parts_in_a_row_are_let_in_where_each_is(tmp_path: Path) -> None:
+    folder = write_encoder(tmp_path)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), spaces])
+    refuse_unknown_parts(tokenizer.to_str())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex("a"), "b")])
+    with pytest.raises(ValueError, match="not let in: normalizer Replace"):
+        refuse_unknown_parts(tokenizer.to_str())

@@ -123,6 +123,7 @@ def stop_server(model: Path, times: int) -> None:
             server.process.send_signal(signal.SIGTERM)
             codes.add(server.process.wait())
             took.append(time.monotonic() - began)
+        print(f"SIGTERM {number + 1}: {took[-1]:.2f} s", flush=True)
     print(
         f"SIGTERM under attack with --shutdown-seconds 2, {times} times: the longest {max(took):.2f} s, the "
         f"median {np.median(took):.2f} s; exit codes {sorted(codes)}",

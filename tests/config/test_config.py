@@ -98,6 +98,26 @@ def test_later_layers_win(tmp_path: Path) -> None:
     assert (config.seed, config.text.lowercase, config.decision.threshold) == (7, False, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a = " + "[" * 100_000, "is not valid TOML: it is nested too deeply"),
+        ("seed = " + "9" * 5000, "is not valid TOML: Exceeds the limit"),
+        ("#" * 10_000_001, "has more than 10,000,000 characters"),
+    ],
+)
+def test_settings_files_that_are_made_to_hurt(text: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "odd.toml").write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        build_config(file=tmp_path / "odd.toml")
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5000])
+def test_assigned_values_that_are_made_to_hurt(value: str) -> None:
+    with pytest.raises(ConfigError, match="seed is"):
+        build_config(assignments=[f"seed={value}"])
+
+
 def test_toml_goes_out_and_in(tmp_path: Path) -> None:
     config = build_config(preset="paper-rcv1", assignments=["linear.c=[1, 10]", "threads=3"])
     write_toml(config, tmp_path / "config.toml")

@@ -25,6 +25,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+_LONGEST = 10_000_000
+"""How many characters a settings file may have, so that reading what never ends does end."""
+
 
 def build_config(
     *,
@@ -62,12 +65,18 @@ def read_preset(name: str) -> dict[str, Any]:
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file, or say in one sentence why it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(_LONGEST + 1)
+        if len(text) > _LONGEST:
+            raise InputError(f"the settings file {path} has more than {_LONGEST:,} characters; it is none")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise InputError(f"the settings file {path} does not exist") from None
     except (IsADirectoryError, PermissionError, UnicodeDecodeError) as error:
         raise InputError(f"the settings file {path} cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError([f"{path} is not valid TOML: it is nested too deeply"]) from None
+    except ValueError as error:  # also of a number of too many digits
         raise ConfigError([f"{path} is not valid TOML: {error}"]) from None
 
 
@@ -89,7 +98,7 @@ def parse_assignment(assignment: str) -> tuple[str, Any]:
         raise ConfigError([f"--set {assignment}: it must have the form section.name=value"])
     try:
         return key, tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (RecursionError, ValueError):
         return key, text
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -47,9 +47,11 @@ def refuses_connections(url: str) -> bool:
 
 
 @contextmanager
-def process(run: RunFolder, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def process(
+    run: RunFolder, *options: str, start: Sequence[str] = ("-m", "seq2set")
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the command itself; it prints its address once it listens."""
-    command = [sys.executable, "-m", "seq2set", "serve", str(run.path), "--port", "0", "--no-access-log"]
+    command = [sys.executable, *start, "serve", str(run.path), "--port", "0", "--no-access-log"]
     started = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
     assert started.stdout is not None
     try:
@@ -63,6 +65,20 @@ def process(run: RunFolder, *options: str) -> Iterator[tuple[subprocess.Popen[st
 def test_the_command_ends_well_when_it_is_told_to_stop(br_run: RunFolder) -> None:
     with process(br_run) as (server, address):
         assert httpx.post(address + "/v1/predict", json={"text": "wheat"}).status_code == 200
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(120) == 0
+
+
+LATE = """
+import atexit, sys, threading
+from seq2set.cli.app import main
+atexit.register(threading.Event().wait)
+main()
+"""
+
+
+def test_nothing_that_a_library_does_in_the_end_holds_up_the_command(br_run: RunFolder) -> None:
+    with process(br_run, start=("-c", LATE)) as (server, _):
         server.send_signal(signal.SIGTERM)
         assert server.wait(120) == 0
 

@@ -5,6 +5,7 @@ Ctrl-C and a polite kill end every verb alike: what it started ends too, and one
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -33,6 +34,19 @@ from seq2set.cli.options import list_names, read_catalog
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing
 from seq2set.core.processes import SIGNALS, end_pool
 
+_OWN_PROCESS = object()
+"""Told to the verbs by `main`, after which nothing comes but the end of the process"""
+
+
+def _leave() -> None:
+    """End a server's process at once: its time to stop may be over.
+
+    To take the interpreter apart takes seconds on a busy machine, and libraries may wait for what they began.
+    """
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)
+
 
 class StoppableCommands(TyperGroup):
     """The command line's verbs, which both signals interrupt."""
@@ -51,7 +65,10 @@ class StoppableCommands(TyperGroup):
         heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         before = {number: signal.signal(number, stop) for number in heard} if here else {}
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            if ctx.obj is _OWN_PROCESS and ctx.invoked_subcommand == "serve":
+                _leave()
+            return result
         except Seq2SetError:
             raise
         except (KeyboardInterrupt, Exception) as error:
@@ -123,7 +140,7 @@ def main() -> None:
     """Run the command line; errors become one sentence and an exit code."""
     try:
         _check_arguments(sys.argv[1:])
-        app(prog_name="seq2set")  # also for python -m seq2set
+        app(prog_name="seq2set", obj=_OWN_PROCESS)  # the name also for python -m seq2set
     except (ModuleNotFoundError, Seq2SetError) as error:
         told = error if isinstance(error, Seq2SetError) else explain_missing(error)
         if told is None or os.environ.get("SEQ2SET_DEBUG"):

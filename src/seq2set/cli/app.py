@@ -136,11 +136,14 @@ def options(
         os.environ["SEQ2SET_DEBUG"] = "1"
 
 
-def main() -> None:
-    """Run the command line; errors become one sentence and an exit code."""
+def main(*, alone: bool = True) -> None:
+    """Run the command line; errors become one sentence and an exit code.
+
+    The process is taken for the command's own, which ends with it, unless it is not `alone` there.
+    """
     try:
         _check_arguments(sys.argv[1:])
-        app(prog_name="seq2set", obj=_OWN_PROCESS)  # the name also for python -m seq2set
+        app(prog_name="seq2set", obj=_OWN_PROCESS if alone else None)  # the name also for python -m seq2set
     except (ModuleNotFoundError, Seq2SetError) as error:
         told = error if isinstance(error, Seq2SetError) else explain_missing(error)
         if told is None or os.environ.get("SEQ2SET_DEBUG"):

@@ -90,6 +90,30 @@ def test_the_papers_vocabularies() -> None:
     assert build_config(preset="paper-aapd").text.vocabulary_size == 30_000
 
 
+@pytest.mark.parametrize(
+    ("setting", "most"),
+    [
+        ("training.batch_size", 65_536),
+        ("training.accumulate", 65_536),
+        ("objective.samples", 10_000),
+        ("prior.folds", 1_000),
+        ("encoder.max_words", 1_000_000),
+        ("features.vector_words", 1_000_000),
+        ("text.vocabulary_size", 100_000_000),
+        ("encoder.words", 100_000_000),
+        ("features.max_terms", 100_000_000),
+        ("powerset.max_combinations", 100_000_000),
+        ("powerset.max_features", 100_000_000),
+        ("prior.labels", 100_000_000),
+    ],
+)
+def test_what_takes_memory_has_a_bound(setting: str, most: int) -> None:
+    build_config(assignments=[f"{setting}={most}"])
+    with pytest.raises(ConfigError) as refused:
+        build_config(assignments=[f"{setting}=1e11"])
+    assert str(refused.value) == f"{setting} is 100000000000.0; it must be <= {most}"
+
+
 def test_later_layers_win(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('preset = "paper-aapd"\nseed = 5\n[text]\nlowercase = false\n', encoding="utf-8")

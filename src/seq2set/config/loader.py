@@ -212,7 +212,8 @@ def _describe_allowed(detail: ErrorDetails) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in _LIMITS:
         key, sign = _LIMITS[kind]
-        return f"be {sign} {context[key]:g}"
+        limit = context[key]
+        return f"be {sign} {limit if isinstance(limit, int) else f'{limit:g}'}"
     if kind == "literal_error":
         return f"be {context['expected']}"
     if kind == "too_long":

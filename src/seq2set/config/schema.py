@@ -21,6 +21,12 @@ Size = Annotated[int, Field(ge=1, le=65_536)]
 Layers = Annotated[int, Field(ge=1, le=64)]
 Several = Annotated[int, Field(ge=1, le=10_000)]
 """Of what is held in memory at a time, or started"""
+Batch = Annotated[int, Field(ge=1, le=65_536)]
+"""Of documents that are computed together"""
+Words = Annotated[int, Field(ge=1, le=1_000_000)]
+"""Of one text: more stand in no document, and in no memory at a time"""
+Entries = Annotated[int, Field(ge=1, le=100_000_000)]
+"""Of a table of words, terms or labels that are kept: far more than there are"""
 PositiveReal = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -88,7 +94,7 @@ class TextSettings(Settings):
     """The Unicode normal form that texts are brought to."""
     strip_accents: bool = False
     """Remove accents, so that `é` and `e` are one letter."""
-    vocabulary_size: Positive = 100_000
+    vocabulary_size: Entries = 100_000
     """How many words are known, the most frequent ones of the training split; the rest is `unk`."""
     min_frequency: Positive = 2
     """How often a word must occur in the training split to be known."""
@@ -101,7 +107,7 @@ class FeatureSettings(Settings):
     """The longest run of words that counts as one term."""
     min_documents: Positive = 2
     """In how many training documents a term must occur."""
-    max_terms: Positive = 200_000
+    max_terms: Entries = 200_000
     """How many terms are kept, those that occur in the most documents."""
     sublinear: bool = True
     """Use 1 + log(count) in the place of a term's count."""
@@ -112,7 +118,7 @@ class FeatureSettings(Settings):
     """A pretrained encoder whose vectors of the texts stand beside the terms: a folder, a name in the cache,
     an installed package that carries one, or a hub's `owner/name`; none by default. Needs the extra
     `pretrained`."""
-    vector_words: Positive = 100
+    vector_words: Words = 100
     """How many words of a text the encoder reads, in windows that overlap; the rest is left out of the
     vector, and how much that is is said."""
     vector_scale: PositiveReal = 0.02
@@ -146,12 +152,12 @@ class ChainSettings(Settings):
 class PowersetSettings(Settings):
     """The label combinations of `lp`: one class each."""
 
-    max_combinations: Positive = 5_000
+    max_combinations: Entries = 5_000
     """How many combinations are kept, the most frequent ones; a document of another counts for the largest
     kept part of its labels, or not at all where there is none."""
     min_documents: Positive = 1
     """How many training documents a combination must have to be kept."""
-    max_features: Positive = 30_000
+    max_features: Entries = 30_000
     """How many terms are kept, those that occur in the most documents; with many combinations, more would
     not fit into memory."""
 
@@ -161,7 +167,7 @@ class EncoderSettings(Settings):
 
     kind: Annotated[str, OneOf(ENCODERS)] = "bilstm"
     """The encoder of `seq2seq`, `seq2set-simp` and `seq2set`; `cnn` and `cnn-rnn` have the convolution."""
-    words: Positive = 50_000
+    words: Entries = 50_000
     """How many of the known words have a vector, the most frequent ones; the rest is `unk` to it."""
     embedding: Size = 256
     """Size of a word vector."""
@@ -171,7 +177,7 @@ class EncoderSettings(Settings):
     """Layers of the LSTM."""
     dropout: Share = 0.3
     """The share of units that training drops."""
-    max_words: Positive = 500
+    max_words: Words = 500
     """How many words of a text are read; the rest is ignored."""
     pretrained: str = ""
     """The pretrained encoder that `transformer` reads with, in windows that overlap: a folder, a name in the
@@ -229,9 +235,9 @@ class PriorSettings(Settings):
     """Whether there is one; models other than `seq2set` and `seq2set-simp` ignore it."""
     c: PositiveReal = 1.0
     """The inverse regularisation strength of its classifiers."""
-    folds: Annotated[int, Field(ge=2)] = 4
+    folds: Annotated[int, Field(ge=2, le=1_000)] = 4
     """In how many parts the training documents are split, each scored by a model that did not see it."""
-    labels: Positive = 1000
+    labels: Entries = 1000
     """How many labels have a classifier, the most frequent ones; each of the rest begins at its share of
     the training documents. Time and memory grow with it, while there is little to learn of rare labels."""
 
@@ -254,7 +260,7 @@ class ObjectiveSettings(Settings):
     """What a sampled set is rewarded by."""
     baseline: Literal["greedy", "leave-one-out"] = "greedy"
     """What a reward is compared with: the greedy set's, or the mean of the document's other samples."""
-    samples: Positive = 1
+    samples: Several = 1
     """Sampled sets per document."""
     temperature: PositiveReal = 1.0
     """The temperature of the policy that the self-critical phase trains. Below 1, samples stay near the
@@ -297,9 +303,9 @@ class LikelihoodSettings(Settings):
 class TrainingSettings(Settings):
     """The training loop."""
 
-    batch_size: Positive = 64
+    batch_size: Batch = 64
     """Documents per update."""
-    accumulate: Positive = 1
+    accumulate: Batch = 1
     """In how many parts a batch is computed, to save memory."""
     decay: Annotated[float, Field(gt=0, le=1)] = 0.5
     """What the learning rate is multiplied by after every epoch of the warm start and of the self-critical

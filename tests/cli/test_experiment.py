@@ -27,7 +27,7 @@ def test_compare_prints_the_table_and_names_the_page(seq2set, call, tmp_path: Pa
     found = json.loads((tmp_path / "out" / "compare" / "results.json").read_text(encoding="utf-8"))
     reported = json.loads(seq2set("evaluate", tmp_path / "out" / "cells" / "br", "--json").out)
     assert found["cells"][0]["metrics"]["micro_f1"] == reported["micro_f1"]
-    assert "1 of 1 cells are done already" in seq2set(*call).err
+    assert "1 of 1 cell is done already" in seq2set(*call).err
 
 
 def test_resamples_are_taken_and_told_to_have_no_effect(seq2set, call) -> None:

@@ -276,6 +276,9 @@ def test_what_cannot_be_calibrated_is_refused(plain: Path, seq2set, tmp_path: Pa
     (tmp_path / "strange.csv").write_text("text,labels\n" + "zzz,grain\n" * 99, encoding="utf-8")
     with pytest.raises(InputError, match="calibrate on have 9 labels that the model knows; it takes 50"):
         calibrate_model(plain, data=str(tmp_path / "few.csv"))
+    (tmp_path / "one.csv").write_text("text,labels\nwheat tariff,grain\n", encoding="utf-8")
+    with pytest.raises(InputError, match="calibrate on have 1 label that the model knows"):
+        calibrate_model(plain, data=str(tmp_path / "one.csv"))
     with pytest.raises(InputError, match="calibrate on have 0 labels that the model knows"):
         calibrate_model(plain, data=str(tmp_path / "strange.csv"))
     with pytest.raises(InputError, match=r"are not calibrated; run seq2set tune --calibrate"):

@@ -41,7 +41,7 @@ def test_progress_is_told(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
     assert progress.notes[-1].startswith("br: micro-F1 ")
     again = Noting()
     run_cells(Schedule(cells(options)), again)
-    assert again.notes == ["1 of 1 cells are done already"]
+    assert again.notes == ["1 of 1 cell is done already"]
 
 
 def test_one_failure_does_not_stop_the_rest(small_corpus: PreparedCorpus, tmp_path: Path) -> None:

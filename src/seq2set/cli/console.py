@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2set.core.progress import Advance, StderrProgress
-from seq2set.core.text_utils import make_printable, show_controls
+from seq2set.core.text_utils import count_things, make_printable, show_controls
 
 if TYPE_CHECKING:
     from seq2set.config.catalog import Metric
@@ -137,7 +137,9 @@ def print_evaluation(*reports: Report) -> None:
     several, first = len(reports) > 1, reports[0]
     metrics = {_format_head(row): (name, row.digits) for name, row in shown_metrics().items()}
     speed = f"{first.result.documents_per_second:,.0f} documents per second"
-    title = "" if several else f"{_describe_split(first)}, {first.result.labels:,} labels; {speed}"
+    title = (
+        "" if several else f"{_describe_split(first)}, {count_things(first.result.labels, 'label')}; {speed}"
+    )
     heads = ("Run", "Models", "Measured on") if several else ("Models",)
     numbers = (*metrics, *(["docs/s"] if several else []))
     rows = []
@@ -175,7 +177,8 @@ def print_evidence(*reports: Report) -> None:
         for report, found in measured
     ]
     first = measured[0][1]
-    title = f"reasons for {first.labels:,} labels of {first.documents:,} documents"
+    labels, documents = count_things(first.labels, "label"), count_things(first.documents, "document")
+    title = f"reasons for {labels} of {documents}"
     print_table(("Run" if len(reports) > 1 else "Models", *heads), rows, numbers=heads, title=title)
     Console(highlight=False).print(Text(_EVIDENCE))
 
@@ -233,7 +236,7 @@ def list_remarks(reports: Sequence[Report]) -> list[str]:
 
 
 def _describe_split(report: Report) -> str:
-    return f"{report.data}, {report.split}: {report.result.documents:,} documents"
+    return f"{report.data}, {report.split}: {count_things(report.result.documents, 'document')}"
 
 
 WORDS_SHOWN = 5

@@ -111,13 +111,14 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
     """Say how good the model is on validation, and what to type next."""
     from seq2set.config import load_config
     from seq2set.config.catalog import shown_metrics
+    from seq2set.core.text_utils import count_things
     from seq2set.corpora.open_corpus import is_unsplit
     from seq2set.corpora.own_files import parse_size
     from seq2set.inference.model_folder import read_metadata
 
     found = read_metadata(run.path)
     count = found["corpus"]["valid"]
-    documents = "1 document" if count == 1 else f"{count:,} documents"
+    documents = count_things(count, "document")
     figures = ", ".join(
         f"{row.title} {found['validation'][name]:.{row.digits}f}"
         for name, row in shown_metrics().items()

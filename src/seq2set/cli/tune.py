@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seq2set.cli import options
+from seq2set.core.text_utils import count_things
 
 if TYPE_CHECKING:
     from seq2set.tuning.decision_rules import TunedModel
@@ -173,7 +174,7 @@ def _calibrate(model: Path, data: str | None, columns: dict[str, Any], dry_run: 
 
     found = calibrate_model(model, data=data, columns=columns, dry_run=dry_run, progress=RichProgress())
     ways = ", ".join(f"{search} by {way}" for search, way in found.ways.items())
-    typer.echo(f"calibrated on {found.documents:,} documents: {ways}")
+    typer.echo(f"calibrated on {count_things(found.documents, 'document')}: {ways}")
     for name in ("calibration_error", "brier", "log_loss"):
         typer.echo(f"{name}: {found.before[name]:.4f} -> {found.after[name]:.4f} (held out in turn)")
     typer.echo(f"micro_f1: {found.micro_f1[0]:.4f} -> {found.micro_f1[1]:.4f}")
@@ -194,9 +195,11 @@ def _accept(
     said = describe_accepted({"precision": precision, **found._asdict()})
     typer.echo(f"{said} (with a confidence of {100 * confidence:g} %)")
     if found.accepted:
+        suggestions, own = count_things(found.suggested, "suggestion"), count_things(found.own, "label")
+        have = "has a threshold of its" if found.own == 1 else "have a threshold of their"
         typer.echo(
-            f"on {found.suggested:,} suggestions: {found.accepted:,} accepted, {found.right:,} of them "
-            f"right; {found.own} labels have a threshold of their own, the others one together"
+            f"on {suggestions}: {found.accepted:,} accepted, {found.right:,} of them right; "
+            f"{own} {have} own, the others one together"
         )
     never = sum(one is None for one in found.thresholds)
     if never:
@@ -224,8 +227,8 @@ def _tell_undo(option: str, model: Path, dry_run: bool) -> None:
 def _print_rule(tuned: TunedModel, metric: str) -> None:
     if tuned.kept:
         typer.echo(f"the present rule is kept: {tuned.rule.describe()} ({tuned.kind})")
-        typer.echo(f"{metric} on {tuned.documents:,} documents: {tuned.before[metric]:.4f}")
+        typer.echo(f"{metric} on {count_things(tuned.documents, 'document')}: {tuned.before[metric]:.4f}")
         return
     typer.echo(f"rule: {tuned.rule.describe()} ({tuned.kind})")
     before, after = tuned.before[metric], tuned.after[metric]
-    typer.echo(f"{metric} on {tuned.documents:,} documents: {before:.4f} -> {after:.4f}")
+    typer.echo(f"{metric} on {count_things(tuned.documents, 'document')}: {before:.4f} -> {after:.4f}")

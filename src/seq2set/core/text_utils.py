@@ -29,6 +29,11 @@ def shorten(text: str, width: int) -> str:
     return shown if len(shown) <= width else shown[: width - 1] + "…"
 
 
+def count_things(count: int, one: str, many: str = "") -> str:
+    """Return a count with the word for what is counted: "1 cell", "1,200 cells"; `many` is irregular."""
+    return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
+
+
 def join_names(names: Sequence[str]) -> str:
     """Return names as a sentence lists them: "BR, CC and LP"."""
     *others, last = names or [""]

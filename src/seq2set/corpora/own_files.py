@@ -188,9 +188,10 @@ def _find_separator(own: OwnFiles, remarks: list[str]) -> ReadOptions:
         return read
     if sign != ";":
         held = sum(isinstance(cell, str) and sign in cell for cell in cells)
+        where = "the only" if len(cells) == 1 else f"{held:,} of the first {len(cells):,}"
         remarks.append(
-            f"labels are split at {quote_separator(sign)}, which stands in {held:,} of the first "
-            f"{len(cells):,} label cells; --separator names another"
+            f"labels are split at {quote_separator(sign)}, which stands in {where} label "
+            f"cell{'s' if len(cells) > 1 else ''}; --separator names another"
         )
     return replace(read, separator=sign)
 

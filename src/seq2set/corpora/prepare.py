@@ -19,6 +19,7 @@ from seq2set import __version__
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.files import compute_sha256, write_folder_aside, write_json
 from seq2set.core.sparse import SparseRows
+from seq2set.core.text_utils import count_things
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.passes import (
     REMOVED,
@@ -125,7 +126,7 @@ def _note_ids(notes: Mapping[str, Any], renamed: int) -> dict[str, Any]:
     noted = {name: note for name, note in notes.items() if note or name != READING}
     if not renamed:
         return noted
-    some = "1 document has an id" if renamed == 1 else f"{renamed:,} documents have an id"
+    some = count_things(renamed, "document has an id", "documents have an id")
     sentence = f"{some} that another has, and a number behind it now; --id names another column"
     return noted | {READING: [*notes.get(READING, ()), sentence]}
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from seq2set.core.flat_arrays import StoredLists
 from seq2set.core.progress import Progress, Silent
 from seq2set.core.sparse import SparseRows, StoredRows
+from seq2set.core.text_utils import count_things
 from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents, Overlap
 from seq2set.evaluation.faithfulness import Faithfulness
@@ -246,7 +247,7 @@ def evaluate_tagger(
 
 
 def _describe_unknown(count: int, request: Request) -> str:
-    documents = "1 document has" if count == 1 else f"{count:,} documents have"
+    documents = count_things(count, "document has", "documents have")
     withheld = "" if request.count_wanted() else " and got no label"
     return f"{documents} no known word{withheld}"
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from seq2set.config.catalog import is_better
 from seq2set.core.errors import InputError
 from seq2set.core.progress import Progress
+from seq2set.core.text_utils import count_things
 from seq2set.corpora.seen_texts import Documents
 from seq2set.evaluation.measure import BATCH
 from seq2set.labels.best_rule import find_best_rule, score_rule
@@ -227,8 +228,8 @@ def _choose(choice: _Choice, fold: npt.NDArray[np.int64]) -> _Chosen | None:
     sample = choice.sample(fold)
     if (count := int(sample.right.sum())) < LEAST_RIGHT:
         raise TooFewLabelsError(
-            f"the documents to calibrate on have {count:,} labels that the model knows; it takes "
-            f"{LEAST_RIGHT} at least"
+            f"the documents to calibrate on have {count_things(count, 'label')} that the model knows; it "
+            f"takes {LEAST_RIGHT} at least"
         )
     if not sample.can_hold_out():
         raise TooFewLabelsError(

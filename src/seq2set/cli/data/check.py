@@ -14,7 +14,7 @@ from rich.text import Text
 
 from seq2set.cli import options
 from seq2set.cli.data.corpus import Data, count_documents, open_data
-from seq2set.core.text_utils import make_printable, shorten
+from seq2set.core.text_utils import count_things, make_printable, shorten
 
 if TYPE_CHECKING:
     from seq2set.corpora.checks import Finding
@@ -71,8 +71,8 @@ def print_findings(findings: Sequence[Finding], name: str, documents: int) -> No
     for finding in findings:
         _print_finding(console, finding)
     counts: Counter[str] = Counter(finding.level for finding in findings)
-    summary = ", ".join(_format_count(counts[level], level) for level in LEVELS)
-    console.print(Text(f"{make_printable(name)}, {documents:,} documents: {summary}."))
+    summary = ", ".join(count_things(counts[level], level) for level in LEVELS)
+    console.print(Text(f"{make_printable(name)}, {count_things(documents, 'document')}: {summary}."))
 
 
 def _print_finding(console: Console, finding: Finding) -> None:
@@ -87,7 +87,3 @@ def _print_finding(console: Console, finding: Finding) -> None:
 
 def _indent(title: str, text: Text) -> Padding:
     return Padding(Text(f"{title}: ", style="italic") + text, (0, 0, 0, 2))
-
-
-def _format_count(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seq2set.cli import options
+from seq2set.core.text_utils import count_things
 
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus
@@ -77,12 +78,14 @@ def _print_summary(corpus: PreparedCorpus) -> None:
     """Print what was made, and what a user should know about it."""
     counts = corpus.facts["counts"]
     sizes = ", ".join(f"{len(corpus.split(part)):,} {part}" for part in ("train", "valid", "test"))
-    typer.echo(f"{corpus.name}: {sizes} documents with {counts['labels']:,} labels, in {corpus.folder}")
+    typer.echo(
+        f"{corpus.name}: {sizes} documents with {count_things(counts['labels'], 'label')}, in {corpus.folder}"
+    )
     removed = counts["documents_removed_for_length"]
     if removed:
-        documents = "1 document" if removed == 1 else f"{removed:,} documents"
+        some = count_things(removed, "document")
         verb = "was" if removed == 1 else "were"
-        typer.echo(f"{documents} of more than {corpus.facts['max_words']} words {verb} removed")
+        typer.echo(f"{some} of more than {corpus.facts['max_words']} words {verb} removed")
     notes = corpus.facts.get("notes", {})
     for remark in (*notes.get("reading", []), *notes.get("remarks", [])):
         typer.echo(remark)

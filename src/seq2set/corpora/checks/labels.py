@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2set.core.text_utils import count_things
 from seq2set.corpora.checks import MOST_EXAMPLES, CheckedDocument, Finding, format_share
 from seq2set.corpora.label_table import LabelTable
 from seq2set.corpora.readers.separators import guess_separator, quote_separator
@@ -166,8 +167,8 @@ def _shorten_group(group: list[str], sign: str) -> str:
 
 
 def _count(count: int, one: str, many: str) -> str:
-    return f"1 label {one}" if count == 1 else f"{count:,} labels {many}"
+    return count_things(count, f"label {one}", f"labels {many}")
 
 
 def _count_groups(count: int) -> str:
-    return "1 group" if count == 1 else f"{count:,} groups"
+    return count_things(count, "group")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from seq2set.core.errors import CorpusError
+from seq2set.core.text_utils import count_things
 from seq2set.corpora.readers.columns import has_column, replace_nul, split_names
 from seq2set.corpora.readers.limits import LONGEST, refuse_long
 from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
@@ -122,7 +123,7 @@ def _read_records(
         if len(cells) > len(header) and not any(cells[len(header) :]):
             cells = cells[: len(header)]
         if len(cells) != len(header):
-            count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+            count = count_things(len(cells), "cell")
             advice = _advise(len(cells), len(header), delimiter)
             raise CorpusError(f"the row has {count}; the header has {len(header)}; {advice}", path, row.line)
         yield Record(dict(zip(header, cells, strict=True)), number, row.line)

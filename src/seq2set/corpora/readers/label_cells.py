@@ -14,7 +14,7 @@ import tokenize
 import warnings
 from dataclasses import dataclass, field
 
-from seq2set.core.text_utils import shorten
+from seq2set.core.text_utils import count_things, shorten
 
 MISSING = frozenset(
     (
@@ -195,7 +195,7 @@ class LabelTally:
                 "write ['a', 'b'] or a;b"
             )
         if self.without_id and self.with_id:  # without any id, numbers are no surprise
-            some = "1 document has" if self.without_id == 1 else f"{self.without_id:,} documents have"
+            some = count_things(self.without_id, "document has", "documents have")
             said.append(f"{some} no id and the number of the row in its place; --id names another column")
         return said
 
@@ -205,9 +205,9 @@ class LabelTally:
             f"{self.missing.count:,} {values} for missing labels ({self.missing.quote()}) and {are} not read "
             "as labels; data.keep_missing=true (--keep-missing) keeps them"
         )
-        lists = "1 list" if self.listed == 1 else f"{self.listed:,} lists"
+        lists = count_things(self.listed, "list")
         return sentence + (f"; 'NA' in {lists} is kept as a label" if self.listed else "")
 
 
 def _count_cells(counter: ValueCounter) -> str:
-    return "1 label cell" if counter.count == 1 else f"{counter.count:,} label cells"
+    return count_things(counter.count, "label cell")

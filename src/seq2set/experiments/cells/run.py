@@ -15,6 +15,7 @@ from seq2set.core.errors import InputError, Seq2SetError, StoppedError, WorkErro
 from seq2set.core.hardware import keep_to_cores, share_cores
 from seq2set.core.processes import EndedWorker, WorkerPool, stop_with_pipe
 from seq2set.core.progress import Progress, Silent
+from seq2set.core.text_utils import count_things
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, format_duration
 from seq2set.experiments.cells.published import PublishedCells
@@ -38,14 +39,15 @@ class RunOutcome(NamedTuple):
         """Raise an error that names the cells that failed, if any did."""
         if self.failures:
             reasons = "; ".join(f"{one.cell.name}: {one.sentence}" for one in self.failures)
-            cells = "cell" if len(self.failures) == 1 else "cells"
-            raise WorkError(f"{len(self.failures)} {cells} failed, the rest is done; {reasons}")
+            cells = count_things(len(self.failures), "cell")
+            raise WorkError(f"{cells} failed, the rest is done; {reasons}")
 
 
 def run_cells(schedule: Schedule, progress: Progress) -> RunOutcome:
     """Run the cells that are left; one that fails does not stop the others."""
     if done_here := len(schedule.results) - len(schedule.published):
-        progress.note(f"{done_here} of {len(schedule.cells)} cells are done already")
+        verb = "is" if done_here == 1 else "are"
+        progress.note(f"{done_here} of {count_things(len(schedule.cells), 'cell')} {verb} done already")
     if schedule.stored is not None:
         _use_published(schedule, schedule.stored, progress)
     with _explain_stop(schedule):
@@ -69,9 +71,9 @@ def _explain_stop(schedule: Schedule) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, StoppedError) as error:
-        done, all_cells = len(schedule.results), len(schedule.cells)
+        done, all_cells = len(schedule.results), count_things(len(schedule.cells), "cell")
         raise StoppedError(
-            f"stopped with {done} of {all_cells} cells done; rerun the same command to continue"
+            f"stopped with {done} of {all_cells} done; rerun the same command to continue"
         ) from error
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
+from seq2set.core.text_utils import count_things
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.subset import open_reduced_corpus
@@ -58,7 +59,9 @@ def list_steps(options: Options, labels: int) -> tuple[int, ...]:
     scaled = {round(step * labels / PAPER_LABELS) for step in PAPER_STEPS}
     steps = asked or tuple(sorted(step for step in scaled if 0 < step < labels))
     if not steps:
-        raise InputError(f"the corpus has {labels} labels; there are too few to leave any out")
+        raise InputError(
+            f"the corpus has {count_things(labels, 'label')}; there are too few to leave any out"
+        )
     return steps
 
 

@@ -1,6 +1,6 @@
 """`python -m seq2set` is the command line."""
 
-from seq2set.cli.app import main
+from seq2set.cli.app import run_process
 
 if __name__ == "__main__":
-    main()
+    run_process()

@@ -27,7 +27,7 @@ def seq2set(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(sys, "argv", ["seq2set", *map(str, arguments)])
         capsys.readouterr()
         try:
-            main(alone=False)
+            main()
             code = 0
         except SystemExit as stop:
             code = int(stop.code or 0)

@@ -349,7 +349,7 @@ def test_values_of_other_types(path: tuple[str, ...], value: Any, folder: Callab
 def test_a_rule_that_is_null(folder: Callable[[str], Path]) -> None:
     model = folder("br")
     change_json(model, "config.json", put("facts", "rule", value=None))
-    refuse(model, "the decision rule is missing")
+    refuse(model, "config.json cannot be used: facts.rule")
 
 
 def test_keys_that_are_missing(folder: Callable[[str], Path]) -> None:

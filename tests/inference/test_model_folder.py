@@ -154,7 +154,7 @@ def test_a_folder_from_before_there_were_rules(br_run: RunFolder, model: Path) -
         ({"kind": "top-k", "k": 9}, "top_k is 9, but there are 4 labels; it must be <= 4"),
         ({"kind": "global", "thresholds": [7]}, r"threshold is 7; it must lie in \[0, 1\]"),
         ({"kind": "oracle"}, "rule 'oracle' is not known"),
-        ({}, "'kind'"),
+        ({}, "the decision rule is missing"),
     ],
 )
 def test_a_rule_that_cannot_be(model: Path, rule: dict[str, object], sentence: str) -> None:

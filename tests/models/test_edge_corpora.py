@@ -19,6 +19,7 @@ from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, Tagger
 from seq2set.nn.decoding.searches import run_search
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
+from seq2set.text.reasons import EVERY_WORD
 from seq2set.text.tfidf import encode_blocks
 from tiny_networks import tiny_config, tiny_examples, trained
 
@@ -65,13 +66,13 @@ def test_a_prior_with_fewer_classifiers_than_labels(tmp_path: Path) -> None:
     read = tagger.prior.read(encode_blocks(tagger.words, examples.texts), examples.texts)
     assert read.margins.shape == (24, 4)
     found = tagger.infer(
-        examples.texts, Request(search="greedy", min_labels=4, explain=True, words_per_label=99)
+        examples.texts, Request(search="greedy", min_labels=4, explain=True, words_per_label=EVERY_WORD)
     )
     assert found.evidence is not None
     # A label without a classifier rests on what the decoder attended to alone, not to half of its weight.
     for labels, evidence in zip(found.chosen, found.evidence, strict=True):
         place = list(labels).index(3)
-        assert sum(abs(word.weight) for word in evidence[place]) > 0.8  # function words are not named
+        assert sum(abs(word.weight) for word in evidence[place]) > 0.5  # lighter function words are not named
 
 
 @torch.no_grad()

@@ -35,7 +35,7 @@ from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_
 from seq2set.core.processes import SIGNALS, end_pool
 
 _OWN_PROCESS = object()
-"""Told to the verbs by `main`, after which nothing comes but the end of the process"""
+"""Told to the verbs by `run_process`, after which nothing comes but the end of the process"""
 
 
 def _leave() -> None:
@@ -136,10 +136,15 @@ def options(
         os.environ["SEQ2SET_DEBUG"] = "1"
 
 
-def main(*, alone: bool = True) -> None:
+def run_process() -> None:
+    """Run the command line in a process of its own, which may end with the command."""
+    main(alone=True)
+
+
+def main(*, alone: bool = False) -> None:
     """Run the command line; errors become one sentence and an exit code.
 
-    The process is taken for the command's own, which ends with it, unless it is not `alone` there.
+    `alone` says that the process is the command's own: a server ends it at once when it has stopped.
     """
     try:
         _check_arguments(sys.argv[1:])

@@ -57,7 +57,7 @@ class Rule:
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Rule:
         """Read a rule back."""
-        if not found:  # a model folder from elsewhere may have null here
+        if not found:  # a model folder from elsewhere may have none
             raise InputError("the decision rule is missing")
         if type(found.get("k", 1)) is not int:
             raise InputError(f"top_k is {found['k']}; it must be a whole number")

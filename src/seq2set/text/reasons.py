@@ -32,6 +32,8 @@ WEAK = 0.1
 """A word with a smaller share of it is not named, unless every word is asked for."""
 EVERY_WORD = 10**6
 """Ask for as many to be told of every word."""
+TIE = 1e-3
+"""Words whose weights differ by a smaller share are equally heavy: rounding must not choose between them."""
 
 
 FUNCTION_WORDS = frozenset(
@@ -127,7 +129,7 @@ class TextWords:
                 left[list(key)] = 0
                 yield _Item(*phrases[key], total[key])
         shares = np.abs(weights) / np.abs(weights).max()
-        for word in np.flatnonzero(shares < 1).tolist():
+        for word in np.flatnonzero(shares < 1 - TIE).tolist():
             if self.names[word] in FUNCTION_WORDS or (shares[word] < WEAK and most < EVERY_WORD):
                 left[word] = 0
         order = np.argsort(-left, kind="stable")

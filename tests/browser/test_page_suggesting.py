@@ -53,6 +53,68 @@ def test_pointing_at_a_label_lights_its_words_in_the_right_places(page: Page, si
     assert lit(page) == {}
 
 
+def test_a_word_is_lit_wherever_it_stands(page: Page, site) -> None:
+    suggest(page, "😀 Wheat, and wheat again; buckwheat is none. (WHEAT)")
+    expect(page.locator("#words .word[data-level='4']")).to_have_text(["Wheat", "wheat", "WHEAT"])
+    page.locator("#label-title").focus()
+    page.locator("#words .word").last.hover()
+    expect(page.locator("#caption")).to_contain_text("“WHEAT” is evidence for grain")
+
+
+def answer_with(page: Page, *candidates: dict) -> None:
+    """Answer the page's requests with these labels."""
+    usual = {"score": 0.9, "given": True, "evidence": [], "against": [], "mark": None}
+    answer = {
+        "predictions": [{"labels": [], "candidates": [usual | one for one in candidates], "note": None}]
+    }
+    page.route("**/v1/predict", lambda route: route.fulfill(json=answer))
+
+
+def reason(text: str, word: str, weight: float) -> dict:
+    start = text.index(word)
+    return {"word": word, "start": start, "end": start + len(word), "weight": weight, "names_label": False}
+
+
+def test_a_phrase_that_another_label_cuts_is_lit_without_a_seam(page: Page) -> None:
+    text = "The heart rate fell."
+    phrase, word = reason(text, "heart rate", 1), reason(text, "heart", 1)
+    answer_with(page, {"label": "grain", "evidence": [phrase]}, {"label": "oil", "evidence": [word]})
+    suggest(page, text)
+    page.locator(f"{chip(page, 'grain')} .name").focus()
+    pieces = page.locator("#words .word[data-level]")
+    expect(pieces).to_have_text(["heart", " rate"])
+    boxes = [pieces.nth(place).bounding_box() for place in (0, 1)]
+    assert abs(boxes[0]["x"] + boxes[0]["width"] - boxes[1]["x"]) < 0.5  # neither covers the other's letters
+
+
+def test_only_what_is_suggested_is_marked_for_review(page: Page) -> None:
+    kinds = [("grain", "accept", True), ("oil", "review", True), ("money", "review", False)]
+    answer_with(page, *({"label": label, "mark": mark, "given": given} for label, mark, given in kinds))
+    suggest(page)
+    assert page.locator("#suggested .mark").all_inner_texts() == ["accept", "review"]
+    page.click("#considered-part summary")
+    expect(page.locator("#considered .chip")).to_have_count(1)
+    expect(page.locator("#considered .mark")).to_have_count(0)
+
+
+def test_the_matrix_shows_the_heaviest_word_of_the_lit_label(page: Page) -> None:
+    text = " ".join(f"word{place}" for place in range(24))
+    light = [reason(text, f"word{place} ", 0.2) | {"word": f"word{place}"} for place in range(23)]
+    answer_with(
+        page,
+        {"label": "grain", "evidence": light},
+        {"label": "oil", "evidence": [reason(text, "word23", 1)]},
+    )
+    suggest(page, text)
+    page.click("#view-matrix")
+    heaviest = page.locator('.matrix tr[data-label="oil"] td[data-level="4"]')
+    expect(heaviest).not_to_be_in_viewport(ratio=1)
+    page.locator(f"{chip(page, 'oil')} .name").focus()
+    expect(heaviest).to_be_in_viewport(ratio=1)
+    page.locator(f"{chip(page, 'grain')} .name").focus()
+    expect(page.locator(".matrix thead th").first).to_be_in_viewport(ratio=1)
+
+
 def test_focus_lights_and_enter_keeps_words_lit(page: Page) -> None:
     suggest(page)
     first, second, _ = names(page)

@@ -67,6 +67,10 @@ def test_a_word_is_in_one_phrase_only() -> None:
     assert pick("new york; new jersey", [1, 1, 0, 0, 2]) == [("new jersey", 0.75), ("york", 0.25)]
 
 
+def test_a_phrase_is_named_at_its_first_place() -> None:
+    assert pick("Heart rate; a heart rate", [1, 1, 0, 0, 1, 1]) == [("Heart rate", 1.0)]
+
+
 def test_words_of_a_script_without_spaces_are_joined() -> None:
     assert pick("北京 x", [1, 1, 0]) == [("北京", 1.0)]
 

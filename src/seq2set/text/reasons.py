@@ -122,7 +122,9 @@ class TextWords:
     def _find_items(self, weights: Reals, most: int) -> Iterator[_Item]:
         """Give the phrases, and of the words that are in none the heaviest of either sign."""
         left = weights.copy()
-        phrases = {self._key(first, last): (first, last) for first, last in self._find_runs(weights)}
+        phrases: dict[tuple[int, ...], tuple[int, int]] = {}
+        for first, last in self._find_runs(weights):
+            phrases.setdefault(self._key(first, last), (first, last))  # its first place, as of a word
         total = {key: float(weights[list(key)].sum()) for key in phrases}
         for key in sorted(phrases, key=lambda key: -abs(total[key])):
             if left[list(key)].all():  # no other phrase has one of its words

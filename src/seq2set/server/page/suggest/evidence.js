@@ -13,9 +13,36 @@ export function reasons(one) {
   return words.filter((word) => Math.abs(word.weight) >= LEAST * heaviestOf(words));
 }
 
+/** Give each reason all its places in the text: a word counts once, with all its occurrences. Counted in code points. */
+export function findPlaces(text, candidates) {
+  const points = [];
+  for (const character of text) {
+    const point = points.length ? points.at(-1) + 1 : 0;
+    for (let unit = 0; unit < character.length; unit++) points.push(point);
+  }
+  points.push(points.length ? points.at(-1) + 1 : 0);
+  const found = new Map();
+  for (const word of candidates.flatMap((one) => [...one.evidence, ...(one.against ?? [])])) {
+    const key = word.word.toLowerCase();
+    if (!found.has(key)) found.set(key, occurrences(text, word.word).map((each) => each.map((unit) => points[unit])));
+    const others = found.get(key).filter(([start, end]) => end <= word.start || word.end <= start);
+    word.places = [[word.start, word.end], ...others];
+  }
+}
+
+/** Where whole words stand that are the same but for capitals. */
+function occurrences(text, words) {
+  const literal = words.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/\s+/g, "\\s+");
+  const whole = new RegExp(`(?<![\\p{L}\\p{M}\\p{N}_])${literal}(?![\\p{L}\\p{M}\\p{N}_])`, "giu");
+  return [...text.matchAll(whole)].map((each) => [each.index, each.index + each[0].length]);
+}
+
+/** Whether a word stands at a place of the text. */
+export const covers = (word, start) => word.places.some(([first, end]) => first <= start && start < end);
+
 /** Return what lights a place of the text: the level of the word there and its sign; null where there is none. */
 export function lighting(words, start) {
-  const word = words.find((one) => one.start <= start && start < one.end);
+  const word = words.find((one) => covers(one, start));
   if (!word) return null;
   return { level: level(word.weight, heaviestOf(words)), against: word.weight < 0 };
 }

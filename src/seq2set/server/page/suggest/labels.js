@@ -68,7 +68,7 @@ function chip(store, list, one) {
   const item = make("li", { className: "chip" });
   item.dataset.label = one.label;
   if (one.score !== undefined) item.style.setProperty("--score", one.score);
-  item.append(nameButton(store, one), ...verdictButtons(store, list, one.label));
+  item.append(nameButton(store, list, one), ...verdictButtons(store, list, one.label));
   item.addEventListener("pointerenter", () => store.set({ pointed: one.label }));
   item.addEventListener("pointerleave", () => store.set({ pointed: null }));
   item.addEventListener("focusin", () => store.set({ focused: one.label }));
@@ -76,10 +76,11 @@ function chip(store, list, one) {
   return item;
 }
 
-function nameButton(store, one) {
+function nameButton(store, list, one) {
   const button = make("button", { type: "button", className: "name" }, make("span", {}, one.label));
   if (one.score !== undefined) button.append(" ", make("span", { className: "score" }, percent(one.score)));
-  if (one.mark) button.append(" ", make("span", { className: `mark ${one.mark}`, title: MARKS[one.mark] }, one.mark));
+  // What was not suggested is looked at anyway, by whoever adds it.
+  if (one.mark && list === "suggested") button.append(" ", make("span", { className: `mark ${one.mark}`, title: MARKS[one.mark] }, one.mark));
   button.setAttribute("aria-description", inWords(one, percent) || "no words to show");
   button.addEventListener("click", () => {
     store.set({ pinned: store.state.pinned === one.label ? null : one.label });

@@ -19,6 +19,7 @@ export function startMatrix(store) {
     for (const row of find("matrix").querySelectorAll("tbody tr")) {
       row.classList.toggle("lit", row.dataset.label === litLabel(state));
     }
+    reveal(find("matrix").querySelector("tr.lit"));
   };
   store.watch(show);
   find("view-text").addEventListener("click", () => choose(false));
@@ -26,6 +27,19 @@ export function startMatrix(store) {
     choose(true);
     show(store.state);
   });
+}
+
+/** Scroll the frame, and not the page, to the word that counts most for a label, where it is out of sight. */
+function reveal(row) {
+  const cells = [...(row?.querySelectorAll("td[data-level]") ?? [])];
+  if (!cells.length) return;
+  const heaviest = cells.reduce((one, other) => (Number(other.dataset.level) > Number(one.dataset.level) ? other : one));
+  const frame = find("matrix");
+  const names = row.firstElementChild.offsetWidth; // they stay at the left, over the cells
+  const [left, right] = [heaviest.offsetLeft, heaviest.offsetLeft + heaviest.offsetWidth];
+  if (left < frame.scrollLeft + names || right > frame.scrollLeft + frame.clientWidth) {
+    frame.scrollLeft = right - (frame.clientWidth + names) / 2;
+  }
 }
 
 function choose(matrix) {

@@ -5,6 +5,7 @@ import { announce, find } from "../dom.js";
 import { counted } from "../numbers.js";
 import { clearProblem, showProblem } from "../problem.js";
 import { startAddLabel } from "./add_label.js";
+import { findPlaces } from "./evidence.js";
 import { startExport } from "./export.js";
 import { startFeedback } from "./feedback.js";
 import { focusFirst, startLabels } from "./labels.js";
@@ -47,6 +48,7 @@ async function suggest(store, model) {
     const text = checkedText(model.limits.max_text_chars);
     show("waiting");
     const answer = await api.predict(text, CANDIDATES, mine.signal);
+    findPlaces(text, answer.candidates);
     const { text: before, verdicts, threshold } = store.state;
     // What was said of a text holds as long as the text is the same.
     store.set({ ...UNREAD, text, answer, threshold, verdicts: text === before ? verdicts : UNREAD.verdicts });

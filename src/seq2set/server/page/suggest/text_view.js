@@ -2,7 +2,7 @@
 
 import { find, make } from "../dom.js";
 import { percent } from "../numbers.js";
-import { inWords, lighting, reasons } from "./evidence.js";
+import { covers, inWords, lighting, reasons } from "./evidence.js";
 import { added, known, litLabel, suggested } from "./session.js";
 
 const INVITATION = "Point at a label, or move to it, to see the words that it rests on.";
@@ -45,6 +45,7 @@ function draw(state) {
     const span = make("span", { className: "word" }, state.text.slice(places[one.start], places[one.end]));
     span.dataset.start = one.start;
     spans.set(one.start, span);
+    span.classList.toggle("joined", one.start === end && end > 0);
     parts.push(span);
     end = one.end;
   }
@@ -56,8 +57,8 @@ function draw(state) {
 /** The pieces that words and phrases cut the text into; those of several labels may overlap. */
 function allPieces(candidates) {
   const words = candidates.flatMap(reasons);
-  const limits = [...new Set(words.flatMap((word) => [word.start, word.end]))].sort((one, other) => one - other);
-  const covered = (start) => words.some((word) => word.start <= start && start < word.end);
+  const limits = [...new Set(words.flatMap((word) => word.places.flat()))].sort((one, other) => one - other);
+  const covered = (start) => words.some((word) => covers(word, start));
   return limits.slice(0, -1).map((start, place) => ({ start, end: limits[place + 1] })).filter((one) => covered(one.start));
 }
 
@@ -92,7 +93,7 @@ function reveal(span) {
   }
 }
 
-const restsOn = (one, start) => one.evidence.some((each) => each.start <= start && start < each.end);
+const restsOn = (one, start) => one.evidence.some((each) => covers(each, start));
 
 /** Show which labels rest on a word. */
 function ask(state, word) {

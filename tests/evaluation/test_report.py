@@ -170,6 +170,19 @@ def test_tiles_are_the_metrics_that_the_catalog_shows(report: Report) -> None:
     assert places == sorted(places)
 
 
+def test_metrics_are_called_by_their_titles_in_all_tables(report: Report) -> None:
+    page = render_report(report)
+    for title in (
+        "calibration error",
+        "calibration error, all labels",
+        "Brier score",
+        "log loss",
+        "micro-F1",
+    ):
+        assert f"<tr><td>{title}</td>" in page
+    assert "<td>micro f1</td>" not in page
+
+
 def test_a_report_without_a_score_worth_showing_has_no_reliability_diagram(report: Report) -> None:
     nothing = ReliabilityCounts.of(np.zeros((2, 2), np.float32), np.zeros((2, 2), bool))
     assert draw_reliability(replace(report.result, reliability=nothing)) is None

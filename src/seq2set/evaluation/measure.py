@@ -64,9 +64,10 @@ class AcceptedCounts(NamedTuple):
         if not self.accepted:
             return said
         low, high = wilson_interval(self.right, self.accepted)
+        share, low, high = (100 * one for one in (self.right / self.accepted, low, high))
         return (
-            f"{said}; of these {self.accepted:,}, {100 * self.right / self.accepted:.1f} % are right here "
-            f"(95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+            f"{said}; of the {self.accepted:,} such labels here, {share:.1f} % are right "
+            f"(95 % interval {low:.1f} to {high:.1f} %)"
         )
 
 

@@ -43,7 +43,9 @@ def draw_plots(result: Evaluation, history: list[dict[str, Any]]) -> list[Report
         ReportPlot(
             draw_cardinality(result), "Labels per document: how many they have, and how many the model gives."
         ),
-        ReportPlot(draw_frequencies(result), "Each point is a label: rare ones are harder."),
+        ReportPlot(
+            draw_frequencies(result), "Each point is a label: how many documents have it, and its F1."
+        ),
     ]
     if curve := draw_reliability(result):
         plots.append(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from seq2set.config.catalog import shown_metrics
+from seq2set.config.catalog import METRICS, shown_metrics
 from seq2set.core.files import write_folder_aside, write_json, write_text
 from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_compared, draw_plots
 
 _LEFT_OUT = ("per_label", "before_tuning", "cross_validation", "calibrated")
+
+_TITLES = {"brier": "Brier score", "calibration_error_all": "calibration error, all labels"}
 
 
 def write_report(report: Report, folder: Path, *, beside: Sequence[Report] = (), force: bool = False) -> Path:
@@ -30,7 +32,7 @@ def render_report(report: Report, beside: Sequence[Report] = ()) -> str:
     """Return the page as text."""
     return render_page(
         "report.html.j2",
-        filters={"ranking_name": _ranking_name, "short": _format_value},
+        filters={"ranking_name": _ranking_name, "title_of": _find_title, "short": _format_value},
         title=f"{report.model} on {report.data}",
         report=report,
         result=report.result,
@@ -45,6 +47,12 @@ def render_report(report: Report, beside: Sequence[Report] = ()) -> str:
 def _ranking_name(key: str) -> str:
     """Name a metric as the literature does: P@1 for precision_at_1."""
     return key.replace("precision_at_", "P@").replace("ndcg_at_", "nDCG@")
+
+
+def _find_title(key: str) -> str:
+    """Name a metric by its title; other keys of JSON become words."""
+    titles = _TITLES | {name: metric.title for name, metric in METRICS.items()}
+    return titles.get(key, key.replace("_", " "))
 
 
 def _format_value(value: object) -> str:

@@ -18,6 +18,7 @@ from joblib import Parallel
 from scipy.sparse import csr_matrix
 
 from seq2set.config import build_config
+from seq2set.config.run_folder import RunFolder
 from seq2set.core.processes import end_pool
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.models import linear_fitting
@@ -120,6 +121,33 @@ def test_an_interrupt_that_another_exception_swallows_is_one_all_the_same(
     (tmp_path / "mine.csv").write_text("text,labels\nwords,a\n", encoding="utf-8")
     outcome = seq2set("train", "--data", tmp_path / "mine.csv", "--out", tmp_path / "run")
     assert (outcome.code, outcome.err) == (1, "seq2set: stopped; rerun with --resume to continue\n")
+
+
+@pytest.mark.parametrize(
+    ("verb", "function", "sentence"),
+    [
+        (
+            "serve",
+            "seq2set.server.listen.open_socket",
+            " before the server was ready; no request was answered",
+        ),
+        ("bench", "seq2set.benchmarks.run_benchmark", "; what was being measured is not kept"),
+        ("evaluate", "seq2set.workflows.evaluate.evaluate", " before it was done; run it again"),
+    ],
+)
+def test_a_verb_that_cannot_be_resumed_does_not_speak_of_it(
+    seq2set, br_run: RunFolder, monkeypatch: pytest.MonkeyPatch, verb: str, function: str, sentence: str
+) -> None:
+    monkeypatch.setattr(function, lambda *_, **__: signal.raise_signal(signal.SIGTERM))
+    arguments = {
+        "bench": ["decode", "--quick"],
+        "serve": [br_run.path],
+        "evaluate": [br_run.path],
+    }
+    outcome = seq2set(verb, *arguments[verb])
+    assert (outcome.code, outcome.err.count("\n")) == (1, 1)
+    assert outcome.err.startswith(f"seq2set: stopped{sentence}")
+    assert "--resume" not in outcome.err
 
 
 def test_a_ctrl_c_while_the_pool_starts_is_no_reason_for_a_warning(

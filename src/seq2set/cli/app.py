@@ -48,6 +48,17 @@ def _leave() -> None:
     os._exit(0)
 
 
+_CONTINUE = "stopped; rerun with --resume to continue"
+_STOPPED_ELSE = "stopped before it was done; run it again"
+_STOPPED = dict.fromkeys(("train", "tune", "distill"), _CONTINUE)
+_STOPPED |= {
+    "serve": "stopped before the server was ready; no request was answered",
+    "bench": "stopped; what was being measured is not kept, run it again",
+    "experiment": "stopped; rerun the same command to continue",
+}
+"""What is said of a verb that is told to stop and has no sentence of its own"""
+
+
 class StoppableCommands(TyperGroup):
     """The command line's verbs, which both signals interrupt."""
 
@@ -76,7 +87,7 @@ class StoppableCommands(TyperGroup):
             if not asked and not isinstance(error, KeyboardInterrupt):
                 raise
             end_pool()
-            raise StoppedError("stopped; rerun with --resume to continue") from error
+            raise StoppedError(_STOPPED.get(str(ctx.invoked_subcommand), _STOPPED_ELSE)) from error
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)

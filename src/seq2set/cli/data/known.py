@@ -52,7 +52,7 @@ def clean(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="What is in the cache; without any, copies of plain files and vectors of texts.",
+            help="An entry of the cache; without any, all copies of plain files and vectors of texts.",
         ),
     ] = None,
     everything: Annotated[

@@ -29,12 +29,12 @@ def prepare(
     max_words: Annotated[
         int | None,
         typer.Option(
-            help="Remove longer documents; 0 keeps all. By default a known corpus's own limit, and none for "
-            "your own files."
+            help="Remove documents of more words; 0 keeps all. By default a known corpus's own limit, and "
+            "none for your own files."
         ),
     ] = None,
     min_label_documents: Annotated[
-        int | None, typer.Option(help="Drop labels that fewer documents have.")
+        int | None, typer.Option(help="Drop labels of fewer documents than this.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the output folder.")] = False,
     **columns: Any,

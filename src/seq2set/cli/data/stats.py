@@ -27,7 +27,7 @@ def stats(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     **columns: Any,
 ) -> None:
-    """Describe a corpus by numbers. It says how large it is, and which labels go together."""
+    """Describe a corpus in numbers. They say how large it is, and which labels go together."""
     from seq2set.corpora.stats import compute_statistics
 
     corpus = open_data(data, columns)

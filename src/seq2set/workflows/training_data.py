@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress
 from seq2set.corpora.carve import SEED, SHARE, carve_documents
+from seq2set.corpora.checks import Finding
+from seq2set.corpora.checks.label_rows import RowsPerLabel
 from seq2set.corpora.prepared import PreparedCorpus, Split
 from seq2set.corpora.readers.separators import guess_separator, quote_separator
 from seq2set.labels.tree import LabelTree
@@ -43,6 +45,8 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
             f"no document has two labels, and some look like several joined by {quoted}; if so, "
             f"split them with --separator {quoted}"
         )
+    for finding in _find_label_rows(learn):
+        progress.note(f"{finding.what}; {finding.todo}")
     if len(tune):
         return TrainingData(learn, tune)
     data = carve_validation(learn, SHARE, corpus.seed)
@@ -55,6 +59,14 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
         )
     progress.note(f"{corpus.name} has no validation split{outcome}")
     return data
+
+
+def _find_label_rows(examples: Examples) -> Iterator[Finding]:
+    rows = RowsPerLabel()
+    for text, labels in zip(examples.texts, examples.label_sets, strict=True):
+        if not rows.add(text, labels):
+            break
+    return rows.findings()
 
 
 def pool_documents(corpus: PreparedCorpus, folds: int) -> Examples:

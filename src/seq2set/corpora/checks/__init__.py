@@ -129,6 +129,7 @@ def _checks(
     # Here, because each of these files needs what stands above.
     from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits, UnsplitTexts
     from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
+    from seq2set.corpora.checks.label_rows import RowsPerLabel
     from seq2set.corpora.checks.labels import ProblemLabels
     from seq2set.corpora.checks.near_duplicates import NearDuplicates
 
@@ -139,6 +140,7 @@ def _checks(
         exact,
         near,
         Contents(words_read),
+        RowsPerLabel(),
         ProblemLabels(min_label_documents),
         Damage(),
         UnsplitTexts(),

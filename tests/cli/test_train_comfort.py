@@ -11,6 +11,7 @@ import pytest
 
 from seq2set.config import load_config
 from seq2set.config.catalog import METRICS
+from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import load_model, read_metadata
 from seq2set.models.tagger import Examples
 from seq2set.workflows.cross_validation import assign_folds
@@ -180,6 +181,76 @@ def test_any_path_works(seq2set, tmp_path: Path, name: str) -> None:
     outcome = seq2set("train", "--data", path, "--out", run, *BR)
     assert outcome.code == 0, outcome.err
     assert json.loads(seq2set("evaluate", run, "--json").out)["documents"] == 6
+
+
+def test_a_run_goes_on_with_its_own_preset_named(seq2set, corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert seq2set("train", "--data", corpus, "--out", run, *BR).code == 0
+    for named in (["--preset", "compact"], ["--model", "br"]):
+        shutil.rmtree(run / "model")
+        outcome = seq2set("train", "--out", run, "--resume", *named)
+        assert outcome.code == 0, outcome.err
+    for named, change in (
+        (["--preset", "linear"], "preset: compact -> linear"),
+        (["--model", "cc"], "model: br -> cc"),
+    ):
+        outcome = seq2set("train", "--out", run, "--resume", *named)
+        said = f"{run} was begun with other settings: {change}; resume with the same, or begin a new run"
+        assert (outcome.code, outcome.err.endswith(f"seq2set: {said}\n")) == (2, True), outcome.err
+
+
+def test_rows_that_are_labels_are_noticed(seq2set, tmp_path: Path) -> None:
+    texts = [f"wheat harvest {n}" for n in range(40)]
+    rows = [f"{text},{label}" for text in texts for label in ("grain", "trade")]
+    (tmp_path / "rows.csv").write_text("\n".join(["text,labels", *rows]) + "\n", encoding="utf-8")
+    said = "it looks like one row per label"
+    outcome = seq2set("train", "--data", tmp_path / "rows.csv", "--out", tmp_path / "run", *BR)
+    assert outcome.code == 0, outcome.err
+    assert said in outcome.err
+    assert "groupby('text', sort=False)['labels'].agg(';'.join)" in outcome.err
+    checked = seq2set("data", "check", tmp_path / "rows.csv", "--json")
+    codes = {one["code"]: one for one in json.loads(checked.out)["findings"]}
+    assert (checked.code, codes["one-row-per-label"]["level"]) == (1, "error")
+    joined = [f"{text},grain;trade" for text in texts]
+    (tmp_path / "joined.csv").write_text("\n".join(["text,labels", *joined]) + "\n", encoding="utf-8")
+    single = [f"{text} {label},{label}" for text in texts for label in ("grain", "trade")]
+    (tmp_path / "single.csv").write_text("\n".join(["text,labels", *single]) + "\n", encoding="utf-8")
+    for name in ("joined.csv", "single.csv"):
+        assert said not in seq2set("data", "check", tmp_path / name).out
+
+
+READING = [
+    ["--no-test"],
+    ["--test", "0.2"],
+    ["--valid", "3"],
+    ["--text", "title", "--labels", "tags"],
+    ["--strip-html"],
+]
+
+
+@pytest.mark.parametrize("options", READING, ids=lambda options: options[0])
+def test_options_for_files_are_refused_where_the_corpus_is_prepared(
+    seq2set, small_corpus: PreparedCorpus, corpus: Path, tmp_path: Path, options: list[str]
+) -> None:
+    given = [one for one in options if one.startswith("--")]
+    named = " and ".join(given)
+    for call in (
+        ("train", "--data", small_corpus.folder, "--out", tmp_path / "run", *BR),
+        ("data", "check", small_corpus.folder),
+        ("evaluate", tmp_path / "none", "--data", small_corpus.folder),
+        ("tune", "--data", small_corpus.folder, "--out", tmp_path / "study"),
+        ("distill", tmp_path / "none", "--data", small_corpus.folder, "--out", tmp_path / "run"),
+        ("experiment", "main", "--data", small_corpus.folder, "--out", tmp_path / "table", "--dry-run"),
+    ):
+        outcome = seq2set(*call, *options)
+        assert outcome.code == 2, outcome.err
+        verb = "has" if len(given) == 1 else "have"
+        assert f"{named} {verb} no effect on {small_corpus.folder}, a corpus that is prepared" in outcome.err
+        assert f"seq2set data prepare NAME --from PATH {' '.join(given)}" in outcome.err
+    known = seq2set("train", "--data", "reuters", "--out", tmp_path / "run", *BR, *options)
+    assert (known.code, "no effect on reuters" in known.err) == (2, True)
+    if "--text" not in options:
+        assert seq2set("train", "--data", corpus, "--out", tmp_path / "own", *BR, *options).code == 0
 
 
 def test_folds_measure_on_every_document_once(seq2set, corpus: Path, tmp_path: Path) -> None:

@@ -33,13 +33,15 @@ def distill(
     folds: Annotated[
         int | None,
         typer.Option(
-            help="Models of the teacher's settings to train, each without a part of the training documents, "
-            "to judge it; 0 for none.  [default: 4]"
+            help="How many models to train with the teacher's settings, each without a part of the training "
+            "documents, which it then labels; 0 for none.  [default: 4]"
         ),
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option(help="The weight of the teacher beside training documents' labels.  [default: 0.5]"),
+        typer.Option(
+            help="The teacher's weight on training documents; their labels have the rest.  [default: 0.5]"
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a run that was stopped; needs RUN and --out only.")
@@ -47,22 +49,18 @@ def distill(
     force: Annotated[bool, typer.Option("--force", help="Replace the run that is in the folder.")] = False,
     **columns: Any,
 ) -> None:
-    """Train a small model, taught by a large one. It is chosen and calibrated on validation labels."""
+    """Train a small model, taught by a large one. It is tuned and calibrated on validation labels."""
     from seq2set.cli.console import RichProgress
-    from seq2set.config import build_config, load_config
-    from seq2set.config.run_folder import RunFolder
+    from seq2set.config import build_config
     from seq2set.workflows.distill import Teaching, read_teaching
     from seq2set.workflows.distill import distill as run_distillation
 
     merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
-    begun = RunFolder(out).config
-    if resume and begun.is_file() and not (merged or preset or model or config):
-        chosen = load_config(begun)
-    else:
-        named = model is not None or config is not None
-        chosen = build_config(
-            preset=preset, model=model if named else "seq2set-simp", file=config, assignments=merged
-        )
+    begun = options.read_begun(out, preset) if resume else None
+    if model is None and config is None and begun is None:
+        model = "seq2set-simp"
+    chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=begun)
+    options.refuse_unread(chosen.data.corpus, columns)
     given = {"unlabelled": tuple(unlabelled) if unlabelled else None, "folds": folds, "share": share}
     recorded = read_teaching(out) if resume else {}
     teaching = Teaching(**recorded | {name: value for name, value in given.items() if value is not None})

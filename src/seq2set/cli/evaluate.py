@@ -86,6 +86,7 @@ def evaluate(
     if errors is not None:
         refuse_existing(errors, force=force)
     request = Request(threshold=threshold, top_k=top_k, search=search)
+    options.refuse_unread(data, columns)
     named, progress = options.name_columns(columns), RichProgress()
     found = [
         measure(

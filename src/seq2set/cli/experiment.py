@@ -91,6 +91,7 @@ def experiment(
 
     if resamples is not None:  # commands that were written down before still run
         typer.echo("--resamples has no effect: intervals are computed, not drawn", err=True)
+    options.refuse_unread(data, columns)
     row = find_experiment(name)
     own = [*(option or []), *(["retrain=yes"] if retrain else [])]
     request = Options(

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 from seq2set.core.errors import InputError
 
 if TYPE_CHECKING:
-    from seq2set.config import DataSettings
+    from seq2set.config import Config, DataSettings
 
 _DATA = "A file or folder of files (CSV, JSON, Excel, ...), a prepared corpus, or a known one."
 Data = Annotated[str | None, typer.Option("--data", help=_DATA)]
@@ -62,7 +62,7 @@ class TextColumns:
     delimiter: Annotated[str | None, "What separates cells; by default what the header suggests."] = None
     sheet: Annotated[str | None, "The sheet of an Excel file; by default the first."] = None
     strip_html: Annotated[bool | None, "Remove HTML tags and entities from texts."] = None
-    plain_quotes: Annotated[bool | None, "Take quotation marks in CSV and TSV files for letters."] = None
+    plain_quotes: Annotated[bool | None, "Read quotation marks in CSV and TSV files as letters."] = None
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Columns(TextColumns):
 
     labels: Annotated[str | None, "The column that holds the labels.  [default: labels]"] = None
     separator: Annotated[
-        str | None, "The separator of labels that are one text; auto finds it.  [default: auto]"
+        str | None, "What separates labels that stand in one text; auto finds it.  [default: auto]"
     ] = None
     label_columns: Annotated[
-        str | None, "Columns of zeros and ones called after labels: a,b,c or a pattern such as 'is_*'."
+        str | None, "Columns of zeros and ones, named after labels: a,b,c or a pattern such as 'is_*'."
     ] = None
     keep_missing: Annotated[
-        bool | None, "Take `NaN`, `None`, `NA` and the like in a plain file for labels."
+        bool | None, "Read `NaN`, `None`, `NA` and the like in a plain file as labels."
     ] = None
     group: Annotated[str | None, "The column whose equal values stay in one split."] = None
     split_column: Annotated[
@@ -132,6 +132,40 @@ def merge_assignments(
 def _format_toml(value: object) -> str:
     """Write a string, number or truth value as TOML: as JSON, but for escapes that TOML does not have."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_begun(out: Path, preset: str | None) -> Config | None:
+    """Return the settings of the run that goes on, if there is one: what is not named is as it was."""
+    from seq2set.config import load_config
+    from seq2set.config.run_folder import RunFolder
+
+    begun = RunFolder(out).config
+    if not begun.is_file():
+        return None
+    config = load_config(begun)
+    if preset not in (None, config.preset):
+        raise InputError(
+            f"{out} was begun with other settings: preset: {config.preset} -> {preset}; resume with the "
+            "same, or begin a new run"
+        )
+    return config
+
+
+def refuse_unread(corpus: str | None, columns: Settings) -> None:
+    """Refuse options for reading files where the corpus is prepared and has nothing to read by them."""
+    given = [f"--{name.replace('_', '-')}" for name, value in columns.items() if value is not None]
+    if not corpus or not given:
+        return
+    from seq2set.core.text_utils import join_names
+    from seq2set.corpora.open_corpus import is_settled
+
+    if is_settled(corpus):
+        has, it = ("has", "it") if len(given) == 1 else ("have", "them")
+        raise InputError(
+            f"{join_names(given)} {has} no effect on {corpus}, a corpus that is "
+            f"prepared or known, whose texts, labels and splits are fixed; leave {it} out, or "
+            f"prepare the raw files anew: seq2set data prepare NAME --from PATH {' '.join(given)} ..."
+        )
 
 
 Rows = Mapping[str, str]

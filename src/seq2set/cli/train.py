@@ -56,19 +56,18 @@ def train(
 ) -> None:
     """Train a model on a corpus."""
     from seq2set.cli.console import RichProgress
-    from seq2set.config import build_config, load_config
-    from seq2set.config.run_folder import RunFolder
+    from seq2set.config import build_config
     from seq2set.core.hardware import get_rank
     from seq2set.workflows.train import train as run_training
 
     rule = None if metric is None else "best"
     settings = {"data.corpus": data, "decision.metric": metric, "decision.rule": rule, "ensemble": ensemble}
     merged = options.merge_assignments(assignments, columns, settings)
-    begun = RunFolder(out).config
     base = _read_base(begin_from, preset, model)
-    if resume and begun.is_file() and not (preset or model or config):
-        base = load_config(begun)  # what is not named is as it was
+    if resume:
+        base = options.read_begun(out, preset) or base
     chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=base)
+    options.refuse_unread(chosen.data.corpus, columns)
     progress = RichProgress()
     if get_rank() == 0 and _could_read_vectors(chosen):
         progress.note("a pretrained encoder is on this machine: --preset pretrained uses it, and is slower")

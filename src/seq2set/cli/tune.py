@@ -58,7 +58,8 @@ def tune(
         typer.Option(metavar="METRIC", help="The metric on validation, see below.  [default: micro_f1]"),
     ] = None,
     carve: Annotated[
-        float | None, typer.Option(help="The share of train to validate on, for a corpus without validation.")
+        float | None,
+        typer.Option(help="The share of train to validate on, where there is no validation split."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a study that was stopped.")] = False,
     thresholds: Annotated[
@@ -68,7 +69,9 @@ def tune(
     kind: Annotated[
         str, typer.Option(metavar="KIND", help="The kind of rule for --thresholds, see below.")
     ] = "best",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Find thresholds and store nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --thresholds or --calibrate: store nothing.")
+    ] = False,
     calibrate: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Calibrate the scores of this trained model, and nothing else."),
@@ -91,6 +94,7 @@ def tune(
         from seq2set.core.errors import InputError
 
         raise InputError("--accept goes with --thresholds RUN, and not with --undo")
+    options.refuse_unread(data, columns)
     if (changed := thresholds or calibrate) is not None:
         named = options.name_columns(columns)
         if undo:
@@ -116,6 +120,7 @@ def tune(
     settings: options.Settings = {"data.corpus": data, "seed": seed, "decision.metric": metric}
     merged = options.merge_assignments(assignments, columns, settings)
     chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
+    options.refuse_unread(chosen.data.corpus, columns)
     import_extra("optuna", "tune")
     from seq2set.tuning.search import tune as search
 

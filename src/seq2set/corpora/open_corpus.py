@@ -162,6 +162,17 @@ def is_unsplit(spec: str) -> bool:
     return bool(files) and not any(file.split or is_aapd(file.path) for file in files)
 
 
+def is_settled(spec: str) -> bool:
+    """Return whether a name stands for a prepared or known corpus, as `open_corpus` takes it."""
+    path = Path(spec)
+    if is_prepared(path):
+        return True
+    folder = path.is_dir() and not is_aapd(path)
+    if not folder and find_files(spec, get_cache_folder()):
+        return False
+    return spec in SOURCES or is_prepared(locate_cached(spec))
+
+
 def hash_content(spec: str) -> str:
     """Return a digest of the plain files that a name stands for, the same for any copy; empty for none."""
     files = find_files(spec, get_cache_folder())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2set.cli.options import Settings, build_data
+from seq2set.cli.options import Settings, build_data, refuse_unread
 
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus
@@ -41,6 +41,7 @@ def open_data(data: str, columns: Settings) -> PreparedCorpus:
     """Open a corpus, and print what is to be known about it on standard error."""
     from seq2set.corpora.open_corpus import open_configured
 
+    refuse_unread(data, columns)
     corpus = open_configured(build_data(data, columns))
     for remark in corpus.remarks:
         typer.echo(remark, err=True)

@@ -51,7 +51,7 @@ def test_steps_that_cannot_be(tmp_path: Path) -> None:
         match="--option steps is '2,5', but the corpus has 5 labels; at most 4 can be left out",
     ):
         list_steps(options, 5)
-    with pytest.raises(InputError, match="the corpus has 1 labels; there are too few to leave any out"):
+    with pytest.raises(InputError, match="the corpus has 1 label; there are too few to leave any out"):
         list_steps(replace(options, extra={}), 1)
 
 

@@ -71,9 +71,9 @@ def test_the_command_ends_well_when_it_is_told_to_stop(br_run: RunFolder) -> Non
 
 LATE = """
 import atexit, sys, threading
-from seq2set.cli.app import main
+from seq2set.cli.app import run_process
 atexit.register(threading.Event().wait)
-main()
+run_process()
 """
 
 

@@ -28,7 +28,7 @@ Ids = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float32]
 
 TOKENS_PER_WORD = 8
-"""Beyond so many on average the rest of a text is not read: a single word can have any length."""
+"""The most per word on average; the rest of a text is not read, since a single word can have any length."""
 
 
 class Reading(NamedTuple):
@@ -83,7 +83,7 @@ class TextReader:
         return np.asarray(summed.T)
 
     def _cut(self, text: str, words: int) -> str:
-        """Return a text of so many words up to the last one that is read."""
+        """Return a text of `words` words up to the last one that is read."""
         return text if words <= self.most else text[: self.words.spans(text)[self.most - 1].end]
 
 

@@ -26,7 +26,7 @@ _UNPACKING = 1 << 28
 """How many bytes of memory unpacking may take"""
 _BLOCK = 1 << 16
 _PAGES, _PAGE = 100_000, 1000
-"""How many pages a file may have, and one more per so many bytes: to look at a page takes a while"""
+"""Maximum pages of a small file, and bytes per further page of a larger one: reading a header takes time"""
 _SMALL = 1 << 26
 _DENSEST = 200
 """How many times its size a large part of a workbook may unpack to"""

@@ -9,9 +9,10 @@ from seq2set.core.progress import Silent
 from seq2set.labels.calibration import fit_sigmoid
 from seq2set.labels.labels import Labels
 from seq2set.models.linear import Reals
-from seq2set.models.prior import FittedPrior, PriorModel, fit_prior, fold_documents
+from seq2set.models.prior import PriorModel, fold_documents
 from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words
+from seq2set.training.fitted_prior import FittedPrior, fit_prior
 from tiny_networks import tiny_config, tiny_examples
 
 

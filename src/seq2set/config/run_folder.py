@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seq2set.config import Config, load_config, validate, write_toml
+from seq2set.config import Config, build_config, load_config, validate, write_toml
 from seq2set.config.loader import (
     differ_only_in,
     list_changes,
@@ -60,8 +60,8 @@ PARTS = (
 )
 """What a run holds beside its settings."""
 
-FORMER = {"data.separator": ";", "search.samples": 8}
-"""What version 0.1.0 recorded where nobody chose; today `Config` has another default."""
+FORMER = {"data.separator": ";", "search.samples": 8, "prior.terms": "given"}
+"""What version 0.1.0 recorded where nobody chose; today the preset has another default."""
 
 
 class RunFolder:
@@ -223,7 +223,8 @@ def recall_defaults(begun_with: Path, config: Config) -> Config:
     """
     if not begun_with.is_file():
         return config
-    begun, today = (dict(walk_settings(one.model_dump())) for one in (load_config(begun_with), Config()))
+    preset = build_config(preset=config.preset)
+    begun, today = (dict(walk_settings(one.model_dump())) for one in (load_config(begun_with), preset))
     values = config.model_dump()
     now = dict(walk_settings(values))
     for key, former in FORMER.items():

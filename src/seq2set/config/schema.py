@@ -233,8 +233,11 @@ class PriorSettings(Settings):
 
     enabled: bool = False
     """Whether there is one; models other than `seq2set` and `seq2set-simp` ignore it."""
+    terms: Literal["given", "best"] = "given"
+    """What it reads: the terms that the section features describe, or the kind of terms, of those that
+    `linear.terms` compares, and the value of `linear.c` that are best on a fold of the training documents."""
     c: PositiveReal = 1.0
-    """The inverse regularisation strength of its classifiers."""
+    """The inverse regularisation strength of its classifiers, where the terms are given."""
     folds: Annotated[int, Field(ge=2, le=1_000)] = 4
     """In how many parts the training documents are split, each scored by a model that did not see it."""
     labels: Entries = 1000

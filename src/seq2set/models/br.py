@@ -40,6 +40,7 @@ from seq2set.models.linear_fitting import (
     LinearTraining,
     ScoredFit,
     has_open_rule,
+    list_term_kinds,
     prepare_matrices,
     read_texts,
     score_zero_margin,
@@ -79,7 +80,8 @@ def train_br(
     Its settings name the terms that it reads, where they were to be found.
     """
     read, found = read_texts(config, train, run), None
-    for terms, own in list_term_settings(config).items():
+    kinds = {"": config} if config.linear.terms == "given" else list_term_kinds(config)
+    for terms, own in kinds.items():
         matrices = prepare_matrices(own, train, valid, run, progress, read=read)
         data = replace(matrices, terms=terms)
         # Of all terms words alone have the smallest best C: the others go on from there.
@@ -90,20 +92,6 @@ def train_br(
     data, best = found.data, try_rules(*found)
     rule = _try_crossed_rule(data, best, train) if has_open_rule(config) else best.rule
     return BinaryRelevance(data.config, data.features, data.labels, rule, best.c, UNCALIBRATED, *best.machine)
-
-
-def list_term_settings(config: Config) -> dict[str, Config]:
-    """Return the settings of each kind of terms that is to be compared, the cheapest first."""
-    if config.linear.terms == "given":
-        return {"": config}
-    longest = max(config.features.ngrams, 2)
-    kinds = {
-        "words": {"ngrams": 1, "run_weight": 0.0},
-        "weighed": {"ngrams": longest, "run_weight": 0.5},
-        "together": {"ngrams": longest, "run_weight": 0.0},
-    }
-    own = {name: config.features.model_copy(update=changes) for name, changes in kinds.items()}
-    return {name: config.model_copy(update={"features": features}) for name, features in own.items()}
 
 
 def _fit(data: LinearTraining, c: float) -> ScoredFit[_Classifiers]:

@@ -197,6 +197,18 @@ def fit_terms(config: Config, words: Words, encoded: Iterable[FlatIds]) -> Tfidf
     return TfidfFeatures.fit(words, encoded, **config.features.model_dump(include=own))
 
 
+def list_term_kinds(config: Config) -> dict[str, Config]:
+    """Return the settings of each kind of terms that is to be compared, the cheapest first."""
+    longest = max(config.features.ngrams, 2)
+    kinds = {
+        "words": {"ngrams": 1, "run_weight": 0.0},
+        "weighed": {"ngrams": longest, "run_weight": 0.5},
+        "together": {"ngrams": longest, "run_weight": 0.0},
+    }
+    own = {name: config.features.model_copy(update=changes) for name, changes in kinds.items()}
+    return {name: config.model_copy(update={"features": features}) for name, features in own.items()}
+
+
 @dataclass(frozen=True)
 class WideFeatures:
     """Terms with vectors beside them, and the vectors (N, E) of the training documents."""

@@ -26,7 +26,7 @@ from seq2set.models.ensemble import join_networks, refuse_misfit
 from seq2set.models.network import Network, build_network
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request, Scores, withhold_scores
-from seq2set.models.prior import FittedPrior, PriorCache, fit_prior, has_prior
+from seq2set.models.prior import has_prior
 from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
 from seq2set.nn.encoders import OwnTokens
@@ -34,6 +34,7 @@ from seq2set.nn.text_reader import describe_cut, open_tokens
 from seq2set.text.vocabulary import Words
 from seq2set.training.data_parallel import Share, choose_device, count_workers, start_group
 from seq2set.training.examples import encode_examples
+from seq2set.training.fitted_prior import FittedPrior, PriorCache, fit_prior
 from seq2set.training.starting_network import StartingNetwork
 from seq2set.training.step import TrainingStep
 from seq2set.training.trainer import PhasePlan, Trainer
@@ -76,6 +77,7 @@ def train_network(
         start.refuse_other_texts(config)
         words = start.tagger.words
     prior = _fit_prior(config, words, labels, train, run.path, progress, priors)
+    config = config if prior is None else prior.config
     learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path, own)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
     tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path, own)

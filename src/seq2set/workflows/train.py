@@ -33,7 +33,7 @@ from seq2set.workflows.training_corpus import follow_corpus, open_training_corpu
 from seq2set.workflows.training_data import TrainingData, carve_validation, load_training_data, pool_documents
 
 if TYPE_CHECKING:
-    from seq2set.models.prior import PriorCache  # loads scikit-learn
+    from seq2set.training.fitted_prior import PriorCache  # loads scikit-learn
 
 JOIN_TIMEOUT = 60
 """Seconds that the other processes of a distributed run wait for the first to start it."""

@@ -38,7 +38,7 @@ from seq2set.workflows.training_corpus import TrainingCorpus, open_training_corp
 from seq2set.workflows.training_data import load_examples
 
 if TYPE_CHECKING:
-    from seq2set.models.prior import PriorCache  # loads scikit-learn
+    from seq2set.training.fitted_prior import PriorCache  # loads scikit-learn
 
 FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
 

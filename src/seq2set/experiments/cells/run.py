@@ -19,7 +19,7 @@ from seq2set.core.text_utils import count_things
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, format_duration
 from seq2set.experiments.cells.published import PublishedCells
-from seq2set.models.prior import PriorCache
+from seq2set.training.fitted_prior import PriorCache
 
 
 class CellFailure(NamedTuple):

@@ -121,6 +121,18 @@ def test_a_run_goes_on_with_the_defaults_that_it_was_begun_with(tmp_path: Path) 
         RunFolder.start(run.path, chosen, resume=True)
 
 
+def test_a_run_goes_on_with_the_defaults_of_its_preset_then(tmp_path: Path) -> None:
+    begun = build_config(assignments=["prior.terms=given"])  # what `compact` had
+    run = RunFolder.start(tmp_path / "run", begun)
+    text = run.config.read_text("utf-8").replace('terms = "given"\nc = 1.0', "c = 1.0")
+    assert text != run.config.read_text("utf-8")
+    run.config.write_text(text, "utf-8")  # and did not record
+    assert recall_defaults(run.config, build_config()) == begun
+    RunFolder.start(run.path, build_config(), resume=True)
+    with pytest.raises(ConfigError, match=r"preset: compact -> pretrained"):
+        RunFolder.start(run.path, build_config(preset="pretrained"), resume=True)
+
+
 def test_what_was_never_a_default_is_not_recalled(tmp_path: Path) -> None:
     run = RunFolder.start(tmp_path / "run", build_config(assignments=["search.samples=7"]))
     assert recall_defaults(run.config, build_config()) == build_config()

@@ -18,8 +18,8 @@ from seq2set.inference.predictor import Predictor
 from seq2set.labels.calibration import fit_sigmoid
 from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
-from seq2set.models.br import BinaryRelevance, list_term_settings, train_br
-from seq2set.models.linear_fitting import fit_linear
+from seq2set.models.br import BinaryRelevance, train_br
+from seq2set.models.linear_fitting import fit_linear, list_term_kinds
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, get_fit_function
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks
@@ -226,7 +226,7 @@ def test_terms_are_chosen_beside_c(small_corpus: PreparedCorpus, tmp_path: Path)
     best = max(records, key=lambda one: one["micro_f1"])  # the first of equals
     assert (tagger.c, tagger.config.features) == (
         best["c"],
-        list_term_settings(config)[best["terms"]].features,
+        list_term_kinds(config)[best["terms"]].features,
     )
     # What was better with a larger C is not tried with a smaller one again.
     words = [one for one in records if one["terms"] == "words"]
@@ -241,9 +241,7 @@ def test_terms_are_chosen_beside_c(small_corpus: PreparedCorpus, tmp_path: Path)
 
 
 def test_the_terms_that_are_compared() -> None:
-    given = build_config(model="br", assignments=["features.ngrams=3"])
-    assert list_term_settings(given) == {"": given}
-    kinds = list_term_settings(build_config(preset="linear", model="br", assignments=["features.ngrams=3"]))
+    kinds = list_term_kinds(build_config(model="br", assignments=["features.ngrams=3"]))
     found = {name: (one.features.ngrams, one.features.run_weight) for name, one in kinds.items()}
     assert found == {"words": (1, 0), "weighed": (3, 0.5), "together": (3, 0)}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from seq2set.config import build_config
+from seq2set.config import build_config, load_config
 from seq2set.config.run_folder import RunFolder, find_kept_weights
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.progress import Silent
@@ -183,6 +183,26 @@ def test_words_are_those_of_the_training_documents(tmp_path: Path) -> None:
         ((before, strange),) = tagger.words.encode(["wheat zebra"])
         assert strange == UNK != before
         assert len(tagger.words) == len(Words.build(tiny_examples().texts, **config.text.model_dump()))
+
+
+def test_a_model_names_the_terms_that_its_prior_chose(tmp_path: Path) -> None:
+    learn = tiny_examples()
+    order = [text.split() for text in learn.texts]
+    pairs = Examples(
+        [
+            f"wheat oil {rest[0]}" if number % 2 else f"oil wheat {rest[0]}"
+            for number, rest in enumerate(order)
+        ],
+        [("grain",) if number % 2 else ("oil",) for number in range(len(order))],
+    )
+    asked = tiny_config("prior.enabled=true", "prior.terms=best", "features.ngrams=1")
+    tagger = train_network(asked, pairs, pairs, RunFolder.start(tmp_path / "run", asked), Silent())
+    assert (tagger.config.features.ngrams, tagger.config.features.run_weight) == (2, 0.5)
+    again = NeuralTagger.from_state(tagger.state())
+    texts = ["wheat oil", "oil wheat"]
+    found = [one.infer(texts, Request(search="marginal")).scores for one in (tagger, again)]
+    assert np.array_equal(*found)
+    assert load_config(tmp_path / "run/config.toml") == asked  # so that a run goes on as it was begun
 
 
 def test_the_corpus_gives_the_label_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
-from seq2set.core.progress import Silent
+from seq2set.core.progress import Progress, Silent
 from seq2set.labels.calibration import fit_sigmoid
 from seq2set.labels.labels import Labels
 from seq2set.models.linear import Reals
+from seq2set.models.linear_fitting import list_term_kinds
 from seq2set.models.prior import PriorModel, fold_documents
 from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words
@@ -16,7 +21,23 @@ from seq2set.training.fitted_prior import FittedPrior, fit_prior
 from tiny_networks import tiny_config, tiny_examples
 
 
-def fitted(examples: Examples, *settings: str, labels: Labels | None = None) -> FittedPrior:
+class Noted(Silent):
+    """What was said."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def fitted(
+    examples: Examples,
+    *settings: str,
+    labels: Labels | None = None,
+    targets: csr_matrix | None = None,
+    progress: Progress | None = None,
+) -> FittedPrior:
     config = tiny_config("prior.enabled=true", *settings)
     words = Words.build(
         examples.texts,
@@ -27,7 +48,8 @@ def fitted(examples: Examples, *settings: str, labels: Labels | None = None) -> 
         strip_accents=False,
     )
     labels = labels or Labels.build(examples.label_sets)
-    return fit_prior(config, words, examples.texts, labels.indicator(examples.label_sets), Silent())
+    targets = labels.indicator(examples.label_sets) if targets is None else targets
+    return fit_prior(config, words, examples.texts, targets, progress or Silent())
 
 
 def margins(prior: PriorModel, texts: list[str]) -> Reals:
@@ -137,3 +159,54 @@ def test_a_group_is_in_one_fold_and_folds_are_level() -> None:
     assert all(len({int(fold[n]) for n in range(36) if groups[n] == one}) == 1 for one in set(groups))
     assert np.bincount(fold).tolist() == [9, 9, 9, 9]
     assert fold.tolist() == fold_documents(4, 36, 1, groups).tolist()
+
+
+def draw_texts(documents: int, tell: Callable[[bool], str]) -> Examples:
+    """Texts of which every other one has the label."""
+    marks = [number % 2 == 0 for number in range(documents)]
+    return Examples([tell(mark) for mark in marks], [("grain",) if mark else () for mark in marks])
+
+
+@pytest.mark.parametrize(
+    ("tell", "kind"),
+    [
+        (lambda mark: "wheat then oil" if mark else "oil then wheat", "weighed"),  # the order alone tells
+        (lambda mark: "wheat here" if mark else "oil here", "words"),  # all kinds tell: the first stays
+    ],
+)
+def test_terms_are_chosen_by_what_they_reach_on_a_fold(tell: Callable[[bool], str], kind: str) -> None:
+    examples, noted = draw_texts(40, tell), Noted()
+    prior = fitted(examples, "prior.terms=best", "linear.c=[1, 10]", progress=noted)
+    assert prior.config.features == list_term_kinds(tiny_config())[kind].features
+    assert prior.config.prior.c == 1  # a larger one reaches no more
+    assert noted.notes == [
+        f"linear prior: {kind}, C = 1, micro-F1 1.0000 on a fold of the training documents"
+    ]
+
+
+def test_the_larger_c_is_taken_where_it_reaches_more() -> None:
+    # Nine documents in ten have "wheat", and of these the label those without "oil": with a C of next to
+    # nothing no word has a weight that tells, and one threshold gives the label to all or to none.
+    texts = ["wheat oil" if number % 10 < 4 else "wheat" for number in range(200)]
+    examples = Examples(texts, [() if "oil" in text else ("grain",) for text in texts])
+    small = fitted(examples, "prior.terms=best", "linear.c=[0.000001]")
+    assert small.config.prior.c == 0.000001
+    assert fitted(examples, "prior.terms=best", "linear.c=[1, 10]").config.prior.c == 1
+
+
+def test_documents_of_the_held_out_fold_are_not_learnt_from_when_terms_are_chosen() -> None:
+    # Each word stands in one document alone, so nothing can be known of a document that was held out: its
+    # label is a guess, and the best that one threshold reaches gives the label to all of them.
+    examples = Examples([f"word{number}" for number in range(40)], [("grain",), ()] * 20)
+    noted = Noted()
+    fitted(examples, "prior.terms=best", progress=noted)
+    reached = float(re.findall(r"micro-F1 (\d\.\d+)", noted.notes[-1])[0])
+    assert reached < 0.9
+
+
+def test_likely_labels_count_as_given_when_terms_are_chosen() -> None:
+    examples = draw_texts(40, lambda mark: "wheat then oil" if mark else "oil then wheat")
+    sure = Labels.build(examples.label_sets).indicator(examples.label_sets).astype(np.float32)
+    unsure = sure * 0.6 + csr_matrix(np.full(sure.shape, 0.2, np.float32))
+    found = fitted(examples, "prior.terms=best", "linear.c=[1]", targets=unsure)
+    assert found.config.features.ngrams == 2

@@ -13,6 +13,10 @@ __version__ = "0.1.0"
 # another process wants a core; threads that sleep do not. OpenMP reads this once, when torch is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# The C library gives large arrays back, and the system clears each page again before it lends it again; of
+# pages of 2 MiB there are far fewer. Torch reads this when it makes its first array.
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+
 __all__ = ["Seq2SetClassifier", "__version__"]
 
 _LATE = {"Seq2SetClassifier": "seq2set.estimator"}

@@ -77,11 +77,12 @@ from seq2set.core.hardware import limit_threads
 with limit_threads(1):
     assert "torch" not in sys.modules
     import torch
-    print(torch.get_num_threads(), __import__("os").environ["OMP_WAIT_POLICY"])
+    environ = __import__("os").environ
+    print(torch.get_num_threads(), environ["OMP_WAIT_POLICY"], environ["THP_MEM_ALLOC_ENABLE"])
 """
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("OMP_")}
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "THP_"))}
     done = subprocess.run([sys.executable, "-c", code], env=clean, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["1", "PASSIVE"]
+    assert done.stdout.split() == ["1", "PASSIVE", "1"]
 
 
 def test_freed_memory_goes_back_to_the_system_where_the_c_library_can(

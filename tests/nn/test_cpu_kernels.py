@@ -17,7 +17,7 @@ def test_products_are_those_of_torch(
     monkeypatch: pytest.MonkeyPatch, linear: str | None, bias: torch.Tensor | None
 ) -> None:
     if linear is None:
-        monkeypatch.setattr(cpu_kernels, "_LINEAR", None)
+        monkeypatch.setattr(cpu_kernels, "LINEAR", None)
         monkeypatch.setattr(cpu_kernels, "_REORDER", None)
     expected = ROWS.double() @ WEIGHTS.double().T + (0 if bias is None else bias)
     with torch.no_grad():

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from seq2set.nn.trained_product import multiply
+
 BLOCK = 1 << 18
 """How many numbers a block may have on a CPU: 1 MiB of them stay in its cache."""
 
@@ -64,11 +66,12 @@ class AdditiveAttention(nn.Module):
 
     def prepare(self, source: Source) -> Memory:
         """Compute the part of eq. 1 that all steps share."""
-        return Memory(source.values, self.U_a(source.values), source.mask)
+        return Memory(source.values, multiply(source.values, self.U_a.weight), source.mask)
 
     def forward(self, query: Tensor, memory: Memory) -> Attended:
         """Read from a memory with queries (B, K, H)."""
-        energies = additive_energies(self.W_a(query), memory.keys, self.v_a)  # eq. 1: (B, K, T)
+        queries = multiply(query, self.W_a.weight)
+        energies = additive_energies(queries, memory.keys, self.v_a)  # eq. 1: (B, K, T)
         energies = energies.masked_fill(~memory.mask[:, None], float("-inf"))
         weights = torch.softmax(energies, -1)  # eq. 2
         return Attended(weights @ memory.values, weights)  # eq. 3: (B, K, T) x (B, T, V)

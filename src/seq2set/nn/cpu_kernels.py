@@ -31,7 +31,7 @@ def _find(name: str) -> Callable[..., Tensor] | None:
     return found
 
 
-_REORDER, _LINEAR = _find("_reorder_linear_weight"), _find("_linear_pointwise")
+_REORDER, LINEAR = _find("_reorder_linear_weight"), _find("_linear_pointwise")
 
 SIZES = (128, 64, 32, 16)
 """How many rows are multiplied at once: oneDNN keeps code for each size, more than half a megabyte."""
@@ -45,7 +45,7 @@ class Product:
 
     def __init__(self, weights: Tensor, bias: Tensor | None = None):
         self._weights, self._bias, self._laid_out = weights, bias, None
-        if _REORDER and _LINEAR and weights.device.type == "cpu" and weights.dtype == torch.float32:
+        if _REORDER and LINEAR and weights.device.type == "cpu" and weights.dtype == torch.float32:
             self._laid_out = _REORDER(weights.contiguous(), SIZES[0])
 
     def __call__(self, rows: Tensor) -> Tensor:
@@ -62,10 +62,10 @@ class Product:
         return found
 
     def _multiply(self, rows: Tensor) -> Tensor:
-        assert _LINEAR is not None
+        assert LINEAR is not None
         missing = max(0, SIZES[-1] - len(rows))
         filled = functional.pad(rows, (0, 0, 0, missing)) if missing else rows
-        return _LINEAR(filled, self._laid_out, self._bias, "none", [], "")[: len(rows)]
+        return LINEAR(filled, self._laid_out, self._bias, "none", [], "")[: len(rows)]
 
 
 def apply_tanh(numbers: Tensor) -> Tensor:

@@ -32,6 +32,8 @@ from torch import Tensor, nn
 from seq2set.nn.attention import AdditiveAttention, Memory, Source
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.noise import DocumentDropout, get_keys, mix_keys, use_keys
+from seq2set.nn.trained_cell import CellState, step_cell
+from seq2set.nn.trained_product import multiply
 
 
 def compute_log_probs(logits: Tensor, emitted: Tensor) -> Tensor:
@@ -125,9 +127,10 @@ class AttentionDecoder(nn.Module):
         label = self.dropout(self.read_labels(state, previous, bias))
         below = torch.cat([label, *state.contexts], -1).flatten(0, 1)  # eq. 4 and 8: (B * K, E + V)
         hidden, cell = [], []
-        for layer, (unit, s, c) in enumerate(zip(self.cells, state.hidden, state.cell, strict=True)):
+        units = cast("list[nn.LSTMCell]", list(self.cells))
+        for layer, (unit, s, c) in enumerate(zip(units, state.hidden, state.cell, strict=True)):
             below = self.dropout(below) if layer else below
-            below, kept = unit(below, (s.flatten(0, 1), c.flatten(0, 1)))
+            below, kept = step_cell(unit, below, CellState(s.flatten(0, 1), c.flatten(0, 1)))
             hidden.append(below.view_as(s))
             cell.append(kept.view_as(c))
         following = self._attend(memories, tuple(hidden), tuple(cell))
@@ -135,8 +138,8 @@ class AttentionDecoder(nn.Module):
 
     def logits(self, features: Tensor, bias: Tensor | None = None) -> Tensor:
         """Score all labels and `eos` from features (B, n, H + V), with a bias (B, L + 1) on top."""
-        mixed = torch.tanh(self.readout(features))
-        scores: Tensor = self.W_o(self.dropout(mixed))  # eq. 5: (B, n, L + 1)
+        mixed = torch.tanh(multiply(features, self.readout.weight))
+        scores = multiply(self.dropout(mixed), self.W_o.weight)  # eq. 5: (B, n, L + 1)
         return scores if bias is None else scores + bias[:, None]
 
     def read_labels(self, state: DecoderState, previous: Tensor, bias: Tensor | None) -> Tensor:

@@ -97,9 +97,9 @@ def _zipf(count: int) -> npt.NDArray[np.float64]:
     return np.asarray(chances / chances.sum())
 
 
-def make_texts(documents: int, *, words: int = 130, vocabulary: int = 30_000, seed: int = 1) -> list[str]:
+def make_texts(documents: int, *, words: int = 130) -> list[str]:
     """Return texts of about `words` words whose frequencies fall as in natural language."""
-    random = np.random.default_rng(seed)
+    random, vocabulary = np.random.default_rng(1), AAPD.vocabulary
     names = np.array([f"w{number}" for number in range(vocabulary)])
     lengths = np.maximum(1, random.lognormal(np.log(words), 0.4, documents)).astype(int)
     drawn = random.choice(vocabulary, size=int(lengths.sum()), p=_zipf(vocabulary))

@@ -8,6 +8,7 @@ ratio itself is that of the model that costs more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -58,14 +59,8 @@ def measure_decoding(
     Our side is all of prediction: encoding, D1 where there is one, and the set decoder; the opponent is the
     encoder's part of that.
     """
-    return _measure_costliest(
-        lambda learner, examples: _time_decoding(learner, examples, rounds),
-        DECODING_LIMIT,
-        documents=documents,
-        shape=shape,
-        settings=settings,
-        settling=settling,
-    )
+    measure = partial(_time_decoding, rounds=rounds)
+    return _measure_costliest(measure, DECODING_LIMIT, documents, DocumentShape(*shape), settings, settling)
 
 
 def _time_decoding(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio:
@@ -105,14 +100,8 @@ def measure_self_critical_step(
     A self-critical update reads the documents, decodes them greedily for the baseline, samples, goes
     backward, clips and applies Adam. A model's `baseline_share` is the greedy baseline's share of it.
     """
-    return _measure_costliest(
-        lambda learner, examples: _time_updates(learner, examples, rounds),
-        SELF_CRITICAL_LIMIT,
-        documents=documents,
-        shape=shape,
-        settings=settings,
-        settling=settling,
-    )
+    measure, limit = partial(_time_updates, rounds=rounds), SELF_CRITICAL_LIMIT
+    return _measure_costliest(measure, limit, documents, DocumentShape(*shape), settings, settling)
 
 
 def _time_updates(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio:
@@ -140,7 +129,6 @@ def _time_baseline(learner: Learner, batch: TrainingBatch, rounds: int) -> float
 def _measure_costliest(
     measure_model: Callable[[Learner, EncodedExamples], Ratio],
     limit: float,
-    *,
     documents: int,
     shape: DocumentShape,
     settings: Sequence[str],
@@ -151,7 +139,6 @@ def _measure_costliest(
     Each model first learns realistic set sizes in `settling` updates. A model's own shapes stand under its
     name beside those that all share.
     """
-    shape = DocumentShape(*shape)
     examples = make_documents(documents, shape)
     results = {}
     for model in MODELS:
@@ -182,10 +169,8 @@ def measure_searches(
     the width and the samples of the preset `compact`. The ratio is that of `set-beam`, the slowest.
     """
     shape = DocumentShape(*shape)
-    learner, examples = (
-        build_learner(configure("seq2set-simp", settings), shape),
-        make_documents(documents, shape),
-    )
+    examples = make_documents(documents, shape)
+    learner = build_learner(configure("seq2set-simp", settings), shape)
     learner.settle(shape, settling)
     search = build_config(preset="compact", model="seq2set-simp").search
     best = _time_searches(learner.step, _to_validation(examples), search, rounds)

@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 
-from seq2set.benchmarks.serving.serve import Client, ServerAddress, format_head
+from seq2set.benchmarks.serving.serve import PREDICT, Client, ServerAddress, format_head
 
-PREDICT = "/v1/predict"
 _KEPT = 60
 """How many connections the stalled attack holds at a time."""
 

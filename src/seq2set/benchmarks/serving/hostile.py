@@ -10,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,31 +21,23 @@ import numpy as np
 
 from seq2set.benchmarks.inputs import make_texts, open_model
 from seq2set.benchmarks.ratio import format_values
-from seq2set.benchmarks.serving.attacks import PREDICT, Attackers, start_attackers
-from seq2set.benchmarks.serving.serve import Client, ServerAddress, ServerProcess, start_server
-from seq2set.benchmarks.serving.soak import ActionResult, give_feedback
+from seq2set.benchmarks.serving.attacks import Attackers, start_attackers
+from seq2set.benchmarks.serving.serve import PREDICT, Client, ServerAddress, ServerProcess, start_server
+from seq2set.benchmarks.serving.soak import LIMIT, ActionResult, StrainCounts, give_feedback
 
 SLOWER = 2.0
 """How many times as long 99 of 100 honest requests may take while attacks run."""
-LIMIT = 0.05
-"""By which share the memory may grow from the first round of attacks to the last."""
 
 
 @dataclass
-class HostileResult:
-    """What honest clients saw, and what the server held."""
+class HostileResult(StrainCounts):
+    """What honest clients saw, and what the server held; its memory is that after each round of attacks."""
 
     seconds: float
     quiet: list[float] = field(default_factory=list)
     """Seconds that each honest request took without attacks"""
     attacked: list[float] = field(default_factory=list)
     attacks: Counter[str] = field(default_factory=Counter)
-    wrong: Counter[str] = field(default_factory=Counter)
-    """What honest clients were answered that is not what they asked for"""
-    acknowledged: set[int] = field(default_factory=set)
-    lost: int = 0
-    memory: list[int] = field(default_factory=list)
-    """The server's memory in bytes after each round of attacks"""
     files: list[int] = field(default_factory=list)
     """Its open files and sockets before the attacks, and after each round"""
 
@@ -55,11 +45,6 @@ class HostileResult:
     def slower(self) -> float:
         """How many times as long 99 of 100 honest requests took."""
         return float(np.percentile(self.attacked, 99) / np.percentile(self.quiet, 99))
-
-    @property
-    def drift(self) -> float:
-        """By which share the memory grew."""
-        return self.memory[-1] / self.memory[0] - 1
 
     @property
     def passed(self) -> bool:
@@ -83,9 +68,7 @@ class HostileResult:
             "slower": round(self.slower, 2),
             "requests": {name: len(side) for name, side in sides.items()},
             "attacks": dict(self.attacks),
-            "wrong": dict(self.wrong),
-            "feedback": {"acknowledged": len(self.acknowledged), "lost": self.lost},
-            "memory": {"bytes": self.memory, "drift": round(self.drift, 4), "limit": LIMIT},
+            **super().to_dict(),
             "files": self.files,
             "passed": self.passed,
         }
@@ -93,14 +76,11 @@ class HostileResult:
     def summarize(self) -> str:
         """Return the lines that `bench` prints."""
         p99, requests = self.to_dict()["p99_ms"], len(self.quiet) + len(self.attacked)
-        megabytes = ", ".join(f"{one / 2**20:.0f}" for one in self.memory)
-        end = "passed" if self.passed else "FAILED"
+        files, end = ", ".join(map(str, self.files)), "passed" if self.passed else "FAILED"
         return (
             f"hostile: {requests:,} honest requests, p99 {p99['attacked']:g} ms under attack against "
             f"{p99['quiet']:g} ms ({self.slower:.2f} times); attacks (times): "
-            f"{format_values(self.attacks)}; wrong answers: {format_values(self.wrong) or 'none'}; feedback "
-            f"{len(self.acknowledged):,} acknowledged and {self.lost} lost; memory {megabytes} MB "
-            f"({self.drift:+.1%}); files {', '.join(map(str, self.files))}: {end}"
+            f"{format_values(self.attacks)}; {self.describe()}; files {files}: {end}"
         )
 
 
@@ -127,9 +107,7 @@ def run_hostile(
             asyncio.run(_warm_up(server))
             for _ in range(rounds):
                 _run_both(server, attackers, result, clients, seconds / rounds)
-        with closing(sqlite3.connect(database)) as connection:  # the server was killed
-            kept = {number for (number,) in connection.execute("SELECT id FROM feedback")}
-        result.lost = len(result.acknowledged - kept)
+        result.count_lost(database)
     return result
 
 
@@ -178,16 +156,7 @@ async def _ask(
     for number in itertools.count():
         action = give_feedback if number % 4 == 3 else _predict
         began = time.perf_counter()
-        try:
-            async with Client(server) as client:
-                answer = await asyncio.wait_for(action(client, next(texts)), 60)
-        except (OSError, EOFError, asyncio.TimeoutError) as error:
-            result.wrong[f"{action.__name__}: {type(error).__name__}"] += 1
-        else:
-            if answer.status not in (200, 201):
-                result.wrong[f"{action.__name__}: {answer.status}"] += 1
-            if answer.feedback is not None:
-                result.acknowledged.add(answer.feedback)
+        await result.act(server, action, next(texts), (200, 201))
         latencies.append(time.perf_counter() - began)
         if time.perf_counter() >= until and len(latencies) > 8:
             return

@@ -27,6 +27,8 @@ from seq2set.benchmarks.inputs import make_texts, open_model
 from seq2set.benchmarks.ratio import Ratio
 from seq2set.core.errors import WorkError
 
+PREDICT = "/v1/predict"
+
 
 class ServerAddress(NamedTuple):
     """Where a server listens."""
@@ -209,7 +211,7 @@ async def _send(server: ServerProcess, bodies: Iterator[bytes], until: float, re
     async with Client(server) as client:
         while True:  # once at least, however long it took to connect
             sent = time.perf_counter()
-            reply = await client.post("/v1/predict", next(bodies))
+            reply = await client.post(PREDICT, next(bodies))
             result.statuses[reply.status] += 1
             result.latencies.append(time.perf_counter() - sent)
             if time.perf_counter() >= until:

@@ -11,7 +11,7 @@ import json
 import random
 import sqlite3
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +19,7 @@ from typing import Any, NamedTuple
 
 from seq2set.benchmarks.inputs import make_texts, open_model
 from seq2set.benchmarks.ratio import format_values
-from seq2set.benchmarks.serving.serve import Client, ServerProcess, format_head, start_server
-
-PREDICT = "/v1/predict"
+from seq2set.benchmarks.serving.serve import PREDICT, Client, ServerProcess, format_head, start_server
 
 
 class ActionResult(NamedTuple):
@@ -171,24 +169,69 @@ SETTLING = 0.2
 _OPTIONS = ("--body-seconds", "1", "--max-body-bytes", "1000000", "--max-text-chars", "50000")
 
 
-@dataclass
-class Soak:
-    """The findings of a soak."""
+@dataclass(kw_only=True)
+class StrainCounts:
+    """What clients of a server under strain saw, and what it held."""
 
-    requests: int
-    actions: Counter[str] = field(default_factory=Counter)
-    statuses: Counter[int] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     """Answers that were not among those expected, or that did not come"""
     acknowledged: set[int] = field(default_factory=set)
     lost: int = 0
     memory: list[int] = field(default_factory=list)
-    """The server's memory in bytes: after settling, halfway from there, and in the end"""
+    """The server's memory in bytes, from the first measurement to the last"""
 
     @property
     def drift(self) -> float:
         """By which share the memory grew."""
         return self.memory[-1] / self.memory[0] - 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part of the object that `bench --json` prints."""
+        return {
+            "wrong": dict(self.wrong),
+            "feedback": {"acknowledged": len(self.acknowledged), "lost": self.lost},
+            "memory": {"bytes": self.memory, "drift": round(self.drift, 4), "limit": LIMIT},
+        }
+
+    def describe(self) -> str:
+        """Return the part of the line that `bench` prints."""
+        megabytes = ", ".join(f"{one / 2**20:.0f}" for one in self.memory)
+        return (
+            f"wrong answers: {format_values(self.wrong) or 'none'}; feedback {len(self.acknowledged):,} "
+            f"acknowledged and {self.lost} lost; memory {megabytes} MB ({self.drift:+.1%})"
+        )
+
+    async def act(
+        self, server: ServerProcess, action: Action, text: str, expected: Collection[int]
+    ) -> ActionResult | None:
+        """Let a client act on a new connection, and count what went wrong; None where no answer came."""
+        name = action.__name__
+        try:
+            async with Client(server) as client:
+                result = await asyncio.wait_for(action(client, text), 60)
+        except (OSError, EOFError, asyncio.TimeoutError) as error:
+            self.wrong[f"{name}: {type(error).__name__}"] += 1
+            return None
+        if result.status is not None and result.status not in expected:
+            self.wrong[f"{name}: {result.status}"] += 1
+        if result.feedback is not None:
+            self.acknowledged.add(result.feedback)
+        return result
+
+    def count_lost(self, database: Path) -> None:
+        """Count the acknowledged feedback that a server left out of its database when it was killed."""
+        with closing(sqlite3.connect(database)) as connection:
+            kept = {number for (number,) in connection.execute("SELECT id FROM feedback")}
+        self.lost = len(self.acknowledged - kept)
+
+
+@dataclass
+class Soak(StrainCounts):
+    """The findings of a soak; the memory is that after settling, halfway from there, and in the end."""
+
+    requests: int
+    actions: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
 
     @property
     def passed(self) -> bool:
@@ -209,22 +252,15 @@ class Soak:
             "requests": self.requests,
             "acts": dict(self.actions),
             "statuses": dict(sorted(self.statuses.items())),
-            "wrong": dict(self.wrong),
-            "feedback": {"acknowledged": len(self.acknowledged), "lost": self.lost},
-            "memory": {"bytes": self.memory, "drift": round(self.drift, 4), "limit": LIMIT},
+            **super().to_dict(),
             "passed": self.passed,
         }
 
     def summarize(self) -> str:
         """Return the line that `bench` prints."""
-        megabytes = ", ".join(f"{one / 2**20:.0f}" for one in self.memory)
+        statuses = format_values(dict(sorted(self.statuses.items())))
         end = "passed" if self.passed else "FAILED"
-        statuses, wrong = format_values(dict(sorted(self.statuses.items()))), format_values(self.wrong)
-        return (
-            f"soak: {self.requests:,} requests, statuses (times): {statuses}; "
-            f"wrong answers: {wrong or 'none'}; feedback {len(self.acknowledged):,} acknowledged and "
-            f"{self.lost} lost; memory {megabytes} MB ({self.drift:+.1%}): {end}"
-        )
+        return f"soak: {self.requests:,} requests, statuses (times): {statuses}; {self.describe()}: {end}"
 
 
 def run_soak(
@@ -240,20 +276,14 @@ def run_soak(
     with open_model(model, settings) as (chosen, folder):
         database = folder / "feedback.sqlite"
         with start_server(chosen, "--feedback", str(database), *_OPTIONS) as server:
-            actions = _draw_actions(requests, seed)
+            actions = random.Random(seed).choices(list(ACTIONS), list(ACTIONS.values()), k=requests)
             settling = round(SETTLING * requests)
             middle = (settling + requests) // 2
             for part in (actions[:settling], actions[settling:middle], actions[middle:]):
                 asyncio.run(_send_all(server, part, clients, soak))
                 soak.memory.append(server.read_memory())
-        with closing(sqlite3.connect(database)) as connection:  # the server was killed
-            kept = {number for (number,) in connection.execute("SELECT id FROM feedback")}
-        soak.lost = len(soak.acknowledged - kept)
+        soak.count_lost(database)
     return soak
-
-
-def _draw_actions(requests: int, seed: int) -> list[Action]:
-    return random.Random(seed).choices(list(ACTIONS), list(ACTIONS.values()), k=requests)
 
 
 async def _send_all(server: ServerProcess, actions: Sequence[Action], clients: int, soak: Soak) -> None:
@@ -266,17 +296,7 @@ async def _run_client(
     server: ServerProcess, waiting: Iterator[tuple[int, Action]], texts: Sequence[str], soak: Soak
 ) -> None:
     for number, action in waiting:
-        name = action.__name__
-        soak.actions[name] += 1
-        try:
-            async with Client(server) as client:
-                result = await asyncio.wait_for(action(client, texts[number % len(texts)]), 60)
-        except (OSError, EOFError, asyncio.TimeoutError) as error:
-            soak.wrong[f"{name}: {type(error).__name__}"] += 1
-            continue
-        if result.status is not None:
+        soak.actions[action.__name__] += 1
+        result = await soak.act(server, action, texts[number % len(texts)], EXPECTED.get(action, ()))
+        if result is not None and result.status is not None:
             soak.statuses[result.status] += 1
-            if result.status not in EXPECTED[action]:
-                soak.wrong[f"{name}: {result.status}"] += 1
-        if result.feedback is not None:
-            soak.acknowledged.add(result.feedback)

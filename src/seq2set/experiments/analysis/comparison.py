@@ -68,6 +68,11 @@ class Summary:
         return self.key.model
 
     @property
+    def is_baseline(self) -> bool:
+        """Whether the model is none of the paper's own."""
+        return MODELS[self.model].is_baseline
+
+    @property
     def few(self) -> bool:
         """Whether the model draws at random and was trained with too few seeds for a test."""
         return self.f1.random and len(self.results) < FEWEST_SEEDS
@@ -115,8 +120,8 @@ class Comparison:
     @property
     def ruled(self) -> list[bool]:
         """Say above which rows a line is drawn: where the baselines end, as in the paper."""
-        others = [MODELS[one.model].is_baseline for one in self.summaries]
-        return [place > 0 and others[place - 1] and not one for place, one in enumerate(others)]
+        kinds = [one.is_baseline for one in self.summaries]
+        return [before and not kind for before, kind in zip([False, *kinds], kinds, strict=False)]
 
     def find(self, model: str, variant: str = "") -> Summary | None:
         """Return a row, where its trainings are done."""
@@ -126,7 +131,7 @@ class Comparison:
 def compare_rows(rows: Sequence[RowResults]) -> Comparison:
     """Compare rows with the best baseline."""
     summaries = summarize_rows(rows)
-    reference = find_best_on_validation([one for one in summaries if MODELS[one.model].is_baseline])
+    reference = find_best_on_validation([one for one in summaries if one.is_baseline])
     return Comparison(summaries, reference, compare_with(reference, summaries))
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seq2set.config import Config, DataSettings, validate, write_toml
+from seq2set.config import Config, validate, write_toml
 from seq2set.config.loader import list_changes
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
@@ -60,7 +61,8 @@ class PublishedCell:
             yield f"the split was {self.facts['split']}, not {cell.split}"
         if self.config is None:
             yield "its settings are of another version"
-        elif changed := list_changes(_read_as(cell.config.data, self.config), cell.config):
+        # The corpus may lie elsewhere and be read otherwise: its fingerprint tells if it is the same.
+        elif changed := list_changes(self.config.model_copy(update={"data": cell.config.data}), cell.config):
             yield f"settings differ ({'; '.join(changed)})"
 
     def read_answers(self, ids: list[str], labels: list[list[str]], groups: list[str] | None) -> Answers:
@@ -92,10 +94,9 @@ def publish_cell(name: str, facts: Mapping[str, Any], answers: Answers, folder: 
         "true": _to_lists(answers.actual),
     }
     path = _choose_path(name, facts, folder)
+    values["sha256"] = _compute_checksum(values)
     lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in values.items()]
-    write_text(
-        path, ",\n".join(["{" + lines[0], *lines[1:], f'"sha256": "{_compute_checksum(values)}"']) + "}\n"
-    )
+    write_text(path, "{" + ",\n".join(lines) + "}\n")
     return path
 
 
@@ -112,10 +113,10 @@ def read_cell(path: Path) -> PublishedCell:
     if recorded != _compute_checksum(values):
         raise _build_damage(path, "its checksum is not the recorded one")
     values["facts"] = update_keys(values["facts"])
-    try:
-        return PublishedCell(path, values, validate(values["facts"]["config"]))
-    except ConfigError:
-        return PublishedCell(path, values, None)
+    config = None
+    with suppress(ConfigError):
+        config = validate(values["facts"]["config"])
+    return PublishedCell(path, values, config)
 
 
 def read_cells(folder: Path) -> list[PublishedCell]:
@@ -142,11 +143,6 @@ def _choose_path(name: str, facts: Mapping[str, Any], folder: Path) -> Path:
     return folder / f"{name}-{identity[:8]}.json"
 
 
-def _read_as(data: DataSettings, config: Config) -> Config:
-    """Return settings with the corpus elsewhere, read otherwise; its fingerprint tells if it is the same."""
-    return config.model_copy(update={"data": data})
-
-
 def _number_groups(groups: tuple[str, ...] | None) -> list[int] | None:
     """Return a number for each document's group; the names of groups stay in the corpus."""
     if groups is None:
@@ -159,13 +155,12 @@ def _to_lists(sets: Sets) -> list[list[int]]:
     return [one.tolist() for one in np.split(sets.labels, sets.ends[1:-1])]
 
 
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _dump(value: Any, *, sort_keys: bool = False) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
 
 
 def _compute_checksum(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_dump(value, sort_keys=True).encode()).hexdigest()
 
 
 class PublishedCells:

@@ -36,19 +36,15 @@ def make_paper_table(comparison: Comparison, rows_are: str = "Models") -> Table:
         "results",
         f"Performance on the {facts['split']} split of {facts['corpus']['name']}",
         (*_paper_columns(), *extra),
-        _make_rows(
-            comparison, lambda one: (*_paper_entries(one), *_extra_entries(comparison, one, len(extra)))
-        ),
+        _make_rows(comparison, lambda one: _paper_entries(one) + _extra_entries(comparison, one, len(extra))),
         _caption(comparison),
         rows_are,
     )
 
 
-def _make_rows(comparison: Comparison, entries: Callable[[Summary], tuple[Entry, ...]]) -> tuple[Row, ...]:
-    return tuple(
-        Row(one.title, entries(one), ruled)
-        for one, ruled in zip(comparison.summaries, comparison.ruled, strict=True)
-    )
+def _make_rows(comparison: Comparison, entries: Callable[[Summary], Sequence[Entry]]) -> tuple[Row, ...]:
+    rows = zip(comparison.summaries, comparison.ruled, strict=True)
+    return tuple(Row(one.title, tuple(found), ruled) for one, ruled in rows if (found := entries(one)))
 
 
 def _paper_columns() -> list[Column]:
@@ -99,22 +95,30 @@ def make_cost_table(comparison: Comparison) -> Table:
         Column("documents/s", "higher"),
     )
 
-    def entries(summary: Summary) -> tuple[Entry, ...]:
-        return (
+    def list_entries(summary: Summary) -> list[Entry]:
+        return [
             *(to_quantity(summary.metrics[name], row.digits) for name, row in metrics.items()),
             to_quantity(summary.validation["micro_f1"]),
             str(len(summary.results)),
             to_quantity(summary.minutes, 1),
             to_quantity(summary.speed, 0),
-        )
+        ]
 
     caption = "Minutes are those of one training; documents per second are those of prediction."
-    return Table("cost", "Other measures, and cost", columns, _make_rows(comparison, entries), caption)
+    return Table("cost", "Other measures, and cost", columns, _make_rows(comparison, list_entries), caption)
 
 
 def plot_f1(comparison: Comparison) -> Plot:
     """Draw the micro-F1 of each row with its interval."""
-    bars = {one.key: _make_bar(one) for one in comparison.summaries}
+    bars = {
+        one.key: Bar(
+            one.title,
+            one.metrics["micro_f1"].mean,
+            one.interval,
+            [each.metrics["micro_f1"] for each in one.results],
+        )
+        for one in comparison.summaries
+    }
     marked = bars[comparison.reference.key] if comparison.reference is not None else None
     rings = any(len(bar.values) > 1 for bar in bars.values())
     sentences = [f"Micro-F1 with its 95 % interval{'; a ring for each seed' if rings else ''}."]
@@ -125,11 +129,6 @@ def plot_f1(comparison: Comparison) -> Plot:
     return plot_intervals("micro-f1", " ".join(sentences), list(bars.values()), "micro-F1", marked)
 
 
-def _make_bar(summary: Summary) -> Bar:
-    values = [result.metrics["micro_f1"] for result in summary.results]
-    return Bar(summary.title, summary.metrics["micro_f1"].mean, summary.interval, values)
-
-
 def make_published_table(published: PublishedTable) -> Table:
     """Return a table of the paper as it stands there."""
     first_own = next((model for model in published.rows if not MODELS[model].is_baseline), None)
@@ -137,34 +136,26 @@ def make_published_table(published: PublishedTable) -> Table:
         Row(MODELS[model].title, _published_entries(row), model == first_own)
         for model, row in published.rows.items()
     ]
+    name = f"paper-{published.name.lower().replace(' ', '-')}"
     title = f"{published.name} of the paper: {published.title[0].lower()}{published.title[1:]}"
-    return Table(
-        f"paper-{published.name.lower().replace(' ', '-')}", title, tuple(_paper_columns()), tuple(rows)
-    )
+    return Table(name, title, tuple(_paper_columns()), tuple(rows))
 
 
 def make_side_by_side_table(comparison: Comparison, published: PublishedTable) -> Table:
     """Return each measure twice, ours and the paper's, for the rows whose model the paper has."""
     columns = [(column, Column(f"{column.name}, paper")) for column in _paper_columns()]
-    rows = [
-        Row(one.title, _entries_of_both(one, published.rows[one.model]), ruled)
-        for one, ruled in zip(comparison.summaries, comparison.ruled, strict=True)
-        if one.model in published.rows
-    ]
-    return Table(
-        "beside",
-        f"Ours beside {published.name} of the paper",
-        tuple(chain.from_iterable(columns)),
-        tuple(rows),
-    )
+
+    def list_entries(summary: Summary) -> list[Entry]:
+        if (row := published.rows.get(summary.model)) is None:
+            return []
+        return list(chain.from_iterable(zip(_paper_entries(summary), _published_entries(row), strict=True)))
+
+    title = f"Ours beside {published.name} of the paper"
+    return Table("beside", title, tuple(chain.from_iterable(columns)), _make_rows(comparison, list_entries))
 
 
 def _published_entries(row: PublishedRow) -> tuple[Entry, ...]:
     return tuple(Quantity(getattr(row, name), metric.digits) for name, metric in paper_metrics().items())
-
-
-def _entries_of_both(summary: Summary, row: PublishedRow) -> tuple[Entry, ...]:
-    return tuple(chain.from_iterable(zip(_paper_entries(summary), _published_entries(row), strict=True)))
 
 
 METHOD = (

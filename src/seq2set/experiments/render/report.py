@@ -162,7 +162,8 @@ def write_results(findings: Findings, folder: Path) -> Path:
             aside.write_bytes(figure.png)
     tables = [table for section in findings.sections for table in section.tables]
     write_text(folder / "results.tex", "\n".join(map(format_latex, tables)))
-    write_text(folder / "results.md", _format_markdown_page(findings))
+    sections = map(_format_markdown_section, findings.sections)
+    write_text(folder / "results.md", "\n".join([f"# {findings.title}\n", *sections]))
     write_json(folder / "results.json", findings.data())
     write_text(folder / "index.html", render_results(findings))
     return folder / "index.html"
@@ -206,10 +207,6 @@ def _describe_data(findings: Findings) -> str:
         f"{corpus['valid']:,} to tune on, {facts['documents']:,} of the {facts['split']} split to measure "
         f"on; {facts['labels']:,} labels, {corpus['labels_per_document']:.2f} per document."
     )
-
-
-def _format_markdown_page(findings: Findings) -> str:
-    return "\n".join([f"# {findings.title}\n", *map(_format_markdown_section, findings.sections)])
 
 
 def _format_markdown_section(section: Section) -> str:

@@ -131,7 +131,7 @@ class Table:
         rows = [
             {self.row_key or self.rows_are.lower(): row.name}
             | {
-                column.name: entry_data(entry)
+                column.name: entry if entry is None or isinstance(entry, str) else entry.data()
                 for column, entry in zip(self.columns, row.entries, strict=True)
             }
             for row in self.rows
@@ -149,11 +149,6 @@ def format_entry(entry: Entry) -> str:
     if entry is None:
         return "–"
     return entry if isinstance(entry, str) else entry.text()
-
-
-def entry_data(entry: Entry) -> Any:
-    """Return an entry as JSON."""
-    return entry if entry is None or isinstance(entry, str) else entry.data()
 
 
 _LATEX = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {

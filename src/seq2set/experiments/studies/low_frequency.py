@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
 from seq2set.experiments.analysis.comparison import RowKey, RowResults, Summary, summarize_rows
 from seq2set.experiments.analysis.margins import (
@@ -108,19 +107,18 @@ def _report(data: StudyData) -> list[Section]:
             "How well do the models give labels that few training documents have?",
             (alone,) if len(bands) < 2 else (),
             (
-                *(
-                    make_series_table(name, f"{title} on the labels of each band", series, caption)
-                    for name, title, series in (
-                        ("by-frequency", "Micro-F1", _make_series(bands, "micro_f1")),
-                        ("by-frequency-macro", "Macro-F1", _make_series(bands, "macro_f1")),
-                    )
-                ),
+                _make_f1_table("by-frequency", "Micro-F1", bands, "micro_f1", caption),
+                _make_f1_table("by-frequency-macro", "Macro-F1", bands, "macro_f1", caption),
                 _make_contents_table(bands),
             ),
             (_plot(bands),),
             tuple(_judge(bands)),
         )
     ]
+
+
+def _make_f1_table(name: str, f1: str, bands: Sequence[MeasuredBand], metric: str, caption: str) -> Table:
+    return make_series_table(name, f"{f1} on the labels of each band", _make_series(bands, metric), caption)
 
 
 def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
@@ -165,9 +163,9 @@ def _judge(bands: Sequence[MeasuredBand]) -> list[Claim]:
     found = judge_claims("all methods perform poorly on rare labels", falls, BELOW, where)
     if (seq2seq := rare.summaries.get(RowKey("seq2seq"))) is None:
         return found
-    rivals = [one for one in rare.summaries.values() if MODELS[one.model].is_baseline and one is not seq2seq]
-    ours = [one for one in rare.summaries.values() if not MODELS[one.model].is_baseline]
-    below, above = [Pair(seq2seq, one) for one in rivals], [Pair(one, seq2seq) for one in ours]
+    rows = rare.summaries.values()
+    below = [Pair(seq2seq, one) for one in rows if one.is_baseline and one is not seq2seq]
+    above = [Pair(one, seq2seq) for one in rows if not one.is_baseline]
     found += judge_claims("Seq2Seq is particularly poor on rare labels", compare_pairs(below), BELOW)
     return found + judge_claims(
         "Seq2Set does better than Seq2Seq on rare labels", compare_pairs(above), ABOVE

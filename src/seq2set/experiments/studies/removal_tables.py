@@ -68,8 +68,8 @@ def measure_step(
 
 def _pair_with_rivals(summaries: Sequence[Summary]) -> list[Pair]:
     """Pair each of the paper's models with the paper's rivals and with the best baseline of all."""
-    ours = [one for one in summaries if not MODELS[one.model].is_baseline]
-    others = [one for one in summaries if MODELS[one.model].is_baseline]
+    ours = [one for one in summaries if not one.is_baseline]
+    others = [one for one in summaries if one.is_baseline]
     best = find_best_on_validation(others)
     rivals = [one for one in others if one.model in PAPER_RIVALS or one is best]
     return [Pair(one, other) for other in rivals for one in ours]

@@ -60,7 +60,7 @@ def _pair_with_order(comparison: Comparison) -> list[Pair]:
 def _pair_with_rivals(comparison: Comparison) -> list[Pair]:
     """Pair the Seq2Sets under shuffling with Seq2Seq and BR under it."""
     shuffled = [one for one in comparison.summaries if one.key.variant == _ORDER]
-    ours = [one for one in shuffled if not MODELS[one.model].is_baseline]
+    ours = [one for one in shuffled if not one.is_baseline]
     return [Pair(one, other) for other in shuffled if other.model in ("seq2seq", "br") for one in ours]
 
 
@@ -69,18 +69,16 @@ def _losses_of_seq2seq(data: StudyData) -> list[Margin]:
 
 
 def _losses_of_sets(data: StudyData) -> list[Margin]:
-    return [one for one in data.margins["drops"] if not MODELS[one.pair.ours.model].is_baseline]
+    return [one for one in data.margins["drops"] if not one.pair.ours.is_baseline]
 
 
 def _compare_losses(data: StudyData) -> list[Contrast]:
     """Test whether shuffling changes the Seq2Sets otherwise than Seq2Seq."""
     pairs = [(one.pair, other.pair) for other in _losses_of_seq2seq(data) for one in _losses_of_sets(data)]
+    change = "the change of {} over that of {}"
     return estimate_contrasts(
         [
-            (
-                f"the change of {one.theirs.title} over that of {other.theirs.title}",
-                subtract_pairs(one, other),
-            )
+            (change.format(one.theirs.title, other.theirs.title), subtract_pairs(one, other))
             for one, other in pairs
         ]
     )

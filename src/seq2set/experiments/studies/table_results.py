@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from seq2set.config.catalog import MODELS
 from seq2set.experiments.analysis.comparison import Comparison
 from seq2set.experiments.analysis.margins import ABOVE, Margin, Pair, compare_pairs, summarize_margins
 from seq2set.experiments.analysis.published import AAPD, RCV1, PublishedTable, find_published
@@ -41,14 +40,13 @@ def _make_variants(options: Options) -> list[Variant]:
 
 def _pair_with_all_baselines(comparison: Comparison) -> list[Pair]:
     """Pair each Seq2Set with each baseline, none of which is chosen by what it reached."""
-    others = [one for one in comparison.summaries if MODELS[one.model].is_baseline]
-    ours = [one for one in comparison.summaries if not MODELS[one.model].is_baseline]
-    return [Pair(one, other) for one in ours for other in others]
+    rows = comparison.summaries
+    return [Pair(a, b) for a in rows if not a.is_baseline for b in rows if b.is_baseline]
 
 
 def _pair_with_rivals(comparison: Comparison) -> list[Pair]:
     """Pair the Seq2Sets with Seq2Seq and BR, whose margins the paper has."""
-    ours = [one for one in comparison.summaries if not MODELS[one.model].is_baseline]
+    ours = [one for one in comparison.summaries if not one.is_baseline]
     theirs = [one for one in comparison.summaries if one.model in ("seq2seq", "br")]
     return [Pair(one, other) for other in reversed(theirs) for one in ours]
 

@@ -214,7 +214,7 @@ def _margins_of_seq2seq(data: StudyData) -> list[Margin]:
 
 
 def _margins_of_sets(data: StudyData) -> list[Margin]:
-    return [one for one in data.margins["margins"] if not MODELS[one.pair.ours.model].is_baseline]
+    return [one for one in data.margins["margins"] if not one.pair.ours.is_baseline]
 
 
 STUDY = Study(

@@ -44,8 +44,8 @@ SET = [part for setting in TINY for part in ("--set", setting)]
 TRAIN = ["train", "--data", "x.jsonl", "--model", "seq2set", *SET, "--out", "run"]
 PREDICT = ["predict", "run", TEXT]
 
-RECURRENT = str(Path("torch") / "nn" / "modules" / "rnn.py")
-"""Where torch's recurrent networks are called; every decoder calls one in a step"""
+STEP = "step"
+"""What every decoder calls its one step: a step of a search goes from one call to the next"""
 
 
 def main() -> None:
@@ -197,14 +197,12 @@ class Tracer:
             self.first[code] = None
 
     def hear_step(self, frame: FrameType, event: str, _: object) -> None:
-        """Cut the calls where a recurrent network of torch is called: a step lies between two of these."""
-        if event != "call":
-            return
+        """Cut the calls where a decoder's step is called: a step of the search lies between two of these."""
         code = frame.f_code
-        if code.co_name == "forward" and code.co_filename.endswith(RECURRENT):
-            self.windows.append(tuple(self.window))
-            self.window = {}
-        elif self.is_function(code):
+        if event == "call" and self.is_function(code):
+            if code.co_name == STEP:
+                self.windows.append(tuple(self.window))
+                self.window = {}
             caller = frame.f_back
             while caller is not None and not self.is_function(caller.f_code):
                 caller = caller.f_back

@@ -18,8 +18,7 @@ from scipy.stats import t
 from seq2set.core.progress import Silent
 from seq2set.corpora.open_corpus import open_corpus
 from seq2set.inference.predictor import Predictor
-from seq2set.labels.confidence.acceptance import UNCALIBRATED
-from seq2set.labels.confidence.acceptance_search import Suggestions, find_accepted
+from seq2set.labels.confidence.acceptance import UNCALIBRATED, Suggestions, find_accepted
 from seq2set.labels.confidence.calibrators import BoundedCalibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
 from seq2set.labels.metrics import Counts

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from seq2set.labels.best_rule import find_best_rule
-from seq2set.labels.expected_f1 import AT_A_TIME, MOST, choose_best_sets, compute_expected_f1
 from seq2set.labels.metrics import f1
-from seq2set.labels.rules import Rule, make_expected_rule
+from seq2set.labels.rules import (
+    AT_A_TIME,
+    MOST,
+    Rule,
+    choose_best_sets,
+    compute_expected_f1,
+    make_expected_rule,
+)
 
 
 def enumerate_expected(probabilities: np.ndarray, chosen: np.ndarray) -> float:

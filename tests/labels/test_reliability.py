@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import brier_score_loss, log_loss
 
-from seq2set.labels.reliability import ReliabilityCounts, wilson_interval
+from seq2set.labels.reliability import ReliabilityCounts, compute_wilson_interval
 
 SCORES = np.array([[0.9, 0.9, 0.2], [0.9, 0.9, 0.2]], np.float32)
 RIGHT = np.array([[1, 1, 0], [1, 0, 0]], bool)
@@ -74,4 +74,4 @@ def test_scores_of_zero_and_one_have_a_finite_log_loss():
 @pytest.mark.parametrize(("right", "count"), [(0, 5), (3, 7), (40, 41)])
 def test_interval_is_that_of_scipy(right, count):
     wanted = binomtest(right, count).proportion_ci(method="wilson")
-    assert wilson_interval(right, count) == pytest.approx((wanted.low, wanted.high), abs=1e-6)
+    assert compute_wilson_interval(right, count) == pytest.approx((wanted.low, wanted.high), abs=1e-6)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.sources.rcv1 import read_tree
-from seq2set.labels.tree import LabelTree
+from seq2set.labels.labels import LabelTree
 
 ONE_CHILD = """parent: None  child: Root  child-description: Root
 parent: Root  child: CCAT  child-description: CORPORATE/INDUSTRIAL

@@ -16,7 +16,7 @@ from seq2set.corpora.carve import SEED
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.readers.limits import check_pages
 from seq2set.corpora.readers.parquet import StoredColumn, open_parquet
-from seq2set.labels.tree import LabelTree
+from seq2set.labels.labels import LabelTree
 
 FACTS = "corpus.json"
 """The file that says what a prepared corpus is."""

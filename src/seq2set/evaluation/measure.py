@@ -25,7 +25,7 @@ from seq2set.labels.confidence.acceptance import Acceptance, describe_accepted
 from seq2set.labels.intervals import Interval, compute_intervals
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts, LabelMetrics, RankingCounts
-from seq2set.labels.reliability import ReliabilityCounts, wilson_interval
+from seq2set.labels.reliability import ReliabilityCounts, compute_wilson_interval
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
@@ -63,7 +63,7 @@ class AcceptedCounts(NamedTuple):
         said = describe_accepted(self._asdict())
         if not self.accepted:
             return said
-        low, high = wilson_interval(self.right, self.accepted)
+        low, high = compute_wilson_interval(self.right, self.accepted)
         share, low, high = (100 * one for one in (self.right / self.accepted, low, high))
         return (
             f"{said}; of the {self.accepted:,} such labels here, {share:.1f} % are right "

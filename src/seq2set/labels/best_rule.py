@@ -28,6 +28,9 @@ from seq2set.labels.rules import (
 )
 from seq2set.labels.thresholds import find_number, find_threshold, refuse_unfit
 
+Scores = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+
 BY_FREQUENCY = "per-frequency"
 """Thresholds per label that fall with how rare a label is; see `find_frequency_thresholds`."""
 
@@ -83,7 +86,7 @@ def find_best_rule(
     - `top-k`: as many of the best labels as serve best, every number tried.
     - `expected-f1`: the set of the highest expected F1, the scores taken for probabilities; nothing to tune.
     - `per-label`: a threshold for each label, see `find_label_thresholds`. Labels that fewer than `least`
-      documents have take the global threshold, lest chance make theirs.
+      documents have take the global threshold, since theirs would be made by chance.
     - `per-frequency`: thresholds that fall with how rare a label is in training, for which its `frequencies`
       must be given; see `find_frequency_thresholds`.
     - `best`: the kind that is best on documents held out in turn from its own tuning, because on the very
@@ -95,9 +98,10 @@ def find_best_rule(
     refuse_unfit(scores, indicator)
     right = indicator.toarray()
     kinds = _list_kinds(kind, metric, frequencies)
-    reached = {one: _measure_held_out(one, scores, right, metric, least, frequencies) for one in kinds}
+    aim = _Aim(metric, least, frequencies)
+    reached = {one: _measure_held_out(one, scores, right, aim) for one in kinds}
     winner = choose_kind(reached, metric, balanced=kind == "balanced")
-    return _tune(winner, scores, right, metric, least, frequencies)._replace(
+    return _tune(winner, scores, right, aim)._replace(
         held_out={one: found[metric] for one, found in reached.items()},
         macro_f1={one: found["macro_f1"] for one, found in reached.items()},
     )
@@ -106,8 +110,8 @@ def find_best_rule(
 def _list_kinds(kind: str, metric: str, frequencies: Sequence[int] | None) -> list[str]:
     if kind not in SEARCHES:
         return [kind]
-    kinds = [one for one in RULES if one != "per-label" or metric in SUPPORTED]
-    return [*kinds, BY_FREQUENCY] if frequencies is not None else [*kinds]
+    kinds: list[str] = [one for one in RULES if one != "per-label" or metric in SUPPORTED]
+    return [*kinds, BY_FREQUENCY] if frequencies is not None else kinds
 
 
 def choose_kind(reached: Mapping[str, Mapping[str, float]], metric: str, *, balanced: bool) -> str:
@@ -140,13 +144,7 @@ def refuse_unknown(kind: str, metric: str) -> None:
 
 
 def score_rule(
-    present: Rule,
-    scores: NDArray[Any],
-    actual: Indicators,
-    metric: str,
-    *,
-    least: int = LEAST,
-    aim: str | None = None,
+    present: Rule, scores: NDArray[Any], actual: Indicators, metric: str, *, aim: str | None = None
 ) -> float:
     """Return what a rule reaches, comparable with what another reaches on documents held out.
 
@@ -157,74 +155,60 @@ def score_rule(
     """
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     right = indicator.toarray()
-    if _tune(present.kind, scores, right, metric, least).rule == present:
-        return _measure_held_out(present.kind, scores, right, metric, least)[aim or metric]
+    if _tune(present.kind, scores, right, _Aim(metric)).rule == present:
+        return _measure_held_out(present.kind, scores, right, _Aim(metric))[aim or metric]
     return Counts.of_known(present.decide(scores), indicator).metrics()[aim or metric]
 
 
-def _measure_held_out(
-    kind: str,
-    scores: NDArray[np.float32],
-    right: NDArray[np.bool_],
-    metric: str,
-    least: int,
-    frequencies: Sequence[int] | None = None,
-) -> dict[str, float]:
+class _Aim(NamedTuple):
+    """What a rule is tuned for."""
+
+    metric: str
+    least: int = LEAST
+    """How many documents a label must have for a threshold of its own"""
+    frequencies: Sequence[int] | None = None
+
+
+def _measure_held_out(kind: str, scores: Scores, right: Bools, aim: _Aim) -> dict[str, float]:
     given = np.zeros(scores.shape, bool)
     fold = np.arange(len(scores)) % FOLDS
     for number in np.unique(fold):
         held, rest = fold == number, fold != number
         # A single document cannot be held out from itself.
         seen = rest if rest.any() else held
-        tuned = _tune(kind, scores[seen], right[seen], metric, least, frequencies)
+        tuned = _tune(kind, scores[seen], right[seen], aim)
         given[held] = tuned.rule.decide(scores[held])
     return Counts.of_known(given, right).metrics()
 
 
-def _tune(
-    kind: str,
-    scores: NDArray[np.float32],
-    right: NDArray[np.bool_],
-    metric: str,
-    least: int,
-    frequencies: Sequence[int] | None = None,
-) -> TunedRule:
-    rule = _make_rule(kind, scores, right, metric, least, frequencies)
-    rare = scores.shape[1] - len(_find_free(scores, right, least)) if kind == "per-label" else 0
-    return TunedRule(rule, Counts.of_known(rule.decide(scores), right).metrics()[metric], rare, kind)
+def _tune(kind: str, scores: Scores, right: Bools, aim: _Aim) -> TunedRule:
+    rule = _make_rule(kind, scores, right, aim)
+    rare = scores.shape[1] - len(_find_free(scores, right, aim.least)) if kind == "per-label" else 0
+    return TunedRule(rule, Counts.of_known(rule.decide(scores), right).metrics()[aim.metric], rare, kind)
 
 
-def _make_rule(
-    kind: str,
-    scores: NDArray[np.float32],
-    right: NDArray[np.bool_],
-    metric: str,
-    least: int,
-    frequencies: Sequence[int] | None,
-) -> Rule:
+def _make_rule(kind: str, scores: Scores, right: Bools, aim: _Aim) -> Rule:
     if kind == "top-k":
-        return make_top_rule(find_number(scores, right, metric))
+        return make_top_rule(find_number(scores, right, aim.metric))
     if kind == "expected-f1":
         return make_expected_rule()
     if kind == BY_FREQUENCY:
-        assert frequencies is not None  # who asks for the kind gives them
-        return _make_frequency_rule(scores, right, frequencies, metric)
-    shared = find_threshold(scores, right, metric).value
+        assert aim.frequencies is not None  # who asks for the kind gives them
+        return _make_frequency_rule(scores, right, aim.frequencies, aim.metric)
+    shared = find_threshold(scores, right, aim.metric).value
     if kind == "global":
         return make_global_rule(shared)
-    free = _find_free(scores, right, least)
-    return make_label_rule(find_label_thresholds(scores, right, metric, shared, free))
+    free = _find_free(scores, right, aim.least)
+    return make_label_rule(find_label_thresholds(scores, right, aim.metric, shared, free))
 
 
-def _find_free(scores: NDArray[np.float32], right: NDArray[np.bool_], least: int) -> NDArray[np.intp]:
+def _find_free(scores: Scores, right: Bools, least: int) -> NDArray[np.intp]:
     """Return the labels that enough documents have for a threshold of their own."""
     reachable = right[:, : scores.shape[1]] & (scores > -np.inf)
     return np.flatnonzero(reachable.sum(axis=0) >= max(least, 1))
 
 
-def _make_frequency_rule(
-    scores: NDArray[np.float32], right: NDArray[np.bool_], frequencies: Sequence[int], metric: str
-) -> Rule:
+def _make_frequency_rule(scores: Scores, right: Bools, frequencies: Sequence[int], metric: str) -> Rule:
     """Return the thresholds that fall with how rare a label is, on the scale of log odds."""
     inside = np.clip(scores, FAINTEST, 1 - FAINTEST)
     margins = np.where(scores > -np.inf, np.log(inside / (1 - inside)), -np.inf).astype(np.float32)

@@ -23,10 +23,10 @@ class Sigmoid(NamedTuple):
     def __call__(self, margins: Reals) -> Reals:
         """Return the margins' probabilities."""
         logits = np.float32(self.slope) * margins + np.float32(self.offset)
-        return np.asarray(_expit(logits.astype(np.float64)), np.float32)
+        return np.asarray(_compute_expit(logits.astype(np.float64)), np.float32)
 
 
-def _expit(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _compute_expit(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return 1 / (1 + exp(-x)), as SciPy's `expit`, which is not there where models are only used."""
     return np.asarray(np.exp(-np.logaddexp(0, -logits)))
 
@@ -48,7 +48,7 @@ def fit_sigmoid(margins: Reals, targets: npt.NDArray[np.bool_ | np.float32]) -> 
 
     def compute_loss(beta: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         logit = beta[0] * x + beta[1]
-        error = _expit(logit) - wanted
+        error = _compute_expit(logit) - wanted
         loss = np.mean(np.logaddexp(0, logit) - wanted * logit)
         return float(loss), np.array([np.mean(error * x), np.mean(error)])
 

@@ -24,7 +24,7 @@ RESAMPLES = 1_000
 LEVEL = 0.95
 
 _DRAWS = 100_000_000
-"""Beyond so many documents and labels in all there are fewer resamples, down to a fifth."""
+"""Documents and labels in all beyond which there are fewer resamples, down to a fifth."""
 
 DOCUMENTS_AT_A_TIME = 32_768
 """How many documents are drawn from together; the others wait in a file."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.labels.metrics import f1
-from seq2set.labels.thresholds import Cuts, find_cuts
+from seq2set.labels.thresholds import Cuts, find_cuts, sum_cuts
 
 SUPPORTED = ("hamming_loss", "micro_f1", "macro_f1", "example_f1", "subset_accuracy")
 """The metrics that thresholds per label can be tuned for; each needs an algorithm of its own."""
@@ -129,13 +129,11 @@ def _maximise_micro_f1(cuts: Sequence[Cuts], settled: _Settled) -> list[int]:
     until it rises no more, no thresholds reach more.
     """
     reached, places = -1.0, _choose_worthiest(cuts, 0.0)
-    while (risen := _micro_f1(cuts, places, settled)) > reached:
+    while (risen := _compute_micro_f1(cuts, places, settled)) > reached:
         reached, places = risen, _choose_worthiest(cuts, risen)
     return places
 
 
-def _micro_f1(cuts: Sequence[Cuts], places: Sequence[int], settled: _Settled) -> float:
-    chosen = list(zip(cuts, places, strict=True))
-    given = settled.given + sum(int(one.given[place]) for one, place in chosen)
-    right = settled.right + sum(int(one.right[place]) for one, place in chosen)
-    return 2 * right / max(given + settled.actual, 1)
+def _compute_micro_f1(cuts: Sequence[Cuts], places: Sequence[int], settled: _Settled) -> float:
+    given, right = sum_cuts(cuts, places)
+    return 2 * (settled.right + right) / max(settled.given + given + settled.actual, 1)

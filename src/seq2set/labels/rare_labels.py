@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.labels.thresholds import Cuts, find_cuts
+from seq2set.labels.thresholds import find_cuts, sum_cuts
 
 MACRO_SHARE = {"macro_f1": 1.0}
 """How much macro-F1 counts beside micro-F1, which counts 1."""
@@ -131,12 +131,7 @@ def _find_balanced(
         if found == places:
             break
         places = found
-        given, hits = _sum_cuts(cuts, places)
+        given, hits = sum_cuts(cuts, places)
         scale = max(given + int(actual.sum()), 1)
         reached = 2 * hits / scale
     return np.array([one.values[place] for one, place in zip(cuts, places, strict=True)], np.float32)
-
-
-def _sum_cuts(cuts: Sequence[Cuts], places: Sequence[int]) -> tuple[int, int]:
-    chosen = list(zip(cuts, places, strict=True))
-    return sum(int(one.given[at]) for one, at in chosen), sum(int(one.right[at]) for one, at in chosen)

@@ -18,7 +18,7 @@ TOP = 0.05
 """Labels that score less are suggested nowhere; most labels of a text do, and would drown the others."""
 _GRID = np.concatenate([np.geomspace(1e-6, TOP, 400, endpoint=False), np.linspace(TOP, 1, 2_000)])
 _FLOOR = 1e-6
-"""Scores of 0 and 1 count as so much away from it in the log loss, which would be infinite."""
+"""How far scores of 0 and 1 count as away from it in the log loss, which would be infinite."""
 
 Reals = NDArray[np.float64]
 
@@ -99,12 +99,13 @@ class ReliabilityCounts:
 
 
 def _make_bin(count: float, score: float, right: float) -> ReliabilityBin:
-    low, high = wilson_interval(right, count)
+    low, high = compute_wilson_interval(right, count)
     return ReliabilityBin(int(count), float(score / count), float(right / count), low, high)
 
 
-def wilson_interval(right: float, count: float, z: float = 1.959964) -> tuple[float, float]:
-    """Return the interval of a share by Wilson's score, of 95 % by default."""
+def compute_wilson_interval(right: float, count: float) -> tuple[float, float]:
+    """Return the 95 % interval of a share by Wilson's score."""
+    z = 1.959964
     share, part = right / count, z * z / count
     middle = (share + part / 2) / (1 + part)
     half = z / (1 + part) * np.sqrt(share * (1 - share) / count + part / (4 * count))

@@ -17,7 +17,7 @@ Shapes: N documents, L labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -66,6 +66,21 @@ def find_cuts(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
         np.concatenate([nothing, values[::-1]]),
         np.concatenate([[0], (count - below)[::-1]]),
         np.concatenate([[0], np.cumsum(times[::-1])]),
+    )
+
+
+class CutTotals(NamedTuple):
+    """What the cuts that were chosen for several labels give together, and what of it is right."""
+
+    given: int
+    right: int
+
+
+def sum_cuts(cuts: Sequence[Cuts], places: Sequence[int]) -> CutTotals:
+    """Add up the cuts at one place for each label."""
+    chosen = list(zip(cuts, places, strict=True))
+    return CutTotals(
+        sum(int(one.given[at]) for one, at in chosen), sum(int(one.right[at]) for one, at in chosen)
     )
 
 

@@ -15,7 +15,7 @@ from seq2set.evaluation.measure import Evaluation, evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Acceptance
-from seq2set.labels.confidence.acceptance_search import (
+from seq2set.labels.confidence.acceptance import (
     AcceptedLabels,
     Suggestions,
     count_needed,

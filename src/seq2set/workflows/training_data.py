@@ -14,7 +14,7 @@ from seq2set.corpora.checks import Finding
 from seq2set.corpora.checks.label_rows import RowsPerLabel
 from seq2set.corpora.prepared import PreparedCorpus, Split
 from seq2set.corpora.readers.separators import guess_separator, quote_separator
-from seq2set.labels.tree import LabelTree
+from seq2set.labels.labels import LabelTree
 from seq2set.models.tagger import Examples
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seq2set.labels.confidence.acceptance import describe_accepted
-from seq2set.labels.confidence.acceptance_search import (
+from seq2set.labels.confidence.acceptance import (
     Suggestions,
     compute_design_effect,
     compute_p_value,
     count_needed,
+    describe_accepted,
     find_accepted,
     find_threshold,
 )

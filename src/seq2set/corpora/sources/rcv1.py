@@ -33,7 +33,7 @@ from seq2set.corpora.readers.streams import COMPRESSIONS, NumberedLine, read_lin
 from seq2set.corpora.sources import SOURCES
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark
 from seq2set.corpora.splits import SplitPlan
-from seq2set.labels.tree import LabelTree
+from seq2set.labels.labels import LabelTree
 
 LYRL2004, SGM = SOURCES["rcv1"].splits
 PUBLISHED = {"train": 23_149, "test": 781_265}

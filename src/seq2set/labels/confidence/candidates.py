@@ -34,8 +34,7 @@ LOW = 0.02
 OFFSET_SD = 0.5
 """How far, in logits, labels are expected to differ: the offset of a rare label shrinks to none."""
 OWN_LEAST, OWN_WEIGHT = 20, 40
-"""A label that so many documents have gets a line of its own, which weighs as much as the shared one from
-the second number on"""
+"""How many documents a label must have for a line of its own, and for one that outweighs the shared line"""
 
 
 class Pairs(NamedTuple):
@@ -165,7 +164,7 @@ class Way(NamedTuple):
     as_is: bool = False
 
     def fit(self, pairs: Pairs, labels: int) -> PlainCalibrator:
-        """Fit it on pairs of so many labels."""
+        """Fit it on pairs of `labels` labels."""
         if self.as_is:
             return IDENTITY
         if self.lines:

@@ -37,9 +37,12 @@ def keep_sets(rule: Rule, calibrator: PlainCalibrator, steady: Calibrator) -> Ke
     return KeptSets(BoundedCalibrator(calibrator, rule.thresholds, moved.thresholds), moved)
 
 
-def carry_rule(rule: Rule, calibrator: Calibrator) -> Rule:
-    """Return the rule that decides on probabilities as `rule` does on scores, whose order they keep."""
-    return _move_thresholds(rule, calibrator)
+def carry_rule(rule: Rule, change: Callable[[Scores], Scores]) -> Rule:
+    """Return the rule that decides on changed scores as `rule` does on these, whose order they keep."""
+    inside = [one for one in rule.thresholds if 0 < one <= 1]
+    found = iter(change(np.array([inside], np.float32))[0].tolist())
+    moved = (next(found) if 0 < one <= 1 else one for one in rule.thresholds)
+    return replace(rule, thresholds=tuple(moved))
 
 
 def find_plain_rule(rule: Rule, present: Calibrator) -> Rule | None:
@@ -51,14 +54,7 @@ def find_plain_rule(rule: Rule, present: Calibrator) -> Rule | None:
         return replace(rule, thresholds=tuple(present.scores)) if untouched else None
     if present is IDENTITY:
         return rule
-    return _move_thresholds(rule, partial(invert, present)) if present.keeps_order else None
-
-
-def _move_thresholds(rule: Rule, change: Callable[[Scores], Scores]) -> Rule:
-    inside = [one for one in rule.thresholds if 0 < one <= 1]
-    found = iter(change(np.array([inside], np.float32))[0].tolist())
-    moved = (next(found) if 0 < one <= 1 else one for one in rule.thresholds)
-    return replace(rule, thresholds=tuple(moved))
+    return carry_rule(rule, partial(invert, present)) if present.keeps_order else None
 
 
 def invert(calibrator: Calibrator, probabilities: Scores) -> Scores:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from seq2set.core.errors import CorpusError, UnknownNameError
 from seq2set.core.files import compute_sha256
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import prepare
-from seq2set.corpora.prepared import PreparedCorpus, is_prepared
+from seq2set.corpora.prepared import PreparedCorpus, Split, is_prepared
 from seq2set.corpora.splits import SplitPlan
 
 DOCUMENTS = [
@@ -202,3 +203,20 @@ def test_a_corpus_without_groups_has_no_column_for_them(folder: Path) -> None:
     assert pq.read_schema(folder / "train.parquet").names == ["id", "text", "labels"]
     assert "groups" not in corpus.facts["counts"]
     assert all(document.group is None for document in next(corpus.split("train").iter_batches(9)))
+
+
+@pytest.mark.parametrize(
+    "read", [Split.texts, lambda split: list(split.store("text")), lambda split: list(split.iter_batches(9))]
+)
+def test_a_text_that_is_no_utf_8_is_damage(folder: Path, read: Callable[[Split], object]) -> None:
+    path, record = folder / "train.parquet", folder / "corpus.json"
+    table = pq.read_table(path)
+    texts = pa.array([b"\x80"] * len(table), pa.binary()).view(pa.string())
+    pq.write_table(table.set_column(1, "text", texts), path)
+    facts = json.loads(record.read_text())
+    facts["files"]["train.parquet"] = {"sha256": compute_sha256(path), "bytes": path.stat().st_size}
+    record.write_text(json.dumps(facts))
+    with pytest.raises(
+        CorpusError, match=r"train\.parquet: the file is damaged, or not a Parquet file: 'utf-8'"
+    ):
+        read(PreparedCorpus.open(folder).split("train"))

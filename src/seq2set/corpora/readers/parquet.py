@@ -131,7 +131,7 @@ def name_damage(path: Path) -> Iterator[None]:
         yield
     except PermissionError as error:
         raise CorpusError("the file cannot be read: permission is denied", path) from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise CorpusError(f"the file is damaged, or not a Parquet file: {reason}", path) from error
 
@@ -184,11 +184,12 @@ class StoredColumn(ColumnView[Value]):
         rows = places if self._rows is None else self._rows[places]
         groups = np.searchsorted(self._starts, rows, side="right") - 1
         for group in np.unique(groups):
-            yield from self._load(int(group)).take(rows[groups == group] - self._starts[group]).to_pylist()
+            with name_damage(self._path):
+                found = self._load(int(group)).take(rows[groups == group] - self._starts[group]).to_pylist()
+            yield from found
 
     def _load(self, group: int) -> Any:
         if group != self._held:
-            with name_damage(self._path):
-                table = self._file.read_row_group(group, columns=[self._name], use_threads=False)
+            table = self._file.read_row_group(group, columns=[self._name], use_threads=False)
             self._held, self._values = group, table.column(self._name)
         return self._values

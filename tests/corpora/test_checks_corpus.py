@@ -127,7 +127,8 @@ def test_a_tally_keeps_the_first_examples():
     tally = ExampleCounter()
     for i in range(7):
         tally.add(str(i))
-    assert (tally.count, tally.examples) == (7, ("0", "1", "2", "3", "4"))
+    finding = tally.make_finding("code", "note", "what", "why", "todo")
+    assert (finding.count, finding.examples) == (7, ("0", "1", "2", "3", "4"))
 
 
 def test_a_share_of_nothing():

@@ -23,10 +23,10 @@ VARIABLE = "SEQ2SET_CACHE"
 """The environment variable that names another cache folder."""
 
 KEPT = 5
-"""So many copies of a file are kept."""
+"""Maximum copies of a file."""
 
 IN_USE = 3600
-"""A copy that was opened within so many seconds stays: another process may read it."""
+"""Seconds for which a copy stays after it was opened: another process may read it."""
 
 _DIGEST = re.compile(r"-[0-9a-f]{16}$")
 
@@ -106,7 +106,7 @@ def _delete(path: Path) -> None:
 _CHECKED = "checked.json"
 _MOST_CHECKED = 500
 _SETTLED = 2.0
-"""A file that changed within so many seconds may change again without another time of change."""
+"""Seconds within which a file that changed may change again without another time of change."""
 
 
 def compute_sha256_once(path: Path, check: Callable[[Path], None] | None = None) -> str:

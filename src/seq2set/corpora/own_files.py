@@ -115,7 +115,6 @@ def _read(own: OwnFiles, remarks: list[str]) -> Iterator[Document]:
 
 
 def _list_traits(document: Document) -> Iterator[str]:
-    """List what is counted of a document."""
     yield ALL
     if has_markup(document.text):
         yield MARKED

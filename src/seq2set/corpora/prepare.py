@@ -159,12 +159,14 @@ def _place(name: str, whole: FirstPass, plan: SplitPlan, limits: _Limits, *, car
     frequent = np.flatnonzero(documents >= limits.min_label_documents)
     columns = np.full(len(documents), REMOVED, np.int32)
     columns[frequent] = np.arange(len(frequent))
+    groups = whole.groups.map()
     parts = np.full(len(whole), REMOVED, np.int8)
     parts[kept] = assign_splits(
         plan,
         StoredLabels(whole, kept, columns, len(frequent)),
         given=whole.given.map()[kept] if plan.method == "given" else None,
-        groups=_fill_groups(whole.groups.map())[kept] if whole.group_names else None,
+        # A document without a group has one of its own.
+        groups=np.where(groups < 0, -1 - np.arange(len(groups)), groups)[kept] if whole.group_names else None,
         carve_test=carve_test,
     )
     if not (parts == TRAIN).any():
@@ -180,7 +182,6 @@ def _find_kept(whole: FirstPass, max_words: int | None) -> NDArray[np.bool_]:
 
 
 def _count_documents(whole: FirstPass, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count the documents of each label."""
     counts, row = np.zeros(len(whole.label_names), np.int64), 0
     for lengths, values in whole.labels.blocks():
         inside = np.repeat(kept[row : row + len(lengths)], lengths)
@@ -212,11 +213,6 @@ class StoredLabels(NamedTuple):
         starts = before[np.cumsum(lengths) - lengths][self.kept]
         indptr = np.concatenate([[0], np.cumsum(ends - starts)])
         return SparseRows(np.ones(int(indptr[-1]), np.int8), values[inside], indptr, self.labels)
-
-
-def _fill_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give each document without a group one of its own."""
-    return np.where(groups < 0, -1 - np.arange(len(groups)), groups)
 
 
 def _count(placement: Placement, totals: WrittenTotals) -> dict[str, Any]:

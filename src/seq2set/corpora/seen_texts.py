@@ -164,7 +164,7 @@ class Selection(NamedTuple):
 
     def digests(self) -> Digests:
         """Return the digests of their texts (N,)."""
-        return _hash_part(self.part)
+        return np.concatenate([np.empty(0, np.uint64), *_hash_batches(self.part)])
 
 
 def select_unseen(
@@ -199,16 +199,12 @@ def select_unseen(
         changed=changed,
     )
     left = _KeptPart(part, ~away) if away.any() else part
-    return Selection(left, overlap, _fingerprint(left), ~away)
+    return Selection(left, overlap, _compute_fingerprint(left), ~away)
 
 
 def _hash_batches(part: Documents) -> Iterator[Digests]:
     for batch in part.iter_batches(BATCH):
         yield hash_texts(document.text for document in batch)
-
-
-def _hash_part(part: Documents) -> Digests:
-    return np.concatenate([np.empty(0, np.uint64), *_hash_batches(part)])
 
 
 def find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
@@ -219,7 +215,7 @@ def find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
     return np.asarray(seen[places] == digests)
 
 
-def _fingerprint(part: Documents) -> str:
+def _compute_fingerprint(part: Documents) -> str:
     digest = hashlib.sha256()
     for digests in _hash_batches(part):
         digest.update(digests.tobytes())

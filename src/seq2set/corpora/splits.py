@@ -97,7 +97,7 @@ def assign_splits(
     documents = labels.shape[0]
     if plan.method == "given":
         return _split_as_given(plan, labels, given, groups, carve_test=carve_test)
-    sizes = _sizes(documents, plan.valid, plan.test)
+    sizes = _compute_sizes(documents, plan.valid, plan.test)
     if plan.method == "grouped":
         if groups is None:
             raise InputError("split by 'grouped' needs groups; name the column that holds them")
@@ -116,8 +116,8 @@ def _check_size(name: str, size: float) -> None:
         raise InputError(f"{name} is {size}; {allowed}")
 
 
-def _sizes(documents: int, valid: float, test: float) -> Sizes:
-    sizes = Sizes(_size(documents, valid), _size(documents, test))
+def _compute_sizes(documents: int, valid: float, test: float) -> Sizes:
+    sizes = Sizes(_compute_size(documents, valid), _compute_size(documents, test))
     if sum(sizes) >= documents:
         raise InputError(
             f"valid = {valid} and test = {test} want {sum(sizes):,} of {documents:,} documents; "
@@ -126,7 +126,7 @@ def _sizes(documents: int, valid: float, test: float) -> Sizes:
     return sizes
 
 
-def _size(documents: int, asked: float) -> int:
+def _compute_size(documents: int, asked: float) -> int:
     if isinstance(asked, int):
         return asked
     return max(1, round(documents * asked)) if asked > 0 else 0
@@ -157,7 +157,7 @@ def _split_as_given(
     learnt = int((result == TRAIN).sum())
     if learnt < 2 or not any(shares.values()):
         return result
-    sizes = _sizes(learnt, shares[VALID], shares[TEST])
+    sizes = _compute_sizes(learnt, shares[VALID], shares[TEST])
     for split, size in ((TEST, sizes.test), (VALID, sizes.valid)):
         if size:
             train = np.flatnonzero(result == TRAIN)

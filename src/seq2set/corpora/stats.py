@@ -114,8 +114,8 @@ def compute_statistics(
         documents=documents,
         splits=table.sizes,
         labels=len(frequencies),
-        words_per_document=_mean(words),
-        labels_per_document=_mean(cardinalities),
+        words_per_document=_compute_mean(words),
+        labels_per_document=_compute_mean(cardinalities),
         label_frequencies=frequencies,
         cardinalities=_count_cardinalities(cardinalities),
         label_sets=_count_label_sets(table),
@@ -146,7 +146,6 @@ def _count_frequencies(table: LabelTable) -> tuple[LabelFrequency, ...]:
 
 
 def _compare_labels(table: LabelTable, frequencies: tuple[LabelFrequency, ...], minimum: int) -> Correlations:
-    """Compare the most frequent labels, in descending frequency."""
     compared = [row.label for row in frequencies if row.total >= minimum][:CORRELATED_LABELS]
     columns = {label: column for column, label in enumerate(table.names)}
     return Correlations(table.matrix()[:, [columns[label] for label in compared]], compared)
@@ -181,11 +180,15 @@ def _describe_lengths(words: NDArray[np.int64]) -> Lengths:
     counts, _ = np.histogram(words, edges)
     named = dict(zip(QUANTILES, quantiles, strict=True))
     return Lengths(
-        _mean(words), named, tuple(edges.tolist()), tuple(counts.tolist()), int((words > edges[-1]).sum())
+        _compute_mean(words),
+        named,
+        tuple(edges.tolist()),
+        tuple(counts.tolist()),
+        int((words > edges[-1]).sum()),
     )
 
 
-def _mean(values: NDArray[np.int64]) -> float:
+def _compute_mean(values: NDArray[np.int64]) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 

@@ -58,19 +58,20 @@ def _draw_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.set(xscale=scale, yscale=scale, xlabel="rank of the label", ylabel="documents with the label")
     for axis in (axes.xaxis, axes.yaxis):
         format_powers(axis)
-    axes.set_title(f"{_title(statistics)}: label frequencies")
+    axes.set_title(f"{_format_title(statistics)}: label frequencies")
     axes.grid(alpha=0.3)
 
 
 def _draw_cardinalities(statistics: CorpusStatistics, axes: Axes) -> None:
     shown = [row for row in statistics.cardinalities if row.labels <= _MOST_BARS]
     axes.bar([row.labels for row in shown], [row.documents for row in shown], color=BLUE, width=0.8)
-    axes.axvline(statistics.labels_per_document, color=ORANGE, linestyle="--", label=_mean_label(statistics))
+    mean = statistics.labels_per_document
+    axes.axvline(mean, color=ORANGE, linestyle="--", label=f"mean {mean:.2f}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _count_documents(axes)
     more = sum(row.documents for row in statistics.cardinalities if row.labels > _MOST_BARS)
-    axes.set_xlabel(f"labels per document{_not_shown(more)}")
-    axes.set_title(f"{_title(statistics)}: labels per document")
+    axes.set_xlabel(f"labels per document{_describe_rest(more)}")
+    axes.set_title(f"{_format_title(statistics)}: labels per document")
     axes.legend(frameon=False)
 
 
@@ -80,13 +81,13 @@ def _draw_lengths(statistics: CorpusStatistics, axes: Axes) -> None:
     median = lengths.quantiles["median"]
     axes.axvline(median, color=ORANGE, linestyle="--", label=f"median {median:,.0f}")
     _count_documents(axes)
-    axes.set_xlabel(f"words per document{_not_shown(lengths.longer)}")
-    axes.set_title(f"{_title(statistics)}: words per document")
+    axes.set_xlabel(f"words per document{_describe_rest(lengths.longer)}")
+    axes.set_title(f"{_format_title(statistics)}: words per document")
     axes.legend(frameon=False)
 
 
 def _draw_correlations(statistics: CorpusStatistics, axes: Axes) -> None:
-    axes.set_title(f"{_title(statistics)}: correlation (phi) of the most frequent labels")
+    axes.set_title(f"{_format_title(statistics)}: correlation (phi) of the most frequent labels")
     names = [shorten(label, 30) for label in statistics.correlation_map.labels]
     if not names:
         axes.set_axis_off()
@@ -111,13 +112,9 @@ def _count_documents(axes: Axes) -> None:
     axes.yaxis.set_major_formatter("{x:,.0f}")
 
 
-def _title(statistics: CorpusStatistics) -> str:
+def _format_title(statistics: CorpusStatistics) -> str:
     return shorten(statistics.name, 30)
 
 
-def _mean_label(statistics: CorpusStatistics) -> str:
-    return f"mean {statistics.labels_per_document:.2f}"
-
-
-def _not_shown(documents: int) -> str:
+def _describe_rest(documents: int) -> str:
     return f" ({documents:,} documents with more are not shown)" if documents else ""

@@ -11,7 +11,7 @@ from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress
 from seq2set.corpora.carve import SEED, SHARE, carve_documents
 from seq2set.corpora.checks import Finding
-from seq2set.corpora.checks.label_rows import RowsPerLabel
+from seq2set.corpora.checks.labels import RowsPerLabel
 from seq2set.corpora.prepared import PreparedCorpus, Split
 from seq2set.corpora.readers.separators import guess_separator, quote_separator
 from seq2set.labels.labels import LabelTree

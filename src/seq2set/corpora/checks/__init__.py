@@ -60,10 +60,9 @@ class ExampleCounter:
         if len(self._examples) < MOST_EXAMPLES:
             self._examples.append(example)
 
-    @property
-    def examples(self) -> tuple[str, ...]:
-        """The first few that were counted."""
-        return tuple(self._examples)
+    def make_finding(self, code: str, level: Level, what: str, why: str, todo: str) -> Finding:
+        """Return what was counted as a finding."""
+        return Finding(code, level, what, self.count, tuple(self._examples), why, todo)
 
 
 def format_share(count: int, total: int) -> str:
@@ -114,7 +113,7 @@ def check_corpus(
         raise InputError(f"min_label_documents is {min_label_documents}; it must be >= 1")
     if not LEAST_SIMILARITY <= near_duplicate <= 1:
         raise InputError(f"near_duplicate is {near_duplicate:g}; it must lie in [{LEAST_SIMILARITY}, 1]")
-    checks = _checks(corpus, min_label_documents, near_duplicate, words_read)
+    checks = _list_checks(corpus, min_label_documents, near_duplicate, words_read)
     for split, document in corpus.iter_documents(progress):
         row = CheckedDocument(split, document, document.text.casefold().split())
         for check in checks:
@@ -123,14 +122,13 @@ def check_corpus(
     return sorted(findings, key=lambda finding: LEVELS.index(finding.level))
 
 
-def _checks(
+def _list_checks(
     corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float, words_read: int | None
 ) -> list[Check]:
     # Here, because each of these files needs what stands above.
     from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits, UnsplitTexts
     from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
-    from seq2set.corpora.checks.label_rows import RowsPerLabel
-    from seq2set.corpora.checks.labels import ProblemLabels
+    from seq2set.corpora.checks.labels import ProblemLabels, RowsPerLabel
     from seq2set.corpora.checks.near_duplicates import NearDuplicates
 
     exact = ExactDuplicates()

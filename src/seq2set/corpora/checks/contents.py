@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, Level, format_share
+from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, format_share
 from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.own_files import MARKUP_SHARE
 from seq2set.corpora.readers.markup import has_markup
@@ -47,48 +47,36 @@ class Contents:
 
     def findings(self) -> Iterator[Finding]:
         """Yield how many documents lack what."""
+        total = self._all.total()
         if self._textless.count:
-            yield self._without_text_finding()
+            many = self._without_text["train"] > TEXTLESS_SHARE * self._all["train"]
+            yield self._textless.make_finding(
+                "documents-without-text",
+                "error" if many else "warning",
+                f"{format_share(self._textless.count, total)} documents have no text",
+                why="a model can only guess the labels of an empty text, and learns to guess from it",
+                todo="see whether the right text column was named, and remove the documents that are empty",
+            )
         if self._unlabelled.count:
-            yield self._without_labels_finding()
+            yield self._describe_unlabelled(total)
         if self._long.count:
-            yield self._long_finding()
+            limit = self._words_read
+            yield self._long.make_finding(
+                "long-texts",
+                "note",
+                f"{format_share(self._long.count, total)} documents have more than {limit} words",
+                f"a network reads the first {limit} words under the preset `compact`; linear models read all",
+                "raise encoder.max_words where what counts stands further back; training then takes longer",
+            )
 
-    def _long_finding(self) -> Finding:
-        limit = self._words_read
-        return Finding(
-            code="long-texts",
-            level="note",
-            what=f"{format_share(self._long.count, self._all.total())} documents have more than "
-            f"{limit} words",
-            count=self._long.count,
-            examples=self._long.examples,
-            why=f"a network reads the first {limit} words under the preset `compact`; linear models read all",
-            todo="raise encoder.max_words where what counts stands further back; training then takes longer",
-        )
-
-    def _without_text_finding(self) -> Finding:
-        many = self._without_text["train"] > TEXTLESS_SHARE * self._all["train"]
-        return Finding(
-            code="documents-without-text",
-            level="error" if many else "warning",
-            what=f"{format_share(self._textless.count, self._all.total())} documents have no text",
-            count=self._textless.count,
-            examples=self._textless.examples,
-            why="a model can only guess the labels of an empty text, and learns to guess from it",
-            todo="see whether the right text column was named, and remove the documents that are empty",
-        )
-
-    def _without_labels_finding(self) -> Finding:
+    def _describe_unlabelled(self, total: int) -> Finding:
         bare, train = self._without_labels["train"], self._all["train"]
         none = 0 < train == bare
-        return Finding(
-            code="documents-without-labels",
-            level="error" if none else "warning" if bare > UNLABELLED_SHARE * train else "note",
-            what=f"{format_share(self._unlabelled.count, self._all.total())} documents have no labels"
+        return self._unlabelled.make_finding(
+            "documents-without-labels",
+            "error" if none else "warning" if bare > UNLABELLED_SHARE * train else "note",
+            f"{format_share(self._unlabelled.count, total)} documents have no labels"
             + (", among them all of train" if none else ""),
-            count=self._unlabelled.count,
-            examples=self._unlabelled.examples,
             why="where a label is missing rather than meant to be absent, a model learns to leave it out",
             todo="keep them if they truly have no labels; otherwise label them or remove them",
         )
@@ -119,13 +107,11 @@ class UnsplitTexts:
     def findings(self) -> Iterator[Finding]:
         """Yield how many texts are hardly split."""
         if self._tally.count:
-            yield Finding(
-                code="texts-hardly-split",
-                level="warning" if self._tally.count > UNSPLIT_SHARE * self._documents else "note",
-                what=f"{format_share(self._tally.count, self._documents)} texts are hardly split into words: "
+            yield self._tally.make_finding(
+                "texts-hardly-split",
+                "warning" if self._tally.count > UNSPLIT_SHARE * self._documents else "note",
+                f"{format_share(self._tally.count, self._documents)} texts are hardly split into words: "
                 f"more than {LONG_WORD} characters each on average",
-                count=self._tally.count,
-                examples=self._tally.examples,
                 why="words that occur once teach a model nothing",
                 todo="cut them into characters: --set text.unit=character --set features.ngrams=4",
             )
@@ -218,7 +204,7 @@ class Damage:
         """Take in one document."""
         self._documents += 1
         whole = "\n".join((row.document.text, *row.document.labels))
-        for code in _suspects(whole):
+        for code in _list_suspects(whole):
             if _KINDS[code].is_in(whole):
                 self._tallies[code].add(row.document.id)
 
@@ -227,22 +213,12 @@ class Damage:
         for code, tally in self._tallies.items():
             if tally.count:
                 kind = _KINDS[code]
-                yield Finding(
-                    code=code,
-                    level=self._level(code, tally.count),
-                    what=f"{format_share(tally.count, self._documents)} {kind.what}",
-                    count=tally.count,
-                    examples=tally.examples,
-                    why=kind.why,
-                    todo=kind.todo,
-                )
-
-    def _level(self, code: str, count: int) -> Level:
-        few = code == "markup" and count <= MARKUP_SHARE * self._documents
-        return "note" if few else "warning"
+                few = code == "markup" and tally.count <= MARKUP_SHARE * self._documents
+                what = f"{format_share(tally.count, self._documents)} {kind.what}"
+                yield tally.make_finding(code, "note" if few else "warning", what, kind.why, kind.todo)
 
 
-def _suspects(text: str) -> Iterator[str]:
+def _list_suspects(text: str) -> Iterator[str]:
     """Leave out patterns that cannot be there: most texts are ASCII."""
     yield "control-characters"
     if not text.isascii():

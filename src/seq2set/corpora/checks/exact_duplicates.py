@@ -47,7 +47,7 @@ class ExactDuplicates:
         for split in HELD_OUT:
             pairs = self.pairs(split)
             if pairs:
-                yield self._finding(split, pairs)
+                yield self._describe(split, pairs)
 
     def pairs(self, split: str) -> list[DuplicatePair]:
         """Return the documents of a held-out split that repeat another, each with the first one repeated."""
@@ -77,7 +77,7 @@ class ExactDuplicates:
         """Name a document by its id and its split."""
         return f"{self._ids[row]} ({SPLITS[self._splits[row]]})"
 
-    def _finding(self, split: str, pairs: list[DuplicatePair]) -> Finding:
+    def _describe(self, split: str, pairs: list[DuplicatePair]) -> Finding:
         total = len(self.rows(split))
         many = split == "test" and len(pairs) > TEST_SHARE * total
         return Finding(

@@ -1,7 +1,8 @@
-"""Labels that cannot be learnt or measured well."""
+"""Labels that cannot be learnt or measured well, and tables with one row per document and label."""
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.core.text_utils import count_things
-from seq2set.corpora.checks import MOST_EXAMPLES, CheckedDocument, Finding, format_share
+from seq2set.corpora.checks import (
+    MOST_EXAMPLES,
+    CheckedDocument,
+    ExampleCounter,
+    Finding,
+    Level,
+    format_share,
+)
 from seq2set.corpora.label_table import LabelTable
 from seq2set.corpora.readers.separators import guess_separator, quote_separator
 
@@ -49,84 +57,73 @@ class ProblemLabels:
             total = self._table.frequencies()
             labels = self._name(np.array([sign in name for name in self._table.names]), total)
             quoted = quote_separator(sign)
-            yield Finding(
-                code="joined-labels",
-                level="warning",
-                what=f"{_count(len(labels), 'looks', 'look')} like several, joined by {quoted}",
-                count=len(labels),
-                examples=tuple(labels[:MOST_EXAMPLES]),
-                why="every combination of labels is then a label of its own, with few examples",
-                todo=f"pass the separator of the labels, here probably --separator {quoted}",
+            yield _describe(
+                "joined-labels",
+                f"{_count(len(labels), 'looks', 'look')} like several, joined by {quoted}",
+                labels,
+                "every combination of labels is then a label of its own, with few examples",
+                f"pass the separator of the labels, here probably --separator {quoted}",
             )
 
     def _find_absent(self, split: str) -> Iterator[Finding]:
         here, train = self._table.frequencies(split), self._table.frequencies("train")
         labels = self._name((here > 0) & (train == 0), here)
         if labels:
-            yield Finding(
-                code=f"{split}-labels-not-in-train",
-                level="warning",
-                what=f"{_count(len(labels), 'occurs', 'occur')} in {split} but never in train",
-                count=len(labels),
-                examples=tuple(labels[:MOST_EXAMPLES]),
-                why="a model never gives a label that it has not seen, so each of its documents is a miss",
-                todo="split again, stratified by label, or drop rare labels when the corpus is prepared",
+            yield _describe(
+                f"{split}-labels-not-in-train",
+                f"{_count(len(labels), 'occurs', 'occur')} in {split} but never in train",
+                labels,
+                "a model never gives a label that it has not seen, so each of its documents is a miss",
+                "split again, stratified by label, or drop rare labels when the corpus is prepared",
             )
 
     def _find_rare(self) -> Iterator[Finding]:
         train = self._table.frequencies("train")
         labels = self._name((train > 0) & (train < self._minimum), -train)
         if labels:
-            yield Finding(
-                code="rare-labels",
-                level="warning",
-                what=f"{_count(len(labels), 'has', 'have')} fewer than {self._minimum} documents in train",
-                count=len(labels),
-                examples=tuple(labels[:MOST_EXAMPLES]),
-                why="a label with so few examples is hardly ever learnt, and makes macro-F1 a matter of luck",
-                todo="drop them when the corpus is prepared, join them with others, or find more examples",
+            yield _describe(
+                "rare-labels",
+                f"{_count(len(labels), 'has', 'have')} fewer than {self._minimum} documents in train",
+                labels,
+                "a label with so few examples is hardly ever learnt, and makes macro-F1 a matter of luck",
+                "drop them when the corpus is prepared, join them with others, or find more examples",
             )
 
     def _find_together(self) -> Iterator[Finding]:
-        groups = self._group_equal()
+        groups = [_join_group(group, " + ") for group in self._group_equal()]
         if groups:
-            yield Finding(
-                code="labels-always-together",
+            yield _describe(
+                "labels-always-together",
+                f"{count_things(len(groups), 'group')} of labels always occur together",
+                groups,
+                "they say the same thing twice, so one right or wrong guess counts several times",
+                "keep them if they are meant to be given together; otherwise keep one of each group",
                 level="note",
-                what=f"{_count_groups(len(groups))} of labels always occur together",
-                count=len(groups),
-                examples=_list_groups(groups, " + "),
-                why="they say the same thing twice, so one right or wrong guess counts several times",
-                todo="keep them if they are meant to be given together; otherwise keep one of each group",
             )
 
     def _find_variants(self) -> Iterator[Finding]:
-        groups = [sorted(group) for group in _group_by(self._table.names, _fold)]
+        groups = [_join_group(sorted(group), " | ") for group in _group_by(self._table.names, _fold)]
         if groups:
-            yield Finding(
-                code="label-variants",
-                level="warning",
-                what=f"{_count_groups(len(groups))} of labels differ only by case, white space or "
-                "Unicode form",
-                count=len(groups),
-                examples=_list_groups(groups, " | "),
-                why="one label spelt in two ways is two labels to a model, each with a part of the examples",
-                todo="choose one spelling of each and prepare the corpus again",
+            some = count_things(len(groups), "group")
+            yield _describe(
+                "label-variants",
+                f"{some} of labels differ only by case, white space or Unicode form",
+                groups,
+                "one label spelt in two ways is two labels to a model, each with a part of the examples",
+                "choose one spelling of each and prepare the corpus again",
             )
 
     def _find_dominant(self) -> Iterator[Finding]:
         total, documents = self._table.frequencies(), sum(self._table.sizes.values())
         labels = self._name(total > MOST_DOCUMENTS * documents, total)
         if labels:
-            yield Finding(
-                code="dominant-labels",
-                level="warning",
-                what=f"{_count(len(labels), 'is', 'are')} in most documents, "
+            yield _describe(
+                "dominant-labels",
+                f"{_count(len(labels), 'is', 'are')} in most documents, "
                 f"'{labels[0]}' in {format_share(int(total.max()), documents)}",
-                count=len(labels),
-                examples=tuple(labels[:MOST_EXAMPLES]),
-                why="giving it always looks good in micro-F1 and tells readers nothing",
-                todo="look at macro-F1 and at the figures of each label, or leave the label out",
+                labels,
+                "giving it always looks good in micro-F1 and tells readers nothing",
+                "look at macro-F1 and at the figures of each label, or leave the label out",
             )
 
     def _name(self, chosen: NDArray[np.bool_], weight: NDArray[np.int64]) -> list[str]:
@@ -146,6 +143,12 @@ class ProblemLabels:
         return [sorted(names[i] for i in group) for group in groups]
 
 
+def _describe(
+    code: str, what: str, found: Sequence[str], why: str, todo: str, level: Level = "warning"
+) -> Finding:
+    return Finding(code, level, what, len(found), tuple(found[:MOST_EXAMPLES]), why, todo)
+
+
 def _fold(label: str) -> str:
     return unicodedata.normalize("NFKC", " ".join(unicodedata.normalize("NFKC", label).casefold().split()))
 
@@ -157,11 +160,7 @@ def _group_by(items: Sequence[_Item], key: Callable[[_Item], object]) -> list[li
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _list_groups(groups: list[list[str]], sign: str) -> tuple[str, ...]:
-    return tuple(_shorten_group(group, sign) for group in groups[:MOST_EXAMPLES])
-
-
-def _shorten_group(group: list[str], sign: str) -> str:
+def _join_group(group: list[str], sign: str) -> str:
     left_out = len(group) - MOST_EXAMPLES
     return sign.join(group[:MOST_EXAMPLES]) + (f"{sign}{left_out:,} more" if left_out > 0 else "")
 
@@ -170,5 +169,53 @@ def _count(count: int, one: str, many: str) -> str:
     return count_things(count, f"label {one}", f"labels {many}")
 
 
-def _count_groups(count: int) -> str:
-    return count_things(count, "group")
+LEAST_REPEATED = 0.2
+"""From this share of rows on that repeat a text with another label, a row stands for one label."""
+
+ROWS_READ = 20_000
+"""How many rows are looked at."""
+
+JOIN = (
+    "join the rows of a text, for example with pandas: pd.read_csv('rows.csv').groupby('text', sort=False)"
+    "['labels'].agg(';'.join).reset_index().to_csv('joined.csv', index=False)"
+)
+
+
+class RowsPerLabel:
+    """Finds texts that are repeated with other labels, where no document has two labels."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, str] = {}
+        self._repeated = ExampleCounter()
+        self._rows = 0
+        self._has_sets = False
+
+    def see(self, row: CheckedDocument) -> None:
+        """Take in one document."""
+        self.add(row.document.text, row.document.labels, row.document.id)
+
+    def add(self, text: str, labels: Sequence[str], name: str = "") -> bool:
+        """Take in the labels of a text; false says that nothing depends on further ones."""
+        if self._has_sets or self._rows >= ROWS_READ:
+            return False
+        self._rows += 1
+        self._has_sets = len(labels) > 1
+        if len(labels) == 1 and text.strip():
+            digest = hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            if self._first.setdefault(digest, labels[0]) != labels[0]:
+                self._repeated.add(name)
+        return True
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield that rows are labels, if they seem to be."""
+        count = self._repeated.count
+        if self._has_sets or not count or count < LEAST_REPEATED * self._rows:
+            return
+        yield self._repeated.make_finding(
+            "one-row-per-label",
+            "error",
+            f"{format_share(count, self._rows)} rows repeat the text of another with another label, and "
+            "none has two labels: it looks like one row per label",
+            why="a model learns that documents have one label, and copies of texts stand in several splits",
+            todo=JOIN,
+        )

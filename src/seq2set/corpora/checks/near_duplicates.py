@@ -107,7 +107,7 @@ def find_candidates(
 ) -> dict[int, list[int]]:
     """Name, for each of `rows`, those of `others` that may be similar enough, the likeliest first."""
     matrix, sizes, needed = sketches.matrix(), sketches.sizes, sketches.needed
-    holders = _cap_rows(matrix[others].T.tocsr(), MOST_HOLDERS)
+    holders = _cap_rows(matrix[others].T.tocsr())
     found: dict[int, list[int]] = {}
     for start in range(0, len(rows), _CHUNK):
         chunk = rows[start : start + _CHUNK]
@@ -122,11 +122,11 @@ def find_candidates(
     return {row: best[:MOST_CANDIDATES] for row, best in found.items()}
 
 
-def _cap_rows(matrix: sparse.csr_matrix[np.int32], most: int) -> sparse.csr_matrix[np.int32]:
-    """Keep the first entries of each row only."""
+def _cap_rows(matrix: sparse.csr_matrix[np.int32]) -> sparse.csr_matrix[np.int32]:
+    """Keep the first `MOST_HOLDERS` entries of each row."""
     counts = np.diff(matrix.indptr)
-    kept = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], counts) < most
-    ends = np.concatenate(([0], np.cumsum(np.minimum(counts, most))))
+    kept = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], counts) < MOST_HOLDERS
+    ends = np.concatenate(([0], np.cumsum(np.minimum(counts, MOST_HOLDERS))))
     return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
 
 
@@ -151,21 +151,21 @@ class NearDuplicates:
 
     def findings(self) -> Iterator[Finding]:
         """Yield how many documents of test and of valid are nearly repeated."""
-        found = {split: self._candidates(split) for split in HELD_OUT}
-        shingles = self._shingles(
+        found = {split: self._find_candidates(split) for split in HELD_OUT}
+        shingles = self._read_shingles(
             {number for rows in found.values() for row, others in rows.items() for number in (row, *others)}
         )
         for split, rows in found.items():
-            matches = list(self._matches(rows, shingles))
+            matches = list(self._find_matches(rows, shingles))
             if matches:
-                yield self._finding(split, matches)
+                yield self._describe(split, matches)
 
-    def _candidates(self, split: str) -> dict[int, list[int]]:
+    def _find_candidates(self, split: str) -> dict[int, list[int]]:
         repeated = [pair.row for pair in self._exact.pairs(split)]
         rows = np.setdiff1d(self._exact.rows(split), repeated)
         return find_candidates(self._sketches, rows, np.sort(self._exact.earlier(split)))
 
-    def _shingles(self, wanted: set[int]) -> dict[int, NDArray[np.uint64]]:
+    def _read_shingles(self, wanted: set[int]) -> dict[int, NDArray[np.uint64]]:
         """Read the wanted rows again and return all their shingles."""
         found: dict[int, NDArray[np.uint64]] = {}
         for number, (_, document) in enumerate(self._corpus.iter_documents() if wanted else ()):
@@ -173,7 +173,7 @@ class NearDuplicates:
                 found[number] = hash_shingles(document.text.casefold().split())
         return found
 
-    def _matches(
+    def _find_matches(
         self, found: dict[int, list[int]], shingles: dict[int, NDArray[np.uint64]]
     ) -> Iterator[NearDuplicate]:
         for row, others in found.items():
@@ -184,7 +184,7 @@ class NearDuplicates:
             if best.similarity >= self._threshold - 1e-9:
                 yield best
 
-    def _finding(self, split: str, matches: list[NearDuplicate]) -> Finding:
+    def _describe(self, split: str, matches: list[NearDuplicate]) -> Finding:
         total = len(self._exact.rows(split))
         return Finding(
             code=f"near-duplicates-in-{split}",
@@ -192,11 +192,11 @@ class NearDuplicates:
             what=f"{format_share(len(matches), total)} {split} texts stand in {' or '.join(HELD_OUT[split])} "
             f"with few changes (similarity {self._threshold:g} or more)",
             count=len(matches),
-            examples=tuple(map(self._example, matches[:MOST_EXAMPLES])),
+            examples=tuple(map(self._format_example, matches[:MOST_EXAMPLES])),
             why=f"a model that has learnt them by heart looks better on {split} than it is",
             todo="look at the examples; where they are one text, split again with such texts in one group",
         )
 
-    def _example(self, match: NearDuplicate) -> str:
+    def _format_example(self, match: NearDuplicate) -> str:
         pair = f"{self._exact.name_row(match.row)} ~ {self._exact.name_row(match.other)}"
         return f"{pair}, {match.similarity:.2f}"

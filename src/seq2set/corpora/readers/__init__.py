@@ -30,6 +30,7 @@ __all__ = [
     "build_read_options",
     "find_format",
     "has_known_format",
+    "list_suffixes",
     "read_column_names",
     "read_documents",
     "read_first_records",
@@ -140,7 +141,7 @@ def find_format(path: Path) -> FileFormat:
         bare = Path(strip_compression(path)).suffix.lower()
         advice = f"; {_OTHERS[bare]}" if bare in _OTHERS else ""
         what = f"the format '{bare}' is not known" if bare else "the name does not end in a format"
-        raise CorpusError(f"{what}; it must be {_list_suffixes()}{advice}", path)
+        raise CorpusError(f"{what}; it must be {_describe_suffixes()}{advice}", path)
     return found
 
 
@@ -157,11 +158,15 @@ def _find_by_suffix(path: Path) -> FileFormat | None:
     return None
 
 
-def _list_suffixes() -> str:
-    suffixes = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+def list_suffixes() -> str:
+    """Return how the names of files end that can be read, as sentences list it."""
+    return ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+
+
+def _describe_suffixes() -> str:
     never = ", ".join(row.title for row in FORMATS.values() if not row.compressible)
     *others, last = COMPRESSIONS
-    return f"{suffixes}, and may end in {', '.join(others)} or {last} ({never} may not)"
+    return f"{list_suffixes()}, and may end in {', '.join(others)} or {last} ({never} may not)"
 
 
 def read_documents(

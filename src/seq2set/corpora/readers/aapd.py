@@ -15,7 +15,7 @@ from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.columns import clean_labels, replace_nul
 from seq2set.corpora.readers.records import DEFAULT_OPTIONS, ReadOptions
-from seq2set.corpora.readers.streams import COMPRESSIONS, read_lines
+from seq2set.corpora.readers.streams import find_file, read_lines
 
 _ENDINGS = {"train": ("train",), "valid": ("val", "valid"), "test": ("test",)}
 
@@ -55,8 +55,7 @@ def read_aapd(folder: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[
 
 
 def _find(folder: Path, kind: str, split: str) -> Path | None:
-    names = (kind + "_" + ending + suffix for ending in _ENDINGS[split] for suffix in ("", *COMPRESSIONS))
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+    return find_file(folder, *(f"{kind}_{ending}" for ending in _ENDINGS[split]))
 
 
 def _read_split(files: SplitFiles, encoding: str) -> Iterator[Document]:

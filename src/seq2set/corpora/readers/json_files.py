@@ -36,7 +36,7 @@ def _read_lines(path: Path, encoding: str) -> Iterator[Record]:
         try:
             value = _DECODER.decode(line.text)
         except (ValueError, RecursionError) as error:
-            raise _not_json(error, path, line.number) from None
+            raise _build_fault(error, path, line.number) from None
         yield Record(_check_object(value, path, line.number), number, line.number)
 
 
@@ -67,7 +67,7 @@ def _read_list(path: Path, encoding: str) -> Iterator[Record]:
         except (ValueError, RecursionError) as error:
             more = "" if len(text) - place > LONGEST else _read_more(blocks, len(text) - place)
             if not more:
-                raise _not_json(error, path, line) from None
+                raise _build_fault(error, path, line) from None
             text, place = text[place:] + more, 0
             continue
         number += 1
@@ -90,6 +90,6 @@ def _check_object(value: object, path: Path, line: int) -> dict[str, Any]:
     return value
 
 
-def _not_json(error: Exception, path: Path, line: int) -> CorpusError:
+def _build_fault(error: Exception, path: Path, line: int) -> CorpusError:
     reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep or too large"
     return CorpusError(f"the line is not JSON ({reason}); {_WANTED}", path, line)

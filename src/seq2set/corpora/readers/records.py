@@ -244,7 +244,7 @@ def _read_texts(record: Record, options: ReadOptions, path: Path) -> Iterator[st
         if isinstance(value, bytes):
             value = value.decode("utf-8", "replace")
         if value is not None and not isinstance(value, str):
-            raise _wrong_type("--text", name, value, "a text", path, record.line)
+            raise _build_type_error("--text", name, value, "a text", path, record.line)
         yield replace_nul(value or "")
 
 
@@ -263,7 +263,7 @@ def _read_labels(record: Record, options: ReadOptions, path: Path) -> tuple[str,
         wrong = next((item for item in present if isinstance(item, bool | dict | bytes)), None)
         if wrong is not None:
             allowed = "a list of texts, or one text with a separator"
-            raise _wrong_type("--labels", name, value, allowed, path, record.line)
+            raise _build_type_error("--labels", name, value, allowed, path, record.line)
         found.extend(present)
     return clean_labels(map(write_number, found))
 
@@ -339,7 +339,9 @@ def _name_type(value: object) -> str:
     return "null" if value is None else _TYPES.get(type(value), type(value).__name__)
 
 
-def _wrong_type(option: str, column: str, value: Any, allowed: str, path: Path, line: int) -> CorpusError:
+def _build_type_error(
+    option: str, column: str, value: Any, allowed: str, path: Path, line: int
+) -> CorpusError:
     """Say what a column holds, and where it holds objects, how one of their keys is named."""
     inner = value[0] if isinstance(value, list) and value else value
     hint = ""

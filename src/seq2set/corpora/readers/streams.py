@@ -39,6 +39,12 @@ def strip_compression(path: Path) -> str:
     return path.stem if path.suffix.lower() in COMPRESSIONS else path.name
 
 
+def find_file(folder: Path, *names: str) -> Path | None:
+    """Return the first of some files of a folder that is there, plain or compressed."""
+    places = (folder / (name + suffix) for name in names for suffix in ("", *COMPRESSIONS))
+    return next((place for place in places if place.is_file()), None)
+
+
 def check_file(path: Path) -> None:
     """Refuse what is missing or is no file."""
     if path.is_dir():

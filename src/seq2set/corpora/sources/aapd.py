@@ -127,11 +127,11 @@ def _read(asked: str, path: Path, options: PrepareOptions) -> RawCorpus:
             path,
         )
     notes: Notes = {}
-    documents = _documents(asked, path, options.encoding or "utf-8", notes)
+    documents = _read_documents(asked, path, options.encoding or "utf-8", notes)
     return RawCorpus(documents, options.complete(_PLAN), notes)
 
 
-def _documents(asked: str, folder: Path, encoding: str, notes: Notes) -> Iterator[Document]:
+def _read_documents(asked: str, folder: Path, encoding: str, notes: Notes) -> Iterator[Document]:
     counter = FigureCounter()
     yield from counter.count(read_aapd(folder, ReadOptions(encoding=encoding)))
     figures = counter.figures()
@@ -140,10 +140,10 @@ def _documents(asked: str, folder: Path, encoding: str, notes: Notes) -> Iterato
     if seen != asked:
         notes[REPORT_AS] = seen if seen != UNKNOWN else f"not-{asked}"
     notes["figures_as_read"] = figures._asdict()
-    add_remark(notes, _verdict(asked, seen, figures))
+    add_remark(notes, _describe_verdict(asked, seen, figures))
 
 
-def _verdict(asked: str, seen: str, figures: Figures) -> str:
+def _describe_verdict(asked: str, seen: str, figures: Figures) -> str:
     if seen == asked:
         return f"these files have the figures of {asked}"
     what = ", ".join(list_differences(figures, KNOWN[asked]))

@@ -31,7 +31,7 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers import read_documents
 from seq2set.corpora.readers.records import ReadOptions
-from seq2set.corpora.readers.streams import COMPRESSIONS, read_lines, strip_compression
+from seq2set.corpora.readers.streams import find_file, read_lines, strip_compression
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark, keep_frequent_labels
 from seq2set.corpora.splits import SplitPlan
 
@@ -62,33 +62,32 @@ def read_debtags(path: Path | None, options: PrepareOptions) -> RawCorpus:
     """Read apt's package index, or the files at `path` in any of their forms."""
     if path is not None and not path.exists():
         raise CorpusError("there is no such file or folder", path)
-    if path is not None and path.is_dir() and (files := _jsonl_files(path)):
-        return RawCorpus(_from_jsonl(files, options), options.complete(_GIVEN), {"form": "jsonl"})
+    if path is not None and path.is_dir() and (files := _find_jsonl(path)):
+        return RawCorpus(_read_splits(files, options), options.complete(_GIVEN), {"form": "jsonl"})
     if path is not None and Path(strip_compression(path)).suffix == ".jsonl":
-        return RawCorpus(_jsonl(path, options), options.complete(_GROUPED), {"form": "jsonl"})
+        return RawCorpus(_read_jsonl(path, options), options.complete(_GROUPED), {"form": "jsonl"})
     notes: Notes = {"form": "package index"}
-    packages = _from_index(_find_index(path), notes)
+    packages = _read_index(_find_index(path), notes)
     documents = keep_frequent_labels(packages, options.get_min_label_documents(MIN_PACKAGES), notes)
     return RawCorpus(documents, options.complete(_GROUPED), notes)
 
 
-def _jsonl_files(folder: Path) -> dict[str, Path]:
+def _find_jsonl(folder: Path) -> dict[str, Path]:
     """Find the files of the three splits; there is no corpus without train."""
     found = {}
     for split, names in _NAMES.items():
-        places = (folder / f"{name}.jsonl{suffix}" for name in names for suffix in ("", *COMPRESSIONS))
-        if file := next((place for place in places if place.is_file()), None):
+        if file := find_file(folder, *(f"{name}.jsonl" for name in names)):
             found[split] = file
     return found if "train" in found else {}
 
 
-def _from_jsonl(files: dict[str, Path], options: PrepareOptions) -> Iterator[Document]:
+def _read_splits(files: dict[str, Path], options: PrepareOptions) -> Iterator[Document]:
     for split, file in files.items():
-        for document in _jsonl(file, options):
+        for document in _read_jsonl(file, options):
             yield document._replace(split=split)
 
 
-def _jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
+def _read_jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
     return read_documents(file, ReadOptions(group="source", encoding=options.encoding or "utf-8"))
 
 
@@ -108,7 +107,7 @@ def _find_index(path: Path | None) -> IndexFiles:
     return files
 
 
-def _from_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
+def _read_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
     descriptions = read_long_descriptions(files.translations)
     counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
     seen: set[str] = set()

@@ -57,7 +57,7 @@ def read_records(path: Path) -> Iterator[Document]:
             _, root = next(events)
             for event, element in events:
                 if event == "end" and element.tag == "PubmedArticle":
-                    if document := _document(element):
+                    if document := _build_document(element):
                         yield document
                     root.clear()  # or the records read so far would stay in memory
         except ET.ParseError as error:
@@ -66,19 +66,19 @@ def read_records(path: Path) -> Iterator[Document]:
         raise CorpusError(f"the file holds '{root.tag}'; a MEDLINE 'PubmedArticleSet' is wanted", path)
 
 
-def _document(article: ET.Element) -> Document | None:
+def _build_document(article: ET.Element) -> Document | None:
     citation = article.find("MedlineCitation")
-    if citation is None or "eng" not in _texts(citation, "Article/Language"):
+    if citation is None or "eng" not in _find_texts(citation, "Article/Language"):
         return None
-    abstract = " ".join(_texts(citation, "Article/Abstract/AbstractText"))
-    headings = dict.fromkeys(_texts(citation, "MeshHeadingList/MeshHeading/DescriptorName"))
+    abstract = " ".join(_find_texts(citation, "Article/Abstract/AbstractText"))
+    headings = dict.fromkeys(_find_texts(citation, "MeshHeadingList/MeshHeading/DescriptorName"))
     if not abstract or not headings:
         return None
-    title = _texts(citation, "Article/ArticleTitle")
+    title = _find_texts(citation, "Article/ArticleTitle")
     return Document(citation.findtext("PMID", ""), " ".join([*title, abstract]), tuple(headings))
 
 
-def _texts(element: ET.Element, path: str) -> list[str]:
+def _find_texts(element: ET.Element, path: str) -> list[str]:
     """Return the texts found, white space evened out, marks such as <i> passed over, empty ones dropped."""
     found = (" ".join("".join(child.itertext()).split()) for child in element.iterfind(path))
     return [text for text in found if text]

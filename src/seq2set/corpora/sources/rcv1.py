@@ -29,7 +29,7 @@ from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers.columns import clean_labels, replace_nul
 from seq2set.corpora.readers.json_files import read_objects
 from seq2set.corpora.readers.records import Record
-from seq2set.corpora.readers.streams import COMPRESSIONS, NumberedLine, read_lines, strip_compression
+from seq2set.corpora.readers.streams import NumberedLine, find_file, read_lines, strip_compression
 from seq2set.corpora.sources import SOURCES
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark
 from seq2set.corpora.splits import SplitPlan
@@ -53,9 +53,11 @@ def read_rcv1(path: Path, options: PrepareOptions) -> RawCorpus:
     """Read a folder with the files of LYRL2004 or with JSON lines, or one file of JSON lines."""
     if not path.exists():
         raise CorpusError("there is no such file or folder", path)
-    if path.is_dir() and _find_file(path, TRAIN_FILE):
+    if path.is_dir() and find_file(path, TRAIN_FILE):
         return _read_tokens(path, options)
-    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if is_json_lines(file))
+    files = [path]
+    if path.is_dir():
+        files = sorted(one for one in path.iterdir() if _SUFFIX.search(strip_compression(one).lower()))
     if not files:
         raise CorpusError(f"the folder holds neither {TRAIN_FILE} nor a .json or .jsonl file", path)
     return _read_json(files, options)
@@ -63,7 +65,7 @@ def read_rcv1(path: Path, options: PrepareOptions) -> RawCorpus:
 
 def _read_tokens(folder: Path, options: PrepareOptions) -> RawCorpus:
     encoding = options.encoding or "utf-8"
-    judgements = _find_file(folder, TOPICS_FILE)
+    judgements = find_file(folder, TOPICS_FILE)
     if judgements is None:
         raise CorpusError(f"the folder has no {TOPICS_FILE} (plain, .gz, .xz or .zst)", folder)
     notes: Notes = {"form": "tokens", "split": options.split or LYRL2004}
@@ -78,7 +80,7 @@ def _read_token_files(folder: Path, judgements: Path, encoding: str) -> Iterator
     topics = Topics(judgements, encoding)
     for name in (TRAIN_FILE, *TEST_FILES):
         split = "train" if name == TRAIN_FILE else "test"
-        if file := _find_file(folder, name):
+        if file := find_file(folder, name):
             yield from read_tokens(file, topics, split, encoding)
 
 
@@ -106,7 +108,7 @@ def _read_json(files: list[Path], options: PrepareOptions) -> RawCorpus:
 
 
 def _order_labels(documents: Iterable[Document], folder: Path, notes: Notes) -> Iterator[Document]:
-    file = next((found for name in TREE_FILES if (found := _find_file(folder, name))), None)
+    file = find_file(folder, *TREE_FILES)
     if file is None:
         add_remark(notes, f"there is no {TREE_FILES[0]} or {TREE_FILES[-1]} here, so labels keep their order")
         yield from documents
@@ -115,11 +117,6 @@ def _order_labels(documents: Iterable[Document], folder: Path, notes: Notes) -> 
     notes["tree"] = tree.to_dict()
     for document in documents:
         yield document._replace(labels=tree.sort_parents_first(document.labels))
-
-
-def _find_file(folder: Path, name: str) -> Path | None:
-    places = (folder / (name + suffix) for suffix in ("", *COMPRESSIONS))
-    return next((place for place in places if place.is_file()), None)
 
 
 class Topics:
@@ -191,13 +188,8 @@ def _build(number: int, tokens: list[str], topics: Topics, split: str | None) ->
     return Document(str(number), " ".join(tokens), topics.of(number), split)
 
 
-_SUFFIXES = (".json", ".jsonl")
+_SUFFIX = re.compile(r"\.jsonl?$")
 _SPLIT = re.compile(r"(?:.*[-_.])?(train|dev|val|valid|test)")
-
-
-def is_json_lines(path: Path) -> bool:
-    """Return by its name whether a file holds JSON lines."""
-    return Path(strip_compression(path)).suffix.lower() in _SUFFIXES
 
 
 def find_split_in_name(path: Path) -> str | None:
@@ -237,14 +229,14 @@ _ROOT = "Root"
 _ONE_CHILD = re.compile(r"\s*parent:\s*(\S+)\s+child:\s*(\S+)")
 
 
-def read_tree(path: Path, encoding: str = "utf-8") -> LabelTree:
+def read_tree(path: Path) -> LabelTree:
     """Read a tree of topics in either of its two forms.
 
     One child per line as `parent: X child: Y child-description: Z`, as LYRL2004 distributes it, or a parent
     followed by its children, separated by tabs.
     """
     parents: dict[str, str | None] = {}
-    for line in read_lines(path, encoding):
+    for line in read_lines(path):
         for parent, child in _parse_edges(line, path):
             if child in parents:
                 raise CorpusError(f"'{child}' has two parents; a tree is wanted", path, line.number)

@@ -76,10 +76,10 @@ def read_reuters(path: Path, options: PrepareOptions) -> RawCorpus:
     """Read the folder or the archive that holds the files of either form."""
     notes: Notes = {}
     plan = SplitPlan("given", valid=0.1)
-    return RawCorpus(_documents(path, options.encoding, notes), options.complete(plan), notes)
+    return RawCorpus(_read_documents(path, options.encoding, notes), options.complete(plan), notes)
 
 
-def _documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[Document]:
+def _read_documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[Document]:
     form = _find_form(path)
     found: list[Story] = []
     for member in read_members(path, form.files):
@@ -134,13 +134,13 @@ def parse_sgml(content: str, place: str) -> Iterator[Story]:
         missing = {"NEWID", "TOPICS", "LEWISSPLIT"} - attributes.keys()
         if missing:
             raise CorpusError(f"story {count} has no attribute {min(missing)}", place)
-        topics = re.findall(r"<D>(.*?)</D>", _inside("TOPICS", match[2]))
+        topics = re.findall(r"<D>(.*?)</D>", _find_element("TOPICS", match[2]))
         yield Story(
             attributes["NEWID"],
             attributes["TOPICS"],
             attributes["LEWISSPLIT"],
             tuple(dict.fromkeys(topics)),
-            _text(match[2]),
+            _read_text(match[2]),
         )
     opened = content.count("<REUTERS ")
     if opened == 0 or opened != count:
@@ -160,16 +160,16 @@ def join_title_and_body(title: str, body: str) -> str:
     return title if _PLACEHOLDER.fullmatch(body) else f"{title} {body}".strip()
 
 
-def _text(story: str) -> str:
+def _read_text(story: str) -> str:
     match = _TEXT.search(story)
     if match is None:
         return ""
     if 'TYPE="UNPROC"' in match[1]:
         return clean_text(match[2])
-    return join_title_and_body(_inside("TITLE", match[2]), _inside("BODY", match[2]))
+    return join_title_and_body(_find_element("TITLE", match[2]), _find_element("BODY", match[2]))
 
 
-def _inside(element: str, text: str) -> str:
+def _find_element(element: str, text: str) -> str:
     _, found, rest = text.partition(f"<{element}>")
     return rest.partition(f"</{element}>")[0] if found else ""
 
@@ -214,10 +214,10 @@ def parse_json(content: str, place: str) -> Iterator[Story]:
             raise CorpusError(
                 f"story {number} has no 'id' that is a number; the package's full files are wanted", place
             )
-        yield _story(item)
+        yield _build_story(item)
 
 
-def _story(item: dict[str, Any]) -> Story:
+def _build_story(item: dict[str, Any]) -> Story:
     number = int(item["id"])
     unused = any(number in run for run in UNUSED)
     topics = tuple(dict.fromkeys(item.get("topics") or ()))

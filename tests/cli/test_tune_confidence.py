@@ -27,7 +27,7 @@ from seq2set.labels.rules import Rule, make_expected_rule, make_top_rule
 from seq2set.models.predictions import Request
 from seq2set.tuning.calibrated_scores import accept_labels, calibrate_model
 from seq2set.tuning.decision_rules import tune_rule
-from seq2set.tuning.stored_changes import undo_rule
+from seq2set.tuning.tunable_model import undo_rule
 from seq2set.workflows.calibration import calibrate, calibrate_trained
 from seq2set.workflows.evaluate import evaluate
 from seq2set.workflows.train import train

@@ -12,10 +12,10 @@ from seq2set.core.errors import WorkError
 from seq2set.core.files import hold_lock
 from seq2set.core.hardware import count_cores
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.tuning import workers
+from seq2set.tuning import trials
 from seq2set.tuning.search import tune
 from seq2set.tuning.study import StudyCorpus, StudyFolder, open_study, start_study
-from seq2set.tuning.workers import TrialPlan, await_workers, main, run_workers
+from seq2set.tuning.trials import TrialPlan, await_workers, main, run_workers
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_workers_stop_with_whoever_waits_for_them(folder: StudyFolder) -> None:
 def test_workers_that_were_left_behind_are_waited_for(
     folder: StudyFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "ORPHAN_SECONDS", 0.1)
+    monkeypatch.setattr(trials, "ORPHAN_SECONDS", 0.1)
     with hold_lock(folder.lock("workers"), busy="", seconds=0, shared=True):
         with hold_lock(folder.lock("workers"), busy="", seconds=0, shared=True):  # several may work at a time
             with pytest.raises(WorkError, match="still has worker processes of a study that was stopped"):

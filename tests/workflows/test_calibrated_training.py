@@ -20,7 +20,7 @@ from seq2set.inference.model_folder import load_model, read_metadata
 from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.models.predictions import Request
 from seq2set.tuning.calibrated_scores import accept_labels, calibrate_model
-from seq2set.tuning.stored_changes import undo_rule
+from seq2set.tuning.tunable_model import undo_rule
 from seq2set.workflows.evaluate import evaluate
 from seq2set.workflows.train import train
 from tiny_networks import FILLER, SIGNS, tiny_config
@@ -156,7 +156,7 @@ def test_a_calibrated_model_is_calibrated_anew_and_back(
     run = train(config_of(corpus, f'decision.threshold="{threshold}"'), tmp_path / "run")
     texts, trained = corpus.split("test").texts(), load_model(run.path)
     other = make_corpus(tmp_path / "other", 500, 0.4)
-    found = calibrate_model(run.path, data=str(other.folder), split="valid")
+    found = calibrate_model(run.path, data=str(other.folder))
     assert 100 < found.documents < 200, "what it learnt from is left out"
     assert found.micro_f1[1] == found.micro_f1[0]
     assert load_model(run.path).confidence != trained.confidence

@@ -96,15 +96,17 @@ def tune(
         raise InputError("--accept goes with --thresholds RUN, and not with --undo")
     options.refuse_unread(data, columns)
     if (changed := thresholds or calibrate) is not None:
-        named = options.name_columns(columns)
+        how = {"data": data, "columns": options.name_columns(columns), "dry_run": dry_run}
         if undo:
-            _undo_rule(changed)
+            from seq2set.tuning.tunable_model import undo_rule
+
+            typer.echo(f"the rule is again: {undo_rule(changed).describe()}")
         elif thresholds is None:
-            _calibrate(changed, data, named, dry_run)
+            _calibrate(changed, how)
         elif accept is not None:
-            _accept(thresholds, accept, confidence, data, named, dry_run)
+            _accept(thresholds, accept, confidence, how)
         else:
-            _tune_rule(thresholds, kind, metric or "micro_f1", data, named, dry_run)
+            _tune_rule(thresholds, kind, metric or "micro_f1", how)
         return
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
@@ -150,53 +152,38 @@ def _print_study(found: StudyResult) -> None:
     typer.echo(f"to train with these settings: seq2set train --config {found.folder.best} --out RUN")
 
 
-def _undo_rule(model: Path) -> None:
-    from seq2set.tuning.stored_changes import undo_rule
-
-    typer.echo(f"the rule is again: {undo_rule(model).describe()}")
-
-
-def _tune_rule(
-    model: Path, kind: str, metric: str, data: str | None, columns: dict[str, Any], dry_run: bool
-) -> None:
+def _tune_rule(model: Path, kind: str, metric: str, how: dict[str, Any]) -> None:
     from seq2set.cli.console import RichProgress
     from seq2set.tuning.decision_rules import tune_rule
 
-    progress = RichProgress()
-    tuned = tune_rule(
-        model, kind=kind, metric=metric, data=data, columns=columns, dry_run=dry_run, progress=progress
-    )
+    tuned = tune_rule(model, kind=kind, metric=metric, **how, progress=RichProgress())
     _print_rule(tuned, metric)
-    if dry_run:
+    if how["dry_run"]:
         typer.echo("nothing was stored")
     elif not tuned.kept:
         typer.echo(f"back to the rule before: seq2set tune --thresholds {shlex.quote(str(model))} --undo")
 
 
-def _calibrate(model: Path, data: str | None, columns: dict[str, Any], dry_run: bool) -> None:
+def _calibrate(model: Path, how: dict[str, Any]) -> None:
     from seq2set.cli.console import RichProgress
     from seq2set.tuning.calibrated_scores import calibrate_model
 
-    found = calibrate_model(model, data=data, columns=columns, dry_run=dry_run, progress=RichProgress())
+    found = calibrate_model(model, **how, progress=RichProgress())
     ways = ", ".join(f"{search} by {way}" for search, way in found.ways.items())
     typer.echo(f"calibrated on {count_things(found.documents, 'document')}: {ways}")
     for name in ("calibration_error", "brier", "log_loss"):
         typer.echo(f"{name}: {found.before[name]:.4f} -> {found.after[name]:.4f} (held out in turn)")
     typer.echo(f"micro_f1: {found.micro_f1[0]:.4f} -> {found.micro_f1[1]:.4f}")
-    _tell_undo("--calibrate", model, dry_run)
+    _tell_undo("--calibrate", model, how["dry_run"])
 
 
-def _accept(
-    model: Path, accept: str, confidence: float, data: str | None, columns: dict[str, Any], dry_run: bool
-) -> None:
+def _accept(model: Path, accept: str, confidence: float, how: dict[str, Any]) -> None:
     from seq2set.cli.console import RichProgress
     from seq2set.labels.confidence.acceptance import describe_accepted
     from seq2set.tuning.calibrated_scores import accept_labels
 
     precision = _read_precision(accept)
-    found = accept_labels(
-        model, precision, confidence, data=data, columns=columns, dry_run=dry_run, progress=RichProgress()
-    )
+    found = accept_labels(model, precision, confidence, **how, progress=RichProgress())
     said = describe_accepted({"precision": precision, **found._asdict()})
     typer.echo(f"{said} (with a confidence of {100 * confidence:g} %)")
     if found.accepted:
@@ -209,7 +196,7 @@ def _accept(
     never = sum(one is None for one in found.thresholds)
     if never:
         typer.echo(f"labels without enough evidence, which are always to be reviewed: {never}")
-    _tell_undo("--thresholds", model, dry_run)
+    _tell_undo("--thresholds", model, how["dry_run"])
 
 
 def _read_precision(accept: str) -> float:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from seq2set.core.errors import InputError
 from seq2set.core.progress import Progress, Silent
-from seq2set.evaluation.measure import Evaluation, evaluate_tagger
-from seq2set.inference.model_folder import read_seen
+from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.predictor import Predictor
-from seq2set.labels.confidence.acceptance import UNCALIBRATED, Acceptance
 from seq2set.labels.confidence.acceptance import (
+    UNCALIBRATED,
+    Acceptance,
     AcceptedLabels,
     Suggestions,
     count_needed,
@@ -26,10 +26,8 @@ from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
 from seq2set.models.predictions import Request
 from seq2set.models.prior import fold_documents
 from seq2set.models.tagger import Tagger
-from seq2set.tuning.stored_changes import measure_again, store_change
-from seq2set.tuning.tuning_documents import TuningDocuments, open_documents
+from seq2set.tuning.tunable_model import TunableModel, TuningDocuments
 from seq2set.workflows.calibration import FOLDS, Scored, calibrate, score_part
-from seq2set.workflows.training_corpus import find_training_corpus
 
 
 class CalibratedScores(NamedTuple):
@@ -43,44 +41,29 @@ class CalibratedScores(NamedTuple):
     documents: int
 
 
-class _Opened(NamedTuple):
-    predictor: Predictor
-    documents: TuningDocuments
-
-
-def _open(
-    model: Path, data: str | None, columns: Mapping[str, str] | None, split: str | None, progress: Progress
-) -> _Opened:
-    predictor, seen = Predictor.open(model), read_seen(model)
-    trained = find_training_corpus(model, predictor, columns)
-    documents = open_documents(predictor, trained, seen, data, split, progress)
-    for sentence in documents.remarks:
-        progress.note(sentence)
-    return _Opened(predictor, documents)
-
-
 def calibrate_model(
     model: Path,
     *,
     data: str | None = None,
     columns: Mapping[str, str] | None = None,
-    split: str | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> CalibratedScores:
     """Fit a model's calibration anew, without training; what may be accepted unseen has to be found again."""
     progress = progress or Silent()
-    predictor, documents = _open(model, data, columns, split, progress)
-    present = predictor.tagger
+    opened = TunableModel.open(model, data, columns, progress)
+    present, documents = opened.predictor.tagger, opened.documents
     tagger, record = calibrate(present, documents.part, documents.groups, progress)
     if not record["searches"]:
         raise InputError(f"{model} was not calibrated: no way keeps its decisions as good as they are")
     before, after = (evaluate_tagger(one, documents.part) for one in (present, tagger))
     record |= {"data": documents.data, "split": documents.split}
     if not dry_run:
-        records = {"calibrated": record}
-        records |= measure_again(tagger, documents) if documents.own else {}
-        store_change(model, predictor, tagger, records, documents, read_seen(model))
+        records: dict[str, Any] = {"calibrated": record}
+        if documents.own:
+            records["validation"] = after.metrics
+            records["per_label"] = [label._asdict() for label in after.per_label]
+        opened.store(tagger, records)
     found = record["searches"].get(present.find_search(Request())) or next(iter(record["searches"].values()))
     ways = {search: row["way"] for search, row in record["searches"].items()}
     f1 = before.metrics["micro_f1"], after.metrics["micro_f1"]
@@ -94,7 +77,6 @@ def accept_labels(
     *,
     data: str | None = None,
     columns: Mapping[str, str] | None = None,
-    split: str | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> AcceptedLabels:
@@ -102,12 +84,12 @@ def accept_labels(
     _refuse_level("precision", precision)
     _refuse_level("confidence", confidence)
     progress = progress or Silent()
-    predictor, documents = _open(model, data, columns, split, progress)
-    tagger = predictor.tagger
+    opened = TunableModel.open(model, data, columns, progress)
+    tagger, documents = opened.predictor.tagger, opened.documents
     search = tagger.find_search(Request())
     if search not in tagger.confidence.calibrators:
         raise InputError(f"the scores of {model} are not calibrated; run seq2set tune --calibrate {model}")
-    found = _list_suggestions(predictor, documents, search, progress)
+    found = _list_suggestions(opened.predictor, documents, search, progress)
     needed = count_needed(precision, confidence)
     if len(found.scores) < needed:
         raise InputError(
@@ -128,7 +110,7 @@ def accept_labels(
             "right": result.right,
         }
         changed = tagger.with_confidence(replace(tagger.confidence, acceptance=accepted), tagger.rule)
-        store_change(model, predictor, changed, {"accepted": record}, documents, read_seen(model))
+        opened.store(changed, {"accepted": record})
     return result
 
 
@@ -173,8 +155,7 @@ def _cross_fit(predictor: Predictor, raw: Scored, documents: TuningDocuments, se
 
 
 def _find_given(tagger: Tagger, documents: TuningDocuments) -> np.ndarray:
-    measured: Evaluation = evaluate_tagger(tagger, documents.part)
     given = np.zeros((len(documents.part), len(tagger.labels)), bool)
-    for row, chosen in zip(given, measured.chosen, strict=True):
+    for row, chosen in zip(given, evaluate_tagger(tagger, documents.part).chosen, strict=True):
         row[chosen] = True
     return given

@@ -6,6 +6,7 @@ Shapes: N documents, L labels that the model knows, U labels of the split that i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,20 +14,16 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from seq2set.config.catalog import is_better
-from seq2set.core.errors import CorpusError, InputError
+from seq2set.core.errors import CorpusError
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.seen_texts import Documents
-from seq2set.inference.model_folder import read_seen
-from seq2set.inference.predictor import Predictor
 from seq2set.labels.best_rule import LEAST, TunedRule, find_best_rule, refuse_unknown, score_rule
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, RuleKind
 from seq2set.models.predictions import Request, Scores
 from seq2set.models.tagger import Tagger
-from seq2set.tuning.stored_changes import drop_acceptance, store_change
-from seq2set.tuning.tuning_documents import TuningDocuments, open_documents
-from seq2set.workflows.calibration import score_part
-from seq2set.workflows.training_corpus import find_training_corpus
+from seq2set.tuning.tunable_model import TunableModel, TuningDocuments
+from seq2set.workflows.calibration import MARGINAL, score_part
 
 
 class ScoredDocuments(NamedTuple):
@@ -42,11 +39,9 @@ class ScoredDocuments(NamedTuple):
         return Counts.of_known(rule.decide(self.scores), self.right)
 
 
-def score_documents(tagger: Tagger, part: Documents, search: str, progress: Progress) -> ScoredDocuments:
-    """Score every document once."""
-    if not tagger.rule_decides(Request(search=search)):
-        raise InputError(f"search is '{search}', which needs no rule; only 'marginal' can have one")
-    scored = score_part(tagger, part, search, progress)
+def score_documents(tagger: Tagger, part: Documents, progress: Progress) -> ScoredDocuments:
+    """Score every document once, by the one search of a decoder that a rule can decide."""
+    scored = score_part(tagger, part, MARGINAL, progress)
     names = tagger.labels.with_unseen(part.iter_labels()).names
     return ScoredDocuments(scored.withheld, scored.right, names)
 
@@ -70,16 +65,14 @@ def tune_rule(
     metric: str = "micro_f1",
     data: str | None = None,
     columns: Mapping[str, str] | None = None,
-    split: str | None = None,
-    search: str | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> TunedModel:
     """Find the rule of a kind that is best for a metric; put it into the model's folder where it is better.
 
-    It is found on the validation split of the model's own corpus, on a split of another one, or on the
-    whole of another plain file, without the documents that the model was trained on; see `find_best_rule` for
-    the kinds. Labels that fewer than `LEAST` of the documents have take the threshold that is best for all
+    It is found on the validation split of the model's own corpus or of another one, or on the whole of
+    another plain file, without the documents that the model was trained on; see `find_best_rule` for the
+    kinds. Labels that fewer than `LEAST` of the documents have take the threshold that is best for all
     labels together. Of a decoder's searches a rule decides `marginal` only.
 
     The present rule is kept unless the new one is better (`balanced`: in macro-F1) on documents held out in
@@ -88,16 +81,11 @@ def tune_rule(
     """
     refuse_unknown(kind, metric)
     progress = progress or Silent()
-    predictor = Predictor.open(model)
-    tagger = predictor.tagger
-    seen = read_seen(model)
-    trained = find_training_corpus(model, predictor, columns)
-    documents = open_documents(predictor, trained, seen, data, split, progress)
-    for sentence in documents.remarks:
-        progress.note(sentence)
+    opened = TunableModel.open(model, data, columns, progress)
+    tagger, documents = opened.predictor.tagger, opened.documents
     if not set(tagger.labels.names) & {label for labels in documents.part.iter_labels() for label in labels}:
         raise _build_refusal("none of the labels", documents)  # to give no label at all would look best
-    scored = score_documents(tagger, documents.part, search or "marginal", progress)
+    scored = score_documents(tagger, documents.part, progress)
     if np.isneginf(scored.scores).all():
         raise _build_refusal("no word", documents)  # every rule gives them the same, nothing
     found = find_best_rule(kind, scored.scores, scored.right, metric, frequencies=tagger.labels.frequencies)
@@ -114,9 +102,9 @@ def tune_rule(
                 "which labels may be accepted unseen was found for another rule; run tune --thresholds "
                 f"{model} --accept precision={tagger.confidence.acceptance.precision:g} again"
             )
-        changed = tagger.with_confidence(drop_acceptance(tagger), tuned.rule)
-        records = _record(predictor, tuned, documents, metric, scored)
-        store_change(model, predictor, changed, records, documents, seen)
+        # What was tested for other labels than it gives now goes.
+        changed = tagger.with_confidence(replace(tagger.confidence, acceptance=None), tuned.rule)
+        opened.store(changed, _describe_change(tagger, tuned, documents, metric, scored))
     return tuned
 
 
@@ -142,11 +130,10 @@ def _build_refusal(known: str, documents: TuningDocuments) -> CorpusError:
     return CorpusError(f"{these}, so that there is nothing to tune on", documents.data)
 
 
-def _record(
-    predictor: Predictor, tuned: TunedModel, documents: TuningDocuments, metric: str, scored: ScoredDocuments
+def _describe_change(
+    tagger: Tagger, tuned: TunedModel, documents: TuningDocuments, metric: str, scored: ScoredDocuments
 ) -> dict[str, Any]:
-    """Return what is recorded of a tuned rule."""
-    renewed = documents.own and predictor.tagger.rule_decides(Request())
+    renewed = documents.own and tagger.rule_decides(Request())
     records: dict[str, Any] = {
         "tuned": {
             "metric": metric,

@@ -74,7 +74,6 @@ def _draw_history(axes: Axes, rows: list[TrialRow], metric: str, limits: ValueRa
 
 
 def _draw_slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: ValueRange) -> None:
-    """Draw the values of the trials against one setting."""
     values = [row.settings[one.name] for row in rows]
     if isinstance(one.distribution, CategoricalDistribution):
         names = [format_value(value) for value in one.choices]

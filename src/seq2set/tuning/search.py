@@ -30,8 +30,7 @@ from seq2set.tuning.study import (
     start_study,
     write_tables,
 )
-from seq2set.tuning.trials import StudyContext
-from seq2set.tuning.workers import TrialPlan, await_workers, run_trials, run_workers
+from seq2set.tuning.trials import StudyContext, TrialPlan, await_workers, run_trials, run_workers
 from seq2set.workflows.training_corpus import open_training_corpus
 
 

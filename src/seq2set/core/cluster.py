@@ -129,7 +129,7 @@ class ClusterPool(WorkerPool[Job]):
         self._tasks[slot] = job, task.remote(list(arguments), message, target, folder, self._sign)
 
     def wait(self, seconds: float = float("inf")) -> list[EndedWorker[Job]]:
-        """Wait until a process ends, at most so long, and return those that have."""
+        """Wait until a process ends, or the time is over, and return those that have."""
         references = {reference: slot for slot, (_, reference) in self._tasks.items()}
         limit = None if seconds == float("inf") else seconds
         ready, _ = self._ray.wait(list(references), num_returns=1, timeout=limit)

@@ -83,7 +83,7 @@ class ThreadLimit:
 
 
 def limit_threads(wanted: int | str = 1) -> ThreadLimit:
-    """Compute with so many threads in this process: for good, or for the block of a `with`.
+    """Limit the threads of this process: for good, or for the block of a `with`.
 
     `auto` is one: several stall each other as soon as another process wants a core.
     """

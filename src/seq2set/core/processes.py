@@ -112,7 +112,7 @@ class WorkerPool(Generic[Job]):
                 process.stdin.write(message.encode() + b"\n")
 
     def wait(self, seconds: float = float("inf")) -> list[EndedWorker[Job]]:
-        """Wait until a worker ends, at most so long, and return those that have."""
+        """Wait until a worker ends, or the time is over, and return those that have."""
         until = time.monotonic() + seconds
         while not (ended := self._ended_slots()) and time.monotonic() < until:
             time.sleep(POLL_SECONDS)
@@ -176,7 +176,8 @@ def defer_interrupts() -> Iterator[None]:
     A terminal sends it to all processes of a command at once, and each would print a traceback. Two of them
     only remove what a killed command leaves, which is what they are for, and do so without a warning.
     """
-    with set_environment(PYTHONWARNINGS=_ignore_leaks(os.environ.get("PYTHONWARNINGS"))):
+    filters = filter(None, [os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker:UserWarning"])
+    with set_environment(PYTHONWARNINGS=",".join(filters)):
         if not hasattr(signal, "pthread_sigmask"):
             yield
             return
@@ -188,10 +189,6 @@ def defer_interrupts() -> Iterator[None]:
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _ignore_leaks(filters: str | None) -> str:
-    return ",".join([*filter(None, [filters]), "ignore:resource_tracker:UserWarning"])
 
 
 @contextmanager

@@ -73,13 +73,13 @@ class NamedColumns(NamedTuple):
         return np.column_stack([_to_list(self.column(name, "y"), "y", "labels") for name in names])
 
 
-def take_targets(X: Any, y: Any, labels: str = "labels") -> Any:
+def take_targets(X: Any, y: Any) -> Any:
     """Return the labels: `y` itself, or the column of the table `X` that it names, by default `labels`."""
     table = NamedColumns.of(X)
     if table is None:
         return y
     if y is None or isinstance(y, str):
-        return table.column(labels if y is None else y, "y")
+        return table.column("labels" if y is None else y, "y")
     one_hot = isinstance(y, list | tuple) and bool(y) and all(isinstance(one, str) for one in y)
     return NamedMatrix(table.matrix(y), list(y)) if one_hot else y
 

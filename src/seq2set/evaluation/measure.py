@@ -149,17 +149,13 @@ class Report:
             *seen,
             *_describe_unseen_labels(self.result),
             *self._describe_few(),
-            *_describe_confidence(self.result),
+            *([self.result.accepted.describe()] if self.result.accepted else []),
         ]
 
     def _describe_few(self) -> list[str]:
         units = self.groups or self.result.documents
-        what = "group" if self.groups else "document"
-        return (
-            []
-            if units >= FEW
-            else [f"{units:,} {what}{'s' if units > 1 else ''} to measure on are few: {_FEW}"]
-        )
+        some = count_things(units, "group" if self.groups else "document")
+        return [] if units >= FEW else [f"{some} to measure on are few: {_FEW}"]
 
     def summary(self) -> dict[str, Any]:
         """Return the object that `evaluate --json` prints."""
@@ -213,13 +209,9 @@ def _describe_unseen_labels(result: Evaluation) -> list[str]:
     ]
 
 
-def _describe_confidence(result: Evaluation) -> list[str]:
-    return [result.accepted.describe()] if result.accepted else []
-
-
-def _list_some(names: Sequence[str], most: int = 3) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
+def _list_some(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:3])
+    return shown + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
 def evaluate_tagger(

@@ -12,8 +12,6 @@ from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-Filters = Mapping[str, Callable[..., Any]]
-
 _HERE = "seq2set.evaluation"
 
 

@@ -88,7 +88,7 @@ def draw_thresholds(result: Evaluation) -> str:
         axes.set(xlabel="threshold", ylim=(0, 1), xlim=(0, 1))
         axes.legend(frameon=False, loc="best")
 
-    return _svg(draw)
+    return _draw_svg(draw)
 
 
 def draw_reliability(result: Evaluation) -> str | None:
@@ -105,7 +105,7 @@ def draw_reliability(result: Evaluation) -> str | None:
         axes.text(0.02, 0.93, f"{sum(one.scores for one in bins):,} labels in {len(bins)} points", fontsize=9)
         axes.set(xlabel="score", ylabel="share of right labels", xlim=(0, 1), ylim=(0, 1.02))
 
-    return _svg(draw)
+    return _draw_svg(draw)
 
 
 def draw_frequencies(result: Evaluation) -> str:
@@ -121,7 +121,7 @@ def draw_frequencies(result: Evaluation) -> str:
         )
         format_powers(axes.xaxis)
 
-    return _svg(draw)
+    return _draw_svg(draw)
 
 
 def draw_cardinality(result: Evaluation) -> str:
@@ -138,7 +138,7 @@ def draw_cardinality(result: Evaluation) -> str:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(frameon=False)
 
-    return _svg(draw)
+    return _draw_svg(draw)
 
 
 def draw_training(history: list[dict[str, Any]]) -> str | None:
@@ -159,10 +159,10 @@ def draw_training(history: list[dict[str, Any]]) -> str | None:
         axes.set(xlabel="updates", ylabel="validation micro-F1")
         axes.legend(frameon=False, loc="best")
 
-    return _svg(draw)
+    return _draw_svg(draw)
 
 
-def _svg(draw: Callable[[Axes], None]) -> str:
+def _draw_svg(draw: Callable[[Axes], None]) -> str:
     with apply_style():
         picture = create_picture((4.6, 3.1))
         draw(picture.axes)

@@ -32,7 +32,7 @@ def render_report(report: Report, beside: Sequence[Report] = ()) -> str:
     """Return the page as text."""
     return render_page(
         "report.html.j2",
-        filters={"ranking_name": _ranking_name, "title_of": _find_title, "short": _format_value},
+        filters={"ranking_name": _name_ranking, "title_of": _find_title, "short": _format_value},
         title=f"{report.model} on {report.data}",
         report=report,
         result=report.result,
@@ -44,7 +44,7 @@ def render_report(report: Report, beside: Sequence[Report] = ()) -> str:
     )
 
 
-def _ranking_name(key: str) -> str:
+def _name_ranking(key: str) -> str:
     """Name a metric as the literature does: P@1 for precision_at_1."""
     return key.replace("precision_at_", "P@").replace("ndcg_at_", "nDCG@")
 

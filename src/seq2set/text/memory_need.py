@@ -45,19 +45,18 @@ def describe_need(
     free = read_free_memory()
     if need < WORTH_SAYING and (free is None or need < free):
         return None
-    said = (
-        f"the linear model's features of {documents:,} documents will need about {_gigabytes(need)} of memory"
-    )
+    many = f"{documents:,} documents"
+    said = f"the linear model's features of {many} will need about {_format_size(need)} of memory"
     if free is None:
         return said
     if need < free:
-        return f"{said}; {_gigabytes(free)} are free"
+        return f"{said}; {_format_size(free)} are free"
     return (
-        f"{said} and {_gigabytes(free)} are free; if memory runs out, lower features.max_terms, "
+        f"{said} and {_format_size(free)} are free; if memory runs out, lower features.max_terms, "
         "features.ngrams or workers, learn from fewer documents, or train a network without a linear prior "
         "(--model seq2seq, or --set prior.enabled=false), whose examples stay in files"
     )
 
 
-def _gigabytes(size: float) -> str:
+def _format_size(size: float) -> str:
     return f"{size / 2**30:.1f} GB"

@@ -141,7 +141,6 @@ class TextWords:
 
     @cached_property
     def _first(self) -> list[int]:
-        """The first place of each word."""
         numbers, places = np.unique(self.number, return_index=True)
         found: list[int] = places[numbers >= 0].tolist()
         return found

@@ -113,7 +113,8 @@ def calibrate(
             progress.note(f"no calibration of the {search} scores keeps decisions as good as they are")
             continue
         calibrators[search], rule = chosen.found.calibrator, chosen.found.rule if search == MARGINAL else rule
-        found[search] = chosen.describe(raw, _present_scores(tagger, search, raw))
+        present = tagger.confidence.calibrate(search, raw.scores, raw.margins)
+        found[search] = chosen.describe(raw, present)
     record = {"documents": len(part), "searches": found}
     return CalibratedModel(tagger.with_confidence(Confidence(calibrators), rule), record)
 
@@ -134,11 +135,6 @@ def score_part(tagger: Tagger, part: Documents, search: str, progress: Progress)
         np.concatenate(known),
         labels.indicator(sets),
     )
-
-
-def _present_scores(tagger: Tagger, search: str, raw: Scored) -> Scores:
-    """Return what the model makes of its scores today."""
-    return tagger.confidence.calibrate(search, raw.scores, raw.margins)
 
 
 class _Decided(NamedTuple):
@@ -185,10 +181,8 @@ class _Choice:
 
         `steady` keeps the order of scores; where the candidate does not, it says where thresholds go.
         """
-        rule, found = (
-            self.tagger.rule,
-            _Decided(candidate.calibrator, candidate.probabilities, self.tagger.rule),
-        )
+        rule = self.tagger.rule
+        found = _Decided(candidate.calibrator, candidate.probabilities, rule)
         if self.search != MARGINAL:
             return found  # the search decides by itself
         plain = find_plain_rule(rule, self.tagger.confidence.calibrators.get(self.search, IDENTITY))
@@ -203,25 +197,18 @@ class _Choice:
 
     def _tune(self, candidate: Candidate) -> Rule | None:
         raw, present, decision = self.raw, self.tagger.rule, self.tagger.config.decision
-        if decision.threshold != "tuned" or (
-            present.kind == "per-label" and decision.metric not in SUPPORTED
-        ):
+        kind, metric = present.kind, decision.metric
+        if decision.threshold != "tuned" or (kind == "per-label" and metric not in SUPPORTED):
             return None
         probabilities = np.full(raw.scores.shape, -np.inf, np.float32)
         probabilities[raw.known] = candidate.probabilities
-        before = replace_scores(raw, _present_scores(self.tagger, self.search, raw))
-        reached = find_best_rule(present.kind, probabilities, raw.right, decision.metric).held_out[
-            present.kind
-        ]
-        if is_better(score_rule(present, before, raw.right, decision.metric), reached, decision.metric):
+        scores = self.tagger.confidence.calibrate(self.search, raw.scores, raw.margins)
+        before = withhold_scores(scores, raw.known)
+        reached = find_best_rule(kind, probabilities, raw.right, metric).held_out[kind]
+        if is_better(score_rule(present, before, raw.right, metric), reached, metric):
             return None
-        after = replace_scores(raw, candidate.calibrator(raw.scores, raw.margins))
-        return find_best_rule(present.kind, after, raw.right, decision.metric).rule
-
-
-def replace_scores(raw: Scored, scores: Scores) -> Scores:
-    """Return other scores, by which no rule gives a label to a document without a known word."""
-    return raw._replace(scores=scores).withheld
+        after = withhold_scores(candidate.calibrator(raw.scores, raw.margins), raw.known)
+        return find_best_rule(kind, after, raw.right, metric).rule
 
 
 def _choose(choice: _Choice, fold: npt.NDArray[np.int64]) -> _Chosen | None:

@@ -67,9 +67,8 @@ def assign_folds(pooled: Examples, folds: int, seed: int) -> NDArray[np.int64]:
     _, group, sizes = np.unique(np.array(pooled.groups), return_inverse=True, return_counts=True)
     of_group, filled = np.zeros(len(sizes), np.int64), np.zeros(folds, np.int64)
     order = generator.permutation(len(sizes))
-    for one in order[
-        np.argsort(-sizes[order], kind="stable")
-    ]:  # the largest first, each to the emptiest fold
+    largest_first = order[np.argsort(-sizes[order], kind="stable")]
+    for one in largest_first:  # each to the emptiest fold
         of_group[one] = filled.argmin()
         filled[of_group[one]] += sizes[one]
     return of_group[group]

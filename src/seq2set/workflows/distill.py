@@ -147,7 +147,6 @@ def _read_unlabelled(names: Sequence[str], labelled: ReadOptions, corpus: Prepar
 
 
 def _describe(teacher: Teacher, teaching: Teaching, further: _Texts) -> dict[str, Any]:
-    """Return the record of what a student is taught by."""
     return {
         "format": FORMAT,
         "model": teacher.tagger.config.model,

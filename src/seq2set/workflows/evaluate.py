@@ -29,7 +29,7 @@ from seq2set.inference.predictor import Prediction, Predictor, TextItem
 from seq2set.labels.intervals import number_groups
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.evidence import EvidencePlan, measure_evidence
+from seq2set.workflows.evidence import EvidencePlan, measure_evidence, pick_documents
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
     TrainingCorpus,
@@ -66,8 +66,8 @@ def evaluate(
     `text`, that differ from the training's. Documents that the model was trained or tuned on are counted and
     left out, but for those of a test split that came with the model's own corpus, so that figures on a
     published split can be compared; `include_seen` says otherwise. Documents that were given other labels
-    than they have are written to the CSV file `errors`. With `evidence_documents` the reasons for the labels
-    of so many documents are measured too, and the figures are written onto the model card.
+    than they have are written to the CSV file `errors`. On `evidence_documents` of them the
+    reasons for the labels are measured too, and the figures are written onto the model card.
     """
     predictor, measured, chosen = _open_documents(model, runtime, data, columns, split, include_seen)
     for remark in (*measured.remarks, *_describe_cut_texts(predictor.tagger, chosen.part)):
@@ -169,14 +169,12 @@ def sample_predictions(
     split: str | None = None,
     include_seen: bool | None = None,
     count: int = 3,
-    seed: int = 1,
     runtime: str = "auto",
 ) -> list[SampledPrediction]:
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor, _, (part, *_) = _open_documents(model, runtime, data, columns, split, include_seen)
-    places = set(np.random.default_rng(seed).choice(len(part), min(count, len(part)), replace=False).tolist())
-    everything = (document for batch in part.iter_batches(1024) for document in batch)
-    drawn = [document for place, document in enumerate(everything) if place in places]
+    places = np.random.default_rng(1).choice(len(part), min(count, len(part)), replace=False)
+    drawn = pick_documents(part, places.tolist())
     items = [TextItem(document.id, document.text) for document in drawn]
     answers = predictor.stream(items, Request(explain=True))
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from seq2set.core.errors import InputError, OutputError
 from seq2set.core.progress import Progress, Silent
+from seq2set.corpora.documents import Document
 from seq2set.corpora.seen_texts import Documents
 from seq2set.evaluation.faithfulness import Faithfulness, measure_faithfulness
 from seq2set.inference.model_card import render_model_card
@@ -41,7 +42,9 @@ def measure_evidence(
         raise InputError(f"evidence_documents is {plan.documents}; it must be >= 1")
     progress = progress or Silent()
     with progress.stage("evidence"):
-        found = measure_faithfulness(predictor.tagger, _draw_texts(plan.part, plan.documents), request)
+        places = np.random.default_rng(1).permutation(len(plan.part))[: plan.documents]
+        texts = [document.text for document in pick_documents(plan.part, places.tolist())]
+        found = measure_faithfulness(predictor.tagger, texts, request)
     if found is None:
         progress.note(
             "the model names no words for any label of these documents: there is nothing to measure"
@@ -51,10 +54,11 @@ def measure_evidence(
     return found
 
 
-def _draw_texts(part: Documents, count: int, seed: int = 1) -> Sequence[str]:
-    places = set(np.random.default_rng(seed).permutation(len(part))[:count].tolist())
+def pick_documents(part: Documents, places: Collection[int]) -> list[Document]:
+    """Return the documents at some places, in their order."""
+    chosen = frozenset(places)
     documents = (document for batch in part.iter_batches(1024) for document in batch)
-    return [document.text for place, document in enumerate(documents) if place in places]
+    return [document for place, document in enumerate(documents) if place in chosen]
 
 
 def _record(predictor: Predictor, plan: EvidencePlan, found: Faithfulness, progress: Progress) -> None:

@@ -90,22 +90,17 @@ def export_onnx(
     from seq2set.inference.graphs.encoders import find_graph  # loads onnx
 
     find_graph(tagger.config)
-    part = _open_validation(model, tagger, options.data)
+    trained = find_training_corpus(model, Predictor(tagger, read_metadata(model)))
+    part = open_measured(trained, options.data, "valid").part
     old = [name for name in files if name == GRAPHS or name.endswith(".onnx")]
     with report_output_errors(folder), replace_files(folder, drop=old) as aside:
         graphs = write_graphs(aside, tagger, int8=options.int8)
-        report = _compare(
-            folder, tagger, restore_onnx(tagger.state(), aside, graphs), part, options, progress
-        )
+        onnx = restore_onnx(tagger.state(), aside, graphs)
+        report = _compare(folder, tagger, onnx, part, options, progress)
         weights = compute_sha256(folder / TENSORS)
         about = {"format": GRAPH_FORMAT, "seq2set": seq2set.__version__, "int8": options.int8}
         write_json(aside / GRAPHS, about | {"weights": weights, "graphs": graphs})
         return report._replace(files={file: (aside / file).stat().st_size for file in graphs.values()})
-
-
-def _open_validation(model: Path, tagger: Tagger, data: str | None) -> Split:
-    trained = find_training_corpus(model, Predictor(tagger, read_metadata(model)))
-    return open_measured(trained, data, "valid").part
 
 
 def write_graphs(folder: Path, tagger: Tagger, *, int8: bool = False) -> dict[str, str]:

@@ -55,7 +55,7 @@ class PredictionJob:
 
     @contextmanager
     def open(self, documents: int | None) -> Iterator[Engine]:
-        """Open the engine for so many documents."""
+        """Open the engine for a number of documents, where that is known."""
         with open_engine(self.engine, replace(self.settings, documents=documents)) as engine:
             yield engine
 

@@ -16,13 +16,21 @@ from typing import Any, NamedTuple
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers import FORMATS, ReadOptions, find_format, read_column_names, read_documents
+from seq2set.corpora.readers import (
+    FORMATS,
+    ReadOptions,
+    find_format,
+    has_known_format,
+    list_suffixes,
+    read_column_names,
+    read_documents,
+)
 from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.corpora.readers.columns import has_column, split_names
 from seq2set.corpora.readers.delimited import read_delimiter
 from seq2set.corpora.readers.files import limit_retries, list_folder
 from seq2set.corpora.readers.records import DEFAULT_ID
-from seq2set.corpora.readers.streams import check_encoding, strip_compression
+from seq2set.corpora.readers.streams import check_encoding
 from seq2set.inference.engines.blocks import BLOCK
 from seq2set.inference.model_folder import read_settings
 
@@ -75,7 +83,7 @@ def _find_local(name: str) -> Iterator[InputFile]:
     if path.is_dir() and not is_aapd(path):
         paths = [file.path for file in list_folder(path)]
         if not paths:
-            raise CorpusError(f"the folder holds no file that ends in {_list_suffixes()}", path)
+            raise CorpusError(f"the folder holds no file that ends in {list_suffixes()}", path)
     elif not path.exists() and glob.has_magic(name):
         paths = [Path(one) for one in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207 (also absolute)
         if not paths:
@@ -98,21 +106,13 @@ def _find_remote(name: str) -> Iterator[InputFile]:
         reason = str(error).partition("\n")[0]
         raise InputError(f"{name} cannot be opened by pyarrow: {reason}") from error
     if not isinstance(where, list):
-        files = [one for one in files if _has_format(one.base_name)]
+        there = ((one, one.base_name) for one in files)
+        files = [one for one, base in there if base[0] != "." and has_known_format(Path(base))]
     if not files:
-        raise CorpusError(f"there is no file that ends in {_list_suffixes()}", name)
+        raise CorpusError(f"there is no file that ends in {list_suffixes()}", name)
     start = name.removesuffix(path)
     for one in sorted(files, key=lambda file: file.path):
         yield InputFile(start + one.path, one.size, str(one.mtime_ns), (filesystem, one.path))
-
-
-def _has_format(name: str) -> bool:
-    bare = Path(strip_compression(Path(name))).suffix.lower()
-    return not name.startswith(".") and any(bare in row.suffixes for row in FORMATS.values())
-
-
-def _list_suffixes() -> str:
-    return ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
 
 
 class PredictionInput(NamedTuple):

@@ -41,11 +41,7 @@ from seq2set.inference.model_folder import find_model_folder, verify
 from seq2set.inference.prediction_files import Layout, PredictedDocument, open_writer
 from seq2set.workflows.prediction_input import InputFile
 
-SHARD = 16 * BLOCK
-"""Documents per shard: what a kill loses at the most, and few files for many documents."""
-
 MANIFEST, DONE, LOCK = "manifest.json", "done.jsonl", ".lock"
-_OWN = (MANIFEST, DONE, LOCK)
 
 
 class ShardKey(NamedTuple):

@@ -100,12 +100,11 @@ def train(
     start = None if copied is None else StartingModel.open(copied)
     with progress.stage("open the corpus"):  # a large file is read for minutes
         corpus = open_training_corpus(place)
-    pooled = None if folds is None else pool_documents(corpus, folds)
-    data = (
-        load_training_data(corpus, progress)
-        if pooled is None
-        else carve_validation(pooled, SHARE, corpus.seed)
-    )
+    if folds is None:
+        pooled, data = None, load_training_data(corpus, progress)
+    else:
+        pooled = pool_documents(corpus, folds)
+        data = carve_validation(pooled, SHARE, corpus.seed)
     if start is not None:
         data = start.leave_out_learnt(data, progress)
     origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)

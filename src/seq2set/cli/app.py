@@ -30,7 +30,7 @@ from seq2set.cli import (
 )
 from seq2set.cli.console import say_error
 from seq2set.cli.data import check, corpus, known, prepare, stats
-from seq2set.cli.options import list_names, read_catalog
+from seq2set.cli.options import list_names, read_summaries
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing
 from seq2set.core.processes import SIGNALS, end_pool
 
@@ -105,13 +105,14 @@ app = typer.Typer(
 data = typer.Typer(name="data", help="Get, prepare, describe and check corpora.", no_args_is_help=True)
 app.add_typer(data)
 
-_MODELS = {"Models": read_catalog("MODELS"), "Presets": read_catalog("PRESETS")}
+_CATALOG = "seq2set.config.catalog:"
+_MODELS = {"Models": read_summaries(_CATALOG + "MODELS"), "Presets": read_summaries(_CATALOG + "PRESETS")}
 _PARTS = {
-    "Encoders (encoder.kind)": read_catalog("ENCODERS"),
-    "Rewards (objective.reward)": read_catalog("REWARDS"),
+    "Encoders (encoder.kind)": read_summaries(_CATALOG + "ENCODERS"),
+    "Rewards (objective.reward)": read_summaries(_CATALOG + "REWARDS"),
 }
-_RUNTIMES = {"Runtimes": read_catalog("RUNTIMES")}
-_SEARCHES = {"Searches": read_catalog("SEARCHES")}
+_RUNTIMES = {"Runtimes": read_summaries(_CATALOG + "RUNTIMES")}
+_SEARCHES = {"Searches": read_summaries(_CATALOG + "SEARCHES")}
 
 data.command("list")(known.list_corpora)
 data.command("clean")(known.clean)
@@ -129,7 +130,7 @@ app.command("export")(export.export)
 app.command("bench", cls=list_names(bench.TABLES))(bench.bench)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"seq2set {seq2set.__version__}")
         raise typer.Exit
@@ -138,7 +139,8 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[  # noqa: ARG001 (its callback acts)
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:

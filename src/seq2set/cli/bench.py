@@ -8,16 +8,11 @@ from typing import Annotated
 
 import typer
 
+from seq2set.cli.options import read_summaries
 
-def _list_benchmarks() -> dict[str, str]:
-    from seq2set.benchmarks import ALL, BENCHMARKS
-
-    return {name: row.summary for name, row in BENCHMARKS.items()} | {
-        ALL: "all ratios, as one page with plots"
-    }
-
-
-TABLES = {"Benchmarks": _list_benchmarks}
+TABLES = {
+    "Benchmarks": read_summaries("seq2set.benchmarks:BENCHMARKS", all="all ratios, as one page with plots")
+}
 """What the help lists below the options."""
 
 

@@ -88,16 +88,19 @@ def evaluate(
     request = Request(threshold=threshold, top_k=top_k, search=search)
     options.refuse_unread(data, columns)
     named, progress = options.name_columns(columns), RichProgress()
+    where: dict[str, Any] = {
+        "data": data,
+        "columns": named,
+        "split": split,
+        "include_seen": include_seen,
+        "runtime": runtime,
+    }
     found = [
         measure(
             model,
-            data=data,
-            columns=named,
-            split=split,
-            include_seen=include_seen,
+            **where,
             request=request,
             progress=progress,
-            runtime=runtime,
             errors=errors if place == len(models) else None,
             evidence_documents=evidence_documents if evidence else None,
         )
@@ -118,15 +121,7 @@ def evaluate(
         for one in found if per_label else ():
             print_per_label(one)
     if show:
-        for prediction, actual in sample_predictions(
-            models[-1],
-            data=data,
-            columns=named,
-            split=split,
-            include_seen=include_seen,
-            count=show,
-            runtime=runtime,
-        ):
+        for prediction, actual in sample_predictions(models[-1], **where, count=show):
             print_prediction(prediction, actual)
     if errors is not None:
         typer.echo(f"the documents with wrong or missing labels are in {errors}", err=True)

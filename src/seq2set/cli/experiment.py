@@ -19,12 +19,6 @@ _PADDING = 3
 """What a terminal's table puts between two columns."""
 
 
-def _list_experiments() -> dict[str, str]:
-    from seq2set.experiments import ALL, EXPERIMENTS
-
-    return {name: row.summary for name, row in EXPERIMENTS.items()} | {ALL: "all of these, with one page"}
-
-
 def _list_own_options() -> dict[str, str]:
     from seq2set.experiments import EXPERIMENTS
 
@@ -35,7 +29,12 @@ def _list_own_options() -> dict[str, str]:
     }
 
 
-TABLES = {"Experiments": _list_experiments, "Options of experiments (--option NAME=VALUE)": _list_own_options}
+TABLES = {
+    "Experiments": options.read_summaries(
+        "seq2set.experiments:EXPERIMENTS", all="all of these, with one page"
+    ),
+    "Options of experiments (--option NAME=VALUE)": _list_own_options,
+}
 """What the help lists below the options."""
 
 

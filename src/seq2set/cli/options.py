@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from seq2set.core.errors import InputError
+from seq2set.core.names import load_named
 
 if TYPE_CHECKING:
     from seq2set.config import Config, DataSettings
@@ -184,15 +185,9 @@ def list_names(tables: Mapping[str, Callable[[], Rows]]) -> type[TyperCommand]:
     return ListingCommand
 
 
-def read_catalog(table: str) -> Callable[[], Rows]:
-    """Return what reads the names and summaries of a table of the catalog."""
-
-    def read() -> Rows:
-        from seq2set.config import catalog
-
-        return {name: row.summary for name, row in getattr(catalog, table).items()}
-
-    return read
+def read_summaries(table: str, **more: str) -> Callable[[], Rows]:
+    """Return what reads the names and summaries of a table at `module:name`, and of `more` names."""
+    return lambda: {name: row.summary for name, row in load_named(table).items()} | more
 
 
 def add_fields(settings: type, **names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
     from seq2set.workflows.prediction_input import InputFile, PredictionInput
 
 
-def _list_engines() -> dict[str, str]:
-    from seq2set.inference.engines import ENGINES
-
-    return {name: row.summary for name, row in ENGINES.items()}
-
-
-TABLES = {"Engines": _list_engines}
+TABLES = {"Engines": options.read_summaries("seq2set.inference.engines:ENGINES")}
 """What the help lists below the options."""
 
 

@@ -92,7 +92,6 @@ def _could_read_vectors(config: Config) -> bool:
 
 
 def _read_base(begin_from: Path | None, preset: str | None, model: str | None) -> Config | None:
-    """Return the settings of the model to begin from, if there is one."""
     from seq2set.core.errors import InputError
     from seq2set.workflows.starting_model import read_start_config
 

@@ -75,7 +75,6 @@ def prepare(
 
 
 def _print_summary(corpus: PreparedCorpus) -> None:
-    """Print what was made, and what a user should know about it."""
     counts = corpus.facts["counts"]
     sizes = ", ".join(f"{len(corpus.split(part)):,} {part}" for part in ("train", "valid", "test"))
     typer.echo(

@@ -20,7 +20,6 @@ from seq2set.benchmarks import (
     page,
     processes,
     run_benchmark,
-    threads,
 )
 from seq2set.benchmarks.growth import fit_exponent
 from seq2set.benchmarks.inputs import (
@@ -331,13 +330,13 @@ def test_threads_are_compared_in_every_situation() -> None:
 def test_both_faces_train_alike(tmp_path: Path) -> None:
     settings = ["threads=1", "workers=1"]
     faces = ("command line", "Python")
-    by_command, by_python = (threads._list_arguments(face, tmp_path, settings) for face in faces)
+    by_command, by_python = (processes._list_training(face, tmp_path, settings) for face in faces)
     assert " ".join(by_command[5:]) == f"--set threads=1 --set workers=1 --out {tmp_path}"
     assert by_python[2:] == [str(tmp_path), *settings]
 
 
 def test_a_busy_process_ends_with_its_block() -> None:
-    with threads.keep_busy(1):
+    with processes.keep_busy(1):
         children = list_loops()
         assert len(children) == 1
     assert not list_loops()

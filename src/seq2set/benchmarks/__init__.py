@@ -120,7 +120,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     ),
     "threads": Benchmark(
         "training as auto decides, against one thread and all, quiet and beside a busy process",
-        _HERE + "threads:measure_threads",
+        _HERE + "processes:measure_threads",
         {"documents": 50, "epochs": 1, "busy": (1,), "faces": ("Python",), "settings": _TINY},
     ),
     "train-step": Benchmark(

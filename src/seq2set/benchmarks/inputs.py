@@ -10,7 +10,6 @@ reported.
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from seq2set.config import Config, build_config
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.splits import SplitPlan
-from seq2set.inference.model_folder import find_model_folder, save_model
+from seq2set.inference.model_folder import save_model
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.models.network import build_network
@@ -67,12 +66,12 @@ def make_documents(count: int, shape: DocumentShape = AAPD, *, seed: int = 1) ->
     random = np.random.default_rng(seed)
     lengths = random.integers(shape.shortest, shape.longest, count, endpoint=True)
     # The numbers 0 and 1 stand for padding and for unknown words.
-    drawn = 2 + random.choice(shape.vocabulary, int(lengths.sum()), p=_zipf(shape.vocabulary))
+    drawn = 2 + random.choice(shape.vocabulary, int(lengths.sum()), p=_compute_zipf(shape.vocabulary))
     words = np.split(drawn.astype(np.int32), np.cumsum(lengths)[:-1])
     sizes = random.permutation(_draw_set_sizes(count))
     for document, size in zip(words, sizes, strict=True):
         document[0] = size
-    chances = _zipf(shape.labels)
+    chances = _compute_zipf(shape.labels)
     # Labels are numbered by descending frequency, which is the order that is learned.
     sets = [
         np.sort(random.choice(shape.labels, min(size, shape.labels), replace=False, p=chances))
@@ -92,7 +91,7 @@ def _draw_set_sizes(count: int) -> npt.NDArray[np.int64]:
     return np.array(list(SET_SIZES))[np.searchsorted(ends, (np.arange(count) + 0.5) / count)]
 
 
-def _zipf(count: int) -> npt.NDArray[np.float64]:
+def _compute_zipf(count: int) -> npt.NDArray[np.float64]:
     chances = 1 / np.arange(1, count + 1)
     return np.asarray(chances / chances.sum())
 
@@ -102,7 +101,7 @@ def make_texts(documents: int, *, words: int = 130) -> list[str]:
     random, vocabulary = np.random.default_rng(1), AAPD.vocabulary
     names = np.array([f"w{number}" for number in range(vocabulary)])
     lengths = np.maximum(1, random.lognormal(np.log(words), 0.4, documents)).astype(int)
-    drawn = random.choice(vocabulary, size=int(lengths.sum()), p=_zipf(vocabulary))
+    drawn = random.choice(vocabulary, size=int(lengths.sum()), p=_compute_zipf(vocabulary))
     parts = np.split(names[drawn], np.cumsum(lengths)[:-1])
     return [" ".join(part) for part in parts]
 
@@ -226,11 +225,6 @@ class OpenModel(NamedTuple):
 
     model: Path
     folder: Path
-
-
-def copy_model(model: Path, folder: Path) -> Path:
-    """Copy a model's folder, to change the copy."""
-    return Path(shutil.copytree(find_model_folder(model), folder))
 
 
 @contextmanager

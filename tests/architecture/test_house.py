@@ -20,7 +20,6 @@ NOUNS = {
     "batching": "dynamic batching, a term of serving",
     "drawing": "a picture",
     "linear_fitting": "what the fitting of all linear models has in common; `linear` is what their use has",
-    "option_parsing": "a term",
     "rescoring": "a term of decoding",
     "teacher_forcing": "a term of training",
 }

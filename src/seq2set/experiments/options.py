@@ -12,8 +12,7 @@ from seq2set.config.catalog import MODELS, find_model
 from seq2set.core.cluster import Workplace
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.core.names import find_named
-from seq2set.experiments import list_options
-from seq2set.experiments.option_parsing import StudyOption
+from seq2set.experiments import StudyOption, list_options
 
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus

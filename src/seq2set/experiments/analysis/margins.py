@@ -239,7 +239,7 @@ def advise(differences: Sequence[Contrast], expected: Expectation, tests: int) -
     if any(one.few for one in estimates):
         return f"fewer than three seeds allow no test of methods, train at least {FEWEST_SEEDS}"
     beyond = expected.beyond / 100
-    levels = [(one, _level_needed(one, expected, tests)) for one in estimates]
+    levels = [(one, _find_level(one, expected, tests)) for one in estimates]
     if not all(one.can_settle(beyond, level) for one, level in levels):
         return "not significant, and no number of seeds would settle it on these documents"
     needed = [one.seeds_to_settle(beyond, level) for one, level in levels]
@@ -252,7 +252,7 @@ def advise(differences: Sequence[Contrast], expected: Expectation, tests: int) -
     return f"not significant; {settle}, were the differences as large as they seem"
 
 
-def _level_needed(estimate: Estimate, expected: Expectation, tests: int) -> float:
+def _find_level(estimate: Estimate, expected: Expectation, tests: int) -> float:
     """Return the p that a difference needs: by itself for the claim, after Holm's adjustment against it."""
     agrees = expected.side * (estimate.value - expected.beyond / 100) > 0
     return SIGNIFICANT if agrees else SIGNIFICANT / tests

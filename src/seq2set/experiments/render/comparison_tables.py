@@ -11,7 +11,7 @@ from seq2set.experiments.analysis.comparison import Comparison, Summary
 from seq2set.experiments.analysis.estimates import SIGNIFICANT
 from seq2set.experiments.analysis.margins import Contrast, Margin
 from seq2set.experiments.analysis.published import PublishedRow, PublishedTable
-from seq2set.experiments.render.plots import Bar, Plot, plot_intervals
+from seq2set.experiments.render.plots import Bar, Plot, plot_f1_intervals
 from seq2set.experiments.render.tables import Chance, Column, Entry, Quantity, Range, Row, Table, to_quantity
 
 _SYMBOLS = (
@@ -20,7 +20,7 @@ _SYMBOLS = (
 )
 
 
-def paper_metrics() -> dict[str, Metric]:
+def list_paper_metrics() -> dict[str, Metric]:
     """Return the metrics of the paper's tables."""
     return {name: row for name, row in METRICS.items() if row.in_paper}
 
@@ -35,9 +35,12 @@ def make_paper_table(comparison: Comparison, rows_are: str = "Models") -> Table:
     return Table(
         "results",
         f"Performance on the {facts['split']} split of {facts['corpus']['name']}",
-        (*_paper_columns(), *extra),
-        _make_rows(comparison, lambda one: _paper_entries(one) + _extra_entries(comparison, one, len(extra))),
-        _caption(comparison),
+        (*_make_paper_columns(), *extra),
+        _make_rows(
+            comparison,
+            lambda one: _list_paper_entries(one) + _list_extra_entries(comparison, one, len(extra)),
+        ),
+        _write_caption(comparison),
         rows_are,
     )
 
@@ -47,15 +50,15 @@ def _make_rows(comparison: Comparison, entries: Callable[[Summary], Sequence[Ent
     return tuple(Row(one.title, tuple(found), ruled) for one, ruled in rows if (found := entries(one)))
 
 
-def _paper_columns() -> list[Column]:
-    return [Column(row.short, row.better) for row in paper_metrics().values()]
+def _make_paper_columns() -> list[Column]:
+    return [Column(row.short, row.better) for row in list_paper_metrics().values()]
 
 
-def _paper_entries(summary: Summary) -> list[Entry]:
-    return [to_quantity(summary.metrics[name], row.digits) for name, row in paper_metrics().items()]
+def _list_paper_entries(summary: Summary) -> list[Entry]:
+    return [to_quantity(summary.metrics[name], row.digits) for name, row in list_paper_metrics().items()]
 
 
-def _extra_entries(comparison: Comparison, summary: Summary, columns: int) -> list[Entry]:
+def _list_extra_entries(comparison: Comparison, summary: Summary, columns: int) -> list[Entry]:
     entries: list[Entry] = [Range(summary.interval)]
     if (one := comparison.differences.get(summary.key)) is not None:
         entries.append(Quantity(one.estimate.value, signed=True))
@@ -65,7 +68,7 @@ def _extra_entries(comparison: Comparison, summary: Summary, columns: int) -> li
     return entries + [None] * (columns - len(entries))
 
 
-def _caption(comparison: Comparison) -> str:
+def _write_caption(comparison: Comparison) -> str:
     parts = [_SYMBOLS]
     most = max((one.results for one in comparison.summaries), key=len)
     if len(most) > 1:
@@ -126,36 +129,38 @@ def plot_f1(comparison: Comparison) -> Plot:
         sentences.append(
             f"The square and the dashed line are {marked.name}, the best baseline on validation."
         )
-    return plot_intervals("micro-f1", " ".join(sentences), list(bars.values()), "micro-F1", marked)
+    return plot_f1_intervals(" ".join(sentences), list(bars.values()), marked)
 
 
 def make_published_table(published: PublishedTable) -> Table:
     """Return a table of the paper as it stands there."""
     first_own = next((model for model in published.rows if not MODELS[model].is_baseline), None)
     rows = [
-        Row(MODELS[model].title, _published_entries(row), model == first_own)
+        Row(MODELS[model].title, _list_published_entries(row), model == first_own)
         for model, row in published.rows.items()
     ]
     name = f"paper-{published.name.lower().replace(' ', '-')}"
     title = f"{published.name} of the paper: {published.title[0].lower()}{published.title[1:]}"
-    return Table(name, title, tuple(_paper_columns()), tuple(rows))
+    return Table(name, title, tuple(_make_paper_columns()), tuple(rows))
 
 
 def make_side_by_side_table(comparison: Comparison, published: PublishedTable) -> Table:
     """Return each measure twice, ours and the paper's, for the rows whose model the paper has."""
-    columns = [(column, Column(f"{column.name}, paper")) for column in _paper_columns()]
+    columns = [(column, Column(f"{column.name}, paper")) for column in _make_paper_columns()]
 
     def list_entries(summary: Summary) -> list[Entry]:
         if (row := published.rows.get(summary.model)) is None:
             return []
-        return list(chain.from_iterable(zip(_paper_entries(summary), _published_entries(row), strict=True)))
+        return list(
+            chain.from_iterable(zip(_list_paper_entries(summary), _list_published_entries(row), strict=True))
+        )
 
     title = f"Ours beside {published.name} of the paper"
     return Table("beside", title, tuple(chain.from_iterable(columns)), _make_rows(comparison, list_entries))
 
 
-def _published_entries(row: PublishedRow) -> tuple[Entry, ...]:
-    return tuple(Quantity(getattr(row, name), metric.digits) for name, metric in paper_metrics().items())
+def _list_published_entries(row: PublishedRow) -> tuple[Entry, ...]:
+    return tuple(Quantity(getattr(row, name), metric.digits) for name, metric in list_paper_metrics().items())
 
 
 METHOD = (
@@ -170,7 +175,10 @@ def make_margin_table(
     """Return a row per margin, with columns of points that the paper has, an entry per margin."""
     heads = ("points of F1", "95 % of it", "p", "seeds", *published)
     rows = [
-        Row(one.title, (*_margin_entries(one), *(_to_points(column[place]) for column in published.values())))
+        Row(
+            one.title,
+            (*_list_margin_entries(one), *(_to_points(column[place]) for column in published.values())),
+        )
         for place, one in enumerate(found)
     ]
     tests = sum(one.chance is not None for one in found)
@@ -183,7 +191,7 @@ def make_margin_table(
     return Table(name, title, tuple(map(Column, heads)), tuple(rows), " ".join(caption), "Margins")
 
 
-def _margin_entries(margin: Margin) -> tuple[Entry, ...]:
+def _list_margin_entries(margin: Margin) -> tuple[Entry, ...]:
     chance = margin.chance
     return (
         _to_points(margin.points),
@@ -211,7 +219,6 @@ def describe_method(tests: int, rows: Sequence[Summary]) -> str:
 
 
 def _describe_units(summary: Summary) -> str:
-    """Name what the variance over documents is taken over."""
     documents, units = summary.results[0].facts["documents"], len(summary.f1.units)
     return (
         f"{documents:,} documents" if units >= documents else f"{units:,} groups of {documents:,} documents"

@@ -51,10 +51,8 @@ class Bar(NamedTuple):
     values: Sequence[float]
 
 
-def plot_intervals(
-    name: str, caption: str, bars: Sequence[Bar], measure: str, reference: Bar | None = None
-) -> Plot:
-    """Draw a row per model: a point with its interval, and a small ring for each seed."""
+def plot_f1_intervals(caption: str, bars: Sequence[Bar], reference: Bar | None = None) -> Plot:
+    """Draw a row per model: its micro-F1 as a point with its interval, and a small ring for each seed."""
 
     def draw(axes: Axes) -> None:
         for place, bar in enumerate(bars):
@@ -62,11 +60,11 @@ def plot_intervals(
         if reference is not None:
             axes.axvline(reference.mean, color=ORANGE, lw=0.8, ls="--", zorder=0)
         axes.set_yticks(range(len(bars)), [bar.name for bar in bars])
-        axes.set(xlabel=measure, ylim=(len(bars) - 0.4, -0.6))
+        axes.set(xlabel="micro-F1", ylim=(len(bars) - 0.4, -0.6))
         axes.margins(x=0.08)
         axes.tick_params(axis="y", length=0)
 
-    return draw_plot(name, caption, draw, (6.4, 1.1 + 0.45 * len(bars)))
+    return draw_plot("micro-f1", caption, draw, (6.4, 1.1 + 0.45 * len(bars)))
 
 
 def _draw_bar(axes: Axes, place: int, bar: Bar, *, is_reference: bool) -> None:

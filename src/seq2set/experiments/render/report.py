@@ -21,7 +21,7 @@ from seq2set.core.files import write_aside, write_json, write_text
 from seq2set.evaluation.page import render_page
 from seq2set.experiments.analysis.margins import Claim
 from seq2set.experiments.cells.cell import CellResult
-from seq2set.experiments.render.comparison_tables import paper_metrics
+from seq2set.experiments.render.comparison_tables import list_paper_metrics
 from seq2set.experiments.render.plots import Plot
 from seq2set.experiments.render.tables import (
     Column,
@@ -103,7 +103,7 @@ TRAININGS = "every-training"
 
 def list_trainings(results: Sequence[CellResult]) -> Section:
     """Return the section that ends every page: each training with its own numbers, and the machine."""
-    measures = [row.short for row in paper_metrics().values()]
+    measures = [row.short for row in list_paper_metrics().values()]
     heads = ("model", "seed", *measures, "validation F1", "weights from", "minutes", "documents/s")
     rows = tuple(Row(result.folder.name, _list_numbers(result)) for result in results)
     machines = dict.fromkeys(_describe_machine(result) for result in results)
@@ -122,7 +122,7 @@ def _list_numbers(result: CellResult) -> tuple[str | Quantity, ...]:
     return (
         result.model,
         str(result.facts["seed"]),
-        *(Quantity(result.metrics[name], row.digits) for name, row in paper_metrics().items()),
+        *(Quantity(result.metrics[name], row.digits) for name, row in list_paper_metrics().items()),
         Quantity(result.validation["micro_f1"]),
         result.phase,
         Quantity(result.seconds / 60, 1),
@@ -198,7 +198,6 @@ def write_overview(parts: Sequence[Findings], folder: Path) -> Path:
 
 
 def _describe_data(findings: Findings) -> str:
-    """Say in a sentence what was measured on what."""
     facts = findings.results[0].facts
     corpus = facts["corpus"]
     trainings = f"{len(findings.results)} training{'s' if len(findings.results) > 1 else ''}"

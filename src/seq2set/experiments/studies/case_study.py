@@ -98,13 +98,13 @@ def make_case(
 ) -> Case:
     """Put together what is known of the document at a place; `answers` are by the models' titles."""
     first = next(iter(answers.values()))
-    actual = _names(first, first.actual, place)
-    given = {model: _names(one, one.chosen, place) for model, one in answers.items()}
+    actual = _name_labels(first, first.actual, place)
+    given = {model: _name_labels(one, one.chosen, place) for model, one in answers.items()}
     everything = [label for labels in (actual, *given.values()) for label in labels]
     return Case(number, first.ids[place], text, actual, given, correlated.groups(everything))
 
 
-def _names(answers: Answers, sets: Sets, place: int) -> tuple[str, ...]:
+def _name_labels(answers: Answers, sets: Sets, place: int) -> tuple[str, ...]:
     return tuple(answers.names[label] for label in sets.row(place))
 
 

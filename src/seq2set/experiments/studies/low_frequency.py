@@ -94,7 +94,6 @@ def _measure_band(rows: Sequence[RowResults], band: Band) -> MeasuredBand:
 
 
 def _report(data: StudyData) -> list[Section]:
-    """Measure the models on the labels of each band of frequency."""
     answers = data.results[0].answers
     bands = [_measure_band(data.rows, band) for band in make_bands(data.options, answers)]
     caption = "Columns: how many training documents have each label of the band."

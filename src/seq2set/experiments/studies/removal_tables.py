@@ -114,7 +114,6 @@ def _make_margin_table(name: str, steps: Sequence[RemovalStep]) -> Table:
 
 
 def _make_contents_table(name: str, steps: Sequence[RemovalStep]) -> Table:
-    """Return what there is to measure at each step."""
     columns = map(Column, ("labels left", "occurrences", "share", "documents"))
     whole = max(steps[0].occurrences, 1)
     rows = []

@@ -101,7 +101,6 @@ def _name_step(step: int) -> str:
 
 
 def _report(data: StudyData) -> list[Section]:
-    """Measure on what is left, and say what became of the margins."""
     labels = Labels.build(data.options.open_corpus().split("train").labels())
     steps = (0, *list_steps(data.options, len(labels)))
     rows = {step: [row for row in data.rows if row.key.variant == _name_step(step)] for step in steps}

@@ -28,7 +28,6 @@ def _make_variants(options: Options) -> list[Variant]:
 
 
 def _pair_with_papers(comparison: Comparison) -> list[Pair]:
-    """Pair each reward with the paper's on the same model."""
     found = [(one, comparison.find(one.model, _PAPERS)) for one in comparison.summaries]
     return [Pair(one, papers) for one, papers in found if papers is not None and one is not papers]
 

@@ -64,17 +64,21 @@ def _pair_with_rivals(comparison: Comparison) -> list[Pair]:
     return [Pair(one, other) for other in shuffled if other.model in ("seq2seq", "br") for one in ours]
 
 
-def _losses_of_seq2seq(data: StudyData) -> list[Margin]:
+def _select_losses_of_seq2seq(data: StudyData) -> list[Margin]:
     return [one for one in data.margins["drops"] if one.pair.ours.model == "seq2seq"]
 
 
-def _losses_of_sets(data: StudyData) -> list[Margin]:
+def _select_losses_of_sets(data: StudyData) -> list[Margin]:
     return [one for one in data.margins["drops"] if not one.pair.ours.is_baseline]
 
 
 def _compare_losses(data: StudyData) -> list[Contrast]:
     """Test whether shuffling changes the Seq2Sets otherwise than Seq2Seq."""
-    pairs = [(one.pair, other.pair) for other in _losses_of_seq2seq(data) for one in _losses_of_sets(data)]
+    pairs = [
+        (one.pair, other.pair)
+        for other in _select_losses_of_seq2seq(data)
+        for one in _select_losses_of_sets(data)
+    ]
     change = "the change of {} over that of {}"
     return estimate_contrasts(
         [
@@ -104,7 +108,6 @@ def _describe_br(ordered: Summary, shuffled: Summary) -> str:
 
 
 def _count_changed(one: Summary, other: Summary) -> int:
-    """Count the documents that two rows give different labels."""
     answers = [summary.results[0].answers for summary in (one, other)]
     return sum(
         len({frozenset(each.names[label] for label in each.chosen.row(document)) for each in answers}) > 1
@@ -128,8 +131,8 @@ STUDY = Study(
     ),
     remarks=_remark,
     claims=(
-        ClaimRule("Seq2Seq loses where labels are shuffled", BELOW, _losses_of_seq2seq),
-        ClaimRule("the Seq2Sets hardly lose", NOT_BELOW, _losses_of_sets),
+        ClaimRule("Seq2Seq loses where labels are shuffled", BELOW, _select_losses_of_seq2seq),
+        ClaimRule("the Seq2Sets hardly lose", NOT_BELOW, _select_losses_of_sets),
         ClaimRule("the Seq2Sets lose less than Seq2Seq", ABOVE, _compare_losses),
         ClaimRule(
             "both Seq2Sets still lie above BR and Seq2Seq then", ABOVE, lambda data: data.margins["leads"]

@@ -60,11 +60,11 @@ def _remark(data: StudyData) -> Iterator[str]:
     split = chosen.results[0].facts["split"]
     yield (
         f"Validation would choose {chosen.title} (micro-F1 {chosen.validation['micro_f1'].mean:.3f} there, "
-        f"{_f1(chosen):.3f} on {split})."
+        f"{_get_f1(chosen):.3f} on {split})."
     )
     if found:
-        low, *_, high = sorted(data.comparison.summaries, key=_f1)
-        spread = 100 * (_f1(high) - _f1(low))
+        low, *_, high = sorted(data.comparison.summaries, key=_get_f1)
+        spread = 100 * (_get_f1(high) - _get_f1(low))
         yield (
             f"Between the highest ({high.title}) and the lowest ({low.title}) lie {spread:.1f} points; "
             f"{_count_worse(chosen, found)}."
@@ -93,7 +93,7 @@ def _plot(comparison: Comparison) -> Plot:
     return plot_series("lambda", f"Micro-F1 of Seq2Set over λ.{note_shades(rows)}", series, "micro-F1")
 
 
-def _f1(summary: Summary) -> float:
+def _get_f1(summary: Summary) -> float:
     return summary.metrics["micro_f1"].mean
 
 

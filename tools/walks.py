@@ -95,6 +95,7 @@ def write_corpus(path: Path) -> None:
 
 def start(folder: Path, arguments: Sequence[str], what: str) -> subprocess.Popen[str]:
     """Start a traced command in `folder`."""
+    (folder / "trace.json").unlink(missing_ok=True)
     environment = os.environ | {"OMP_NUM_THREADS": "1", "SEQ2SET_CACHE": "cache", "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, str(Path(__file__).resolve()), "--traced", what, *arguments]
     return subprocess.Popen(
@@ -164,7 +165,7 @@ class Tracer:
         assert spec is not None
         assert spec.origin is not None
         self.root = str(Path(spec.origin).resolve().parent) + os.sep
-        self.what = what
+        self.what, self.path = what, Path("trace.json").resolve()
         self.armed = what != "request"
         self.first: dict[CodeType, None] = {}
         self.window: dict[CodeType, None] = {}
@@ -178,11 +179,12 @@ class Tracer:
         sys.setprofile(listen)
 
     def toggle(self, *_: object) -> None:
-        """Begin or end to note, and say so by a file."""
+        """Begin or end to note, and say so by a file; a server ends at once, and leaves no time to write."""
         self.armed = not self.armed
         if self.armed:
             Path("armed").touch()
         else:
+            self.write()
             Path("armed").unlink()
 
     def is_function(self, code: CodeType) -> bool:
@@ -217,14 +219,14 @@ class Tracer:
         usual = sets.most_common(1)[0][0]
         return list(next(window for window in self.windows if frozenset(window) == usual))
 
-    def write(self, path: Path) -> None:
+    def write(self) -> None:
         """Write down the path and how many modules of the package are loaded."""
         sys.setprofile(None)
         threading.setprofile(None)
         modules = sum(name.split(".")[0] == "seq2set" for name in sys.modules)
         found = self.found()
         named = [(Path(code.co_filename).relative_to(self.root).as_posix(), name_of(code)) for code in found]
-        path.write_text(json.dumps({"modules": modules, "path": named}))
+        self.path.write_text(json.dumps({"modules": modules, "path": named}))
 
 
 def name_of(code: CodeType) -> str:
@@ -234,13 +236,13 @@ def name_of(code: CodeType) -> str:
 
 def run_traced(what: str, arguments: Sequence[str]) -> None:
     """Be `seq2set` with these arguments, and leave the trace in this folder."""
-    tracer, here = Tracer(what), Path("trace.json").resolve()
+    tracer = Tracer(what)
     sys.argv = ["seq2set", *arguments]
     tracer.start()
     try:
         runpy.run_module("seq2set", run_name="__main__")
     finally:
-        tracer.write(here)
+        tracer.write()
 
 
 def print_table(walks: dict[str, dict[str, Any]]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from seq2set.config import Config
 from seq2set.config.catalog import MODELS, find_model
-from seq2set.config.run_folder import TEACHER, RunFolder, Watch, recall_defaults
+from seq2set.config.run_folder import TEACHER, RunFolder, Watch
 from seq2set.config.run_locks import check_lock, hold_run
 from seq2set.core.errors import InputError
 from seq2set.core.files import read_json, write_json
@@ -83,11 +83,7 @@ def distill(
     """Train a student as the settings say, taught by the model at `teacher`, in the run folder `out`."""
     progress = progress or Silent()
     _refuse_student(config)
-    if force and resume:
-        raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
-    place = config.data
-    if resume:
-        config, place = follow_corpus(recall_defaults(RunFolder(out).config, config), out)
+    config, place = follow_corpus(config, out, resume=resume, force=force)
     with progress.stage("open the corpus"):
         corpus = open_training_corpus(place)
     data = load_training_data(corpus, progress)
@@ -108,9 +104,8 @@ def distill(
         for remark in _list_remarks(opened, data, further):
             progress.note(remark)
         learn = _teach(opened, teaching, data, further.texts, config, run, progress)
-        origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
         taught = TrainingData(learn, data.tune)
-        trained = fit_model(config, taught, origin, run, progress, held_out=data.is_carved)
+        trained = fit_model(config, taught, Origin.of(corpus), run, progress, held_out=data.is_carved)
         trained.metadata["teacher"] = record
         check_lock(out)
         trained.save(run.model)

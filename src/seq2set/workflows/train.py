@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.config.provenance import Provenance
-from seq2set.config.run_folder import TEACHER, RunFolder, Watch, find_kept_weights, recall_defaults
+from seq2set.config.run_folder import TEACHER, RunFolder, Watch, find_kept_weights
 from seq2set.config.run_locks import check_lock, hold_run
 from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import get_rank
@@ -46,6 +46,11 @@ class Origin(NamedTuple):
     source: str
     licence: str
     fingerprint: str
+
+    @classmethod
+    def of(cls, corpus: PreparedCorpus) -> Origin:
+        """Return what the records of a training say of its corpus."""
+        return cls(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
 
 
 class TrainedModel(NamedTuple):
@@ -84,13 +89,9 @@ def train(
     fit an equal linear prior once.
     """
     progress = progress or Silent()
-    if force and resume:
-        raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
-    place = config.data
+    config, place = follow_corpus(config, out, resume=resume, force=force)
     if resume and (out / TEACHER).is_file():
         raise InputError(f"{out} is taught by a teacher; seq2set distill goes on with it, see its --resume")
-    if resume:
-        config, place = follow_corpus(recall_defaults(RunFolder(out).config, config), out)
     if begin_from is not None and folds is not None:
         raise InputError(
             "--from and --folds are both given, but the model has learnt what a fold would hold out; give "
@@ -107,7 +108,7 @@ def train(
         data = carve_validation(pooled, SHARE, corpus.seed)
     if start is not None:
         data = start.leave_out_learnt(data, progress)
-    origin = Origin(corpus.name, corpus.facts["source"], corpus.facts["licence"], corpus.fingerprint)
+    origin = Origin.of(corpus)
     with hold_run(out) if get_rank() == 0 else nullcontext():  # the first process holds it for all
         run = _open_run(out, config, record_provenance(corpus, data), resume, force, watch, copied)
         if run.model.is_dir():

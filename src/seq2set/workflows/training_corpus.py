@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from seq2set.config import Config, load_config
 from seq2set.config.provenance import Provenance, read_provenance
-from seq2set.config.run_folder import RunFolder
+from seq2set.config.run_folder import RunFolder, recall_defaults
 from seq2set.config.schema import DataSettings
 from seq2set.core.errors import InputError
 from seq2set.corpora.open_corpus import hash_content, open_configured
@@ -120,9 +120,14 @@ class FollowedCorpus(NamedTuple):
     data: DataSettings
 
 
-def follow_corpus(config: Config, out: Path) -> FollowedCorpus:
-    """Find the corpus of a run that goes on, from whatever folder, and however its path is spelt now."""
+def follow_corpus(config: Config, out: Path, *, resume: bool, force: bool) -> FollowedCorpus:
+    """Find the corpus of a run that may go on, from whatever folder, and however its path is spelt now."""
+    if force and resume:
+        raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
+    if not resume:
+        return FollowedCorpus(config, config.data)
     run, begun = RunFolder(out), read_provenance(out)
+    config = recall_defaults(run.config, config)
     if begun is None or not begun.path or not run.config.is_file():
         return FollowedCorpus(config, config.data)
     typed, then = config.data.corpus, load_config(run.config).data.corpus

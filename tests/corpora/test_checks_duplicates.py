@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from small_corpora import healthy, healthy_corpus, write_corpus
 
 from seq2set.corpora.checks import check_corpus
-from seq2set.corpora.checks import near_duplicates as candidates_module
-from seq2set.corpora.checks.near_duplicates import Sketches, compute_jaccard, find_candidates, hash_shingles
+from seq2set.corpora.checks import duplicates as candidates_module
+from seq2set.corpora.checks.duplicates import Sketches, compute_jaccard, find_candidates, hash_shingles
 from seq2set.corpora.documents import Document
 
 CODES = {f"{kind}-in-{split}" for kind in ("duplicates", "near-duplicates") for split in ("test", "valid")}

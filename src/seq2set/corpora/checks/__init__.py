@@ -127,9 +127,8 @@ def _list_checks(
 ) -> list[Check]:
     # Here, because each of these files needs what stands above.
     from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits, UnsplitTexts
-    from seq2set.corpora.checks.exact_duplicates import ExactDuplicates
+    from seq2set.corpora.checks.duplicates import ExactDuplicates, NearDuplicates
     from seq2set.corpora.checks.labels import ProblemLabels, RowsPerLabel
-    from seq2set.corpora.checks.near_duplicates import NearDuplicates
 
     exact = ExactDuplicates()
     near = NearDuplicates(corpus, exact, near_duplicate)

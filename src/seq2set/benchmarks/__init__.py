@@ -65,7 +65,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     ),
     "onnx": Benchmark(
         "prediction on ONNX Runtime against torch, one text at a time",
-        _HERE + "onnx:measure_onnx",
+        _HERE + "network_speed:measure_onnx",
         {"documents": 4, **_MODEL, "settling": 2},
         takes_model=True,
     ),

@@ -1,6 +1,6 @@
-"""Prediction and training updates, against the same network written plainly (`plain`).
+"""Prediction and training updates against the same network written plainly (`plain`), and ONNX against torch.
 
-Both sides have the same weights and read the same documents; the run fails where they disagree.
+Both sides have the same weights and read the same documents; the run fails where the plain one disagrees.
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ from seq2set.benchmarks.plain import (
 from seq2set.benchmarks.ratio import Ratio, measure_ratio, run_apart
 from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import count_cores
+from seq2set.inference.model_folder import load_model
 from seq2set.inference.predictor import Predictor
+from seq2set.inference.runtimes import restore_onnx
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.models.seq2set import SetNetwork
+from seq2set.models.tagger import Tagger
 from seq2set.nn.text_reader import limit_words
 from seq2set.objectives.losses import negative_log_likelihood, self_critical
 from seq2set.objectives.rewards import f1
@@ -52,11 +55,12 @@ from seq2set.text.batches import collate
 from seq2set.text.tfidf import encode_blocks
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Phase
+from seq2set.workflows.export import compare_answers, write_graphs
 
 OPPONENT = "the same network by torch's own layers, a row per sample"
 
 BATCH = 64
-"""Texts that the plain side reads together, of about the same length."""
+"""Texts that are read together: by the plain side, of about the same length, and by the two runtimes."""
 
 TOLERANCE = 1e-3
 """How far the likelihoods of the two sides may lie apart."""
@@ -226,3 +230,40 @@ def _compare_likelihoods(learner: Learner, batch: TrainingBatch) -> float:
             "is allowed"
         )
     return difference
+
+
+def measure_onnx(
+    documents: int = BATCH,
+    *,
+    model: Path | None = None,
+    settings: Sequence[str] = (),
+    settling: int = 100,
+    rounds: int = 3,
+) -> Ratio:
+    """Predict texts one at a time on both runtimes; `checks` has the ratio of whole batches.
+
+    Unless a model is named, one of the default sizes that has learnt, in `settling` updates, how large sets
+    are. `checks.difference` is the largest difference of two scores.
+    """
+    texts = make_texts(documents)
+    with open_model(model, settings, settling=settling) as opened:
+        network = load_model(opened.model, "torch")
+        if not isinstance(network, NeuralTagger):
+            raise InputError(f"--model is {model}; it must be a network, since linear models have no graphs")
+        onnx = restore_onnx(network.state(), opened.folder, write_graphs(opened.folder, network))
+        sizes = {"documents": documents, "labels": len(network.labels), "model": str(model or "made")}
+        alone = _measure_runtimes(onnx, network, texts, sizes | {"batch": 1}, rounds)
+        together = _measure_runtimes(onnx, network, texts, sizes | {"batch": BATCH}, rounds)
+        difference = compare_answers(network, onnx, texts).difference
+    return alone._replace(checks={f"ratio_at_{BATCH}": together.ratio, "difference": difference})
+
+
+def _measure_runtimes(
+    onnx: Tagger, network: Tagger, texts: Sequence[str], sizes: dict[str, object], rounds: int
+) -> Ratio:
+    def predict(tagger: Tagger) -> None:
+        size = int(str(sizes["batch"]))
+        for start in range(0, len(texts), size):
+            tagger.infer(texts[start : start + size], Request())
+
+    return measure_ratio("onnx", "torch", lambda: predict(onnx), lambda: predict(network), sizes, rounds)

@@ -29,7 +29,7 @@ from seq2set.cli import (
     tune,
 )
 from seq2set.cli.console import say_error
-from seq2set.cli.data import check, corpus, known, prepare, stats
+from seq2set.cli.data import TABLES, check, known, prepare, stats
 from seq2set.cli.options import list_names, read_summaries
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing
 from seq2set.core.processes import SIGNALS, end_pool
@@ -116,9 +116,9 @@ _SEARCHES = {"Searches": read_summaries(_CATALOG + "SEARCHES")}
 
 data.command("list")(known.list_corpora)
 data.command("clean")(known.clean)
-data.command("prepare", cls=list_names(corpus.TABLES))(prepare.prepare)
-data.command("stats", cls=list_names(corpus.TABLES))(stats.stats)
-data.command("check", cls=list_names(corpus.TABLES))(check.check)
+data.command("prepare", cls=list_names(TABLES))(prepare.prepare)
+data.command("stats", cls=list_names(TABLES))(stats.stats)
+data.command("check", cls=list_names(TABLES))(check.check)
 app.command("train", cls=list_names(_MODELS | _PARTS))(train.train)
 app.command("evaluate", cls=list_names(_SEARCHES | _RUNTIMES))(evaluate.evaluate)
 app.command("predict", cls=list_names(_SEARCHES | _RUNTIMES | predict.TABLES))(predict.predict)

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from seq2set.cli import options
-from seq2set.cli.data.corpus import Data, count_documents, open_data
+from seq2set.cli.data import Data, count_documents, open_data
 from seq2set.core.text_utils import count_things, make_printable, shorten
 
 if TYPE_CHECKING:

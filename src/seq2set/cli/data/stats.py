@@ -12,7 +12,7 @@ from rich.text import Text
 
 from seq2set.cli import options
 from seq2set.cli.console import RichProgress, print_table
-from seq2set.cli.data.corpus import Data, count_documents, open_data
+from seq2set.cli.data import Data, count_documents, open_data
 from seq2set.core.text_utils import make_printable, shorten
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.cli.data.known import _format_size
+from seq2set.core.text_utils import format_size
 from seq2set.corpora.prepared import PreparedCorpus
 
 CSV = "id,text,labels\n" + "".join(f"{n},some text {n},{'a;b' if n % 2 else 'b'}\n" for n in range(40))
@@ -211,7 +211,7 @@ def test_the_cache_is_listed_and_emptied(seq2set, tmp_path: Path, monkeypatch: p
     assert seq2set(*prepared).code == 0
     listed = seq2set("data", "list").out
     assert [line.split()[0] for line in listed.splitlines() if "prepared here" in line] == ["tickets"]
-    assert "copies of plain files, vectors of texts: 1, " in listed
+    assert "copies of plain files, vectors and states of texts: 1, " in listed
     assert {json.loads(line)["bytes"] for line in seq2set("data", "list", "--json").out.splitlines()} == {0}
     wrong = seq2set("data", "clean", "ticket")
     assert (wrong.code, wrong.err.endswith(" tickets\n")) == (2, True)
@@ -225,7 +225,7 @@ def test_the_cache_is_listed_and_emptied(seq2set, tmp_path: Path, monkeypatch: p
 
 
 def test_sizes_are_short() -> None:
-    assert [_format_size(size) for size in (0, 999, 1000, 2_500_000, 3_210_000_000)] == [
+    assert [format_size(size) for size in (0, 999, 1000, 2_500_000, 3_210_000_000)] == [
         "0 bytes", "999 bytes", "1 kB", "2 MB", "3.2 GB",
     ]  # fmt: skip
 

@@ -64,6 +64,10 @@ FORMER = {"data.separator": ";", "search.samples": 8, "prior.terms": "given"}
 """What version 0.1.0 recorded where nobody chose; today the preset has another default."""
 
 
+HOW = ("threads:", "workers:", "encoder.cache_gigabytes:")
+"""Settings of how a run works and not of what it learns, which may change within one"""
+
+
 class RunFolder:
     """Where everything of one run lies."""
 
@@ -236,7 +240,7 @@ def recall_defaults(begun_with: Path, config: Config) -> Config:
 def refuse_changes(folder: Path, begun_with: Path, config: Config) -> None:
     """Refuse to go on in a folder with settings other than those in the file that it was begun with."""
     changes = list_changes(load_config(begun_with), recall_defaults(begun_with, config))
-    changed = [one for one in changes if not one.startswith(("threads:", "workers:"))]  # how, and not what
+    changed = [one for one in changes if not one.startswith(HOW)]
     if changed:
         faults = [f"{folder} was begun with other settings: {change}" for change in changed]
         raise ConfigError([*faults[:-1], f"{faults[-1]}; resume with the same, or begin a new run"])

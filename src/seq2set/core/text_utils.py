@@ -34,6 +34,15 @@ def count_things(count: int, one: str, many: str = "") -> str:
     return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
 
 
+def format_size(size: float) -> str:
+    """Return a number of bytes in the largest unit of which there is one."""
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
 def join_names(names: Sequence[str]) -> str:
     """Return names as a sentence lists them: "BR, CC and LP"."""
     *others, last = names or [""]

@@ -16,14 +16,14 @@ from seq2set.config.catalog import find_model
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import read_json, write_json
-from seq2set.core.hardware import limit_threads
+from seq2set.core.hardware import count_processes, limit_threads
 from seq2set.core.progress import Progress, Silent
 from seq2set.labels.best_rule import find_best_rule
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.ensemble import join_networks, refuse_misfit
-from seq2set.models.network import Network, build_network
+from seq2set.models.network import Network, build_encoder, build_network
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request, Scores, withhold_scores
 from seq2set.models.prior import has_prior
@@ -87,6 +87,10 @@ def train_network(
         progress.note(start.describe(labels, learn))
     workers = count_workers(config, len(train) * sum(phase.epochs for phase in plan), device)
     share = Share(config, (len(words), len(labels), most), learn, tune.examples)
+    if own is not None:
+        reader = build_encoder(config, len(words))
+        processes = count_processes(config.workers, config.threads)
+        reader.keep_states([learn.words, tune.examples.words], processes, progress, device)
 
     def lend(number: int) -> Callable[[Network], None]:
         assert start is not None
@@ -138,7 +142,7 @@ def train_share(
         found = search_validation(step, share.tune, config.search, fabric)
         return 0.0 if tune is None else compute_micro_f1(found, tune)
 
-    Trainer(
+    loop = Trainer(
         step,
         share.learn,
         measure,
@@ -153,7 +157,9 @@ def train_share(
         # Random numbers by document make several processes equal to one. Where one was asked for by its
         # number of threads, they come one after another, as they always did.
         keyed=config.threads == "auto" or config.workers not in (1, "auto"),
-    ).run()
+    )
+    with step.network.encoder.reuse_states():
+        loop.run()
     return step.network.cpu()
 
 

@@ -15,11 +15,12 @@ from seq2set.config import Config
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.models.network import build_encoder
 from seq2set.nn.encoders import Encoder
-from seq2set.nn.encoders.transformer import TransformerEncoder, Window, cut_windows
+from seq2set.nn.encoders.transformer import TransformerEncoder
 from seq2set.nn.noise import use_keys
 from seq2set.nn.pretrained.encoder_parts import KINDS
 from seq2set.nn.pretrained.subwords import open_subwords
 from seq2set.nn.pretrained.tokenizer_parts import refuse_unknown_parts
+from seq2set.nn.pretrained.window_reader import Window, cut_windows
 from seq2set.nn.text_reader import TextReader
 from seq2set.text.vocabulary import Words
 from tiny_encoders import SIZE, change_settings, write_encoder
@@ -69,7 +70,7 @@ def test_a_text_of_one_window_has_the_states_of_the_network_itself(tmp_path: Pat
 def test_a_long_text_is_read_to_its_end(tmp_path: Path) -> None:
     encoder = build(write_encoder(tmp_path)).eval()
     assert isinstance(encoder, TransformerEncoder)
-    assert encoder.room == 16  # of 20 places BERT's kind may need two, and the marks two
+    assert encoder.reader.room == 16  # of 20 places BERT's kind may need two, and the marks two
     states = encode(encoder, 40, 7)
     assert states.shape == (2, 40, SIZE)
     assert (states[0].abs().sum(-1) > 0).all()

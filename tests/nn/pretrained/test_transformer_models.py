@@ -138,8 +138,9 @@ def test_a_run_goes_on_with_its_own_encoder_alone(encoder: Path, tmp_path: Path)
         trained(tmp_path / "run", config)
 
 
-def test_two_processes_learn_what_one_does(encoder: Path, tmp_path: Path) -> None:
-    settings = "encoder.tune=1", "encoder.dropout=0.2", "self_critical.epochs=1", "objective.samples=2"
+@pytest.mark.parametrize("tune", ["none", "1"])
+def test_two_processes_learn_what_one_does(tune: str, encoder: Path, tmp_path: Path) -> None:
+    settings = f"encoder.tune={tune}", "encoder.dropout=0.2", "self_critical.epochs=1", "objective.samples=2"
     config = config_of(encoder, *settings, "threads=auto", "training.batch_size=9")
     one, two = (
         trained(tmp_path / str(workers), config.model_copy(update={"workers": workers})) for workers in (1, 2)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from seq2set.core.text_utils import format_size
+
 
 def list_corpora(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
@@ -30,20 +32,21 @@ def list_corpora(
     from seq2set.cli.console import print_table
 
     rows = [
-        (name, source.title, source.how_to_get, _format_size(sizes[name]) if name in sizes else "no")
+        (name, source.title, source.how_to_get, format_size(sizes[name]) if name in sizes else "no")
         for name, source in SOURCES.items()
     ]
     rows += [
-        (one.name, "prepared here", "", _format_size(sizes[one.name]))
+        (one.name, "prepared here", "", format_size(sizes[one.name]))
         for one in there
         if one.name in sizes.keys() - SOURCES.keys() and not one.is_copy
     ]
     print_table(("name", "what", "how to get it", "cached"), rows)
     copies = [one for one in there if one.is_copy]
     if copies:
-        size = _format_size(sum(one.bytes for one in copies))
+        size = format_size(sum(one.bytes for one in copies))
         typer.echo(
-            f"copies of plain files, vectors of texts: {len(copies)}, {size}; seq2set data clean deletes them"
+            f"copies of plain files, vectors and states of texts: {len(copies)}, {size}; "
+            "seq2set data clean deletes them"
         )
 
 
@@ -52,7 +55,7 @@ def clean(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="An entry of the cache; without any, all copies of plain files and vectors of texts.",
+            help="An entry of the cache; without any, copies of plain files, vectors and states of texts.",
         ),
     ] = None,
     everything: Annotated[
@@ -73,13 +76,5 @@ def clean(
             raise InputError(f"'{name}' is not in the cache {get_cache_folder()}; it holds {known}")
     gone = clean_cache(names or (), everything=everything)
     for one in gone:
-        typer.echo(f"deleted {one.name} ({_format_size(there[one.name])})")
-    typer.echo(f"{_format_size(sum(there[one.name] for one in gone))} freed in {get_cache_folder()}")
-
-
-def _format_size(size: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
+        typer.echo(f"deleted {one.name} ({format_size(there[one.name])})")
+    typer.echo(f"{format_size(sum(there[one.name] for one in gone))} freed in {get_cache_folder()}")

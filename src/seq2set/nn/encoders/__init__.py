@@ -11,12 +11,14 @@ Letters: B documents, T tokens, E numbers per state, F numbers per summary.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor, nn
 
+from seq2set.core.progress import Progress
 from seq2set.core.text_utils import Span
 
 
@@ -76,6 +78,19 @@ class Encoder(nn.Module):
     def list_rates(self) -> list[OwnRate]:
         """Return the weights that do not learn at the rate of the rest."""
         return []
+
+    def keep_states(
+        self,
+        splits: Sequence[Sequence[npt.NDArray[np.int32]]],
+        workers: int,
+        progress: Progress,
+        device: str = "cpu",
+    ) -> None:
+        """Compute what every epoch would compute again of these documents, where there is such."""
+
+    def reuse_states(self) -> AbstractContextManager[None]:
+        """Read in the block what was computed once, in the place of computing it."""
+        return nullcontext()
 
     def note_precision(self, precision: str) -> str | None:  # noqa: ARG002
         """Say where it computes in another precision than the settings ask for on this CPU, if anywhere."""

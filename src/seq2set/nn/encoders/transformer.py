@@ -1,42 +1,35 @@
 """A pretrained transformer: the states of sub-words, as it is or tuned with the rest of the network.
 
-A text is read in windows that overlap; a sub-word's state comes from the window in which it stands further
-from an end. The transformer's own dropout is off, since its random numbers would depend on the batch that a
-document is read in; dropout by document acts on the states.
+The transformer's own dropout is off, since its random numbers would depend on the batch that a document is
+read in; dropout by document acts on the states.
 
-Letters: B documents, T sub-words, W windows, P places in a window with its marks, E numbers per state.
+Letters: B documents, T sub-words, E numbers per state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from seq2set.config import Config
+from seq2set.core.progress import Progress
 from seq2set.nn.encoders import Encoded, Encoder, OwnRate
 from seq2set.nn.noise import DocumentDropout
 from seq2set.nn.pretrained.encoder_folder import CONFIG
-from seq2set.nn.pretrained.encoder_parts import Marks, build_network, open_network
+from seq2set.nn.pretrained.encoder_parts import build_network, open_network
 from seq2set.nn.pretrained.encoder_source import OWN_CONFIG, EncoderSource, find_source
-from seq2set.nn.pretrained.subwords import FIRST, Subwords
+from seq2set.nn.pretrained.kept_states import KeptStates
+from seq2set.nn.pretrained.subwords import Subwords
+from seq2set.nn.pretrained.window_reader import WindowReader, drop_pooler, open_still
 
-OVERLAP = 32
-"""How many sub-words a window shares with the one before it, where it is long enough"""
-
-
-class Window(NamedTuple):
-    """A stretch of a document that is read together."""
-
-    document: int
-    start: int
-    end: int
-    kept: int
-    """The first sub-word whose state is taken from it; from there on up to the next window's"""
+GIGABYTE = 10**9
 
 
 class Tuning(NamedTuple):
@@ -56,18 +49,14 @@ class TransformerEncoder(Encoder):
     def __init__(
         self,
         body: Any,
-        marks: Marks,
+        reader: WindowReader,
         *,
-        nothing: int,
-        window: int,
         dropout: float = 0.0,
         tuning: Tuning | None = None,
+        kept: KeptStates | None = None,
     ):
         super().__init__()
-        self.marks, self.nothing, self.tuning = marks, nothing, tuning
-        longest = min(window, body.config.max_position_embeddings - 2)
-        self.room = max(1, longest - len(marks.before) - len(marks.behind))
-        self.pad = int(body.config.pad_token_id or 0)
+        self.reader, self.tuning, self.kept = reader, tuning, kept
         self.dropout = DocumentDropout(dropout, along=True)
         self.size = self.summary_size = int(body.config.hidden_size)
         self._still: tuple[Any, ...] = () if tuning else (body,)  # no module of ours: not saved, not trained
@@ -84,13 +73,33 @@ class TransformerEncoder(Encoder):
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Encoded:
         """Encode (B, T) numbers of sub-words."""
-        windows = list(cut_windows(lengths.tolist(), self.room))
-        read = self._read_windows(tokens, windows)  # (W, P, E)
-        places = self._find_places(windows, tokens.shape, read.shape[1]).to(tokens.device)  # (B, T)
+        states = self._read(tokens, lengths)  # (B, T, E)
         mask = torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None]
-        states = read.flatten(0, 1)[places].masked_fill(~mask[..., None], 0.0)  # (B, T, E)
         summary = states.sum(1) / lengths[:, None]
         return Encoded(self.dropout(states), mask, summary)
+
+    def _read(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        if self.tuning:
+            return self.reader.read(self.body, tokens, lengths)
+        if self.kept is not None and (kept := self.kept.read(tokens, lengths)) is not None:
+            return kept
+        with torch.no_grad():
+            return self.reader.read(self._still[0].to(tokens.device), tokens, lengths)
+
+    def keep_states(
+        self,
+        splits: Sequence[Sequence[npt.NDArray[np.int32]]],
+        workers: int,
+        progress: Progress,
+        device: str = "cpu",
+    ) -> None:
+        """Compute the states of documents once, where the encoder stays as it is."""
+        if self.kept is not None:
+            self.kept.prepare(splits, workers, progress, device)
+
+    def reuse_states(self) -> AbstractContextManager[None]:
+        """Read in the block what was computed once."""
+        return nullcontext() if self.kept is None else self.kept.reuse()
 
     def list_rates(self) -> list[OwnRate]:
         """Return the parts that learn at a rate of their own: each layer, the lower the slower."""
@@ -103,88 +112,29 @@ class TransformerEncoder(Encoder):
         rate, decay, warm_up = self.tuning[1:]
         return [OwnRate(depths[depth], rate * decay**depth, warm_up) for depth in sorted(depths)]
 
-    def _read_windows(self, tokens: Tensor, windows: Sequence[Window]) -> Tensor:
-        before, behind = self.marks
-        width = max(one.end - one.start for one in windows) + len(before) + len(behind)
-        ids = torch.full((len(windows), width), self.pad, device=tokens.device)
-        mask = torch.zeros_like(ids)
-        inner = torch.where(tokens < FIRST, self.nothing, tokens - FIRST)  # (B, T)
-        marks = [torch.tensor(one, dtype=torch.long, device=tokens.device) for one in self.marks]
-        for row, one in enumerate(windows):
-            whole = torch.cat([marks[0], inner[one.document, one.start : one.end], marks[1]])
-            ids[row, : len(whole)], mask[row, : len(whole)] = whole, 1
-        if self.tuning:
-            return self._run(self.body, ids, mask)
-        with torch.no_grad():
-            return self._run(self._still[0].to(tokens.device), ids, mask)
-
-    @staticmethod
-    def _run(body: Any, ids: Tensor, mask: Tensor) -> Tensor:
-        states: Tensor = body(input_ids=ids, attention_mask=mask).last_hidden_state
-        return states
-
-    def _find_places(self, windows: Sequence[Window], shape: Sequence[int], width: int) -> Tensor:
-        """Return the rows (B, T) of windows (W * P,) that the sub-words' states are taken from."""
-        places = torch.zeros(tuple(shape), dtype=torch.long)
-        for row, one in enumerate(windows):
-            first = row * width + len(self.marks.before) - one.start
-            places[one.document, one.kept : one.end] = torch.arange(first + one.kept, first + one.end)
-        return places
-
-
-def cut_windows(lengths: Sequence[int], room: int) -> Iterator[Window]:
-    """Cut documents of these lengths into windows of up to `room` sub-words that overlap.
-
-    The last one is as long as the others, rather than a few sub-words with no surroundings.
-    """
-    step = room - min(OVERLAP, room // 4)
-    for document, length in enumerate(lengths):
-        end = 0
-        for start in sorted({*range(0, max(1, length - room), step), max(0, length - room)}):
-            yield Window(document, start, min(start + room, length), start + max(0, end - start) // 2)
-            end = start + room
-
 
 def build_transformer(config: Config, tokens: int) -> TransformerEncoder:  # noqa: ARG001 (it has its own)
     """Build the encoder that the settings name; that of a saved model has random weights at first."""
     source, chosen = find_source(config), config.encoder
-    subwords = Subwords(source)
-    tuning = None
+    subwords, tuning, kept = Subwords(source), None, None
+    body = _open_body(source)
     if chosen.tune != "none":
         tuning = Tuning(chosen.tune, chosen.learning_rate, chosen.layer_decay, chosen.warm_up)
-    return TransformerEncoder(
-        _open_body(source),
-        subwords.marks,
-        nothing=subwords.nothing,
-        window=source.window,
-        dropout=chosen.dropout,
-        tuning=tuning,
-    )
+    elif limit := int(chosen.cache_gigabytes * GIGABYTE):
+        kept = KeptStates(source, body.config.hidden_size, limit)
+    reader = WindowReader(subwords, body.config, source.window)
+    return TransformerEncoder(body, reader, dropout=chosen.dropout, tuning=tuning, kept=kept)
 
 
 def _open_body(source: EncoderSource) -> Any:
     """Open the network, without weights where only the shapes are wanted or others come."""
     path = source.folder.path
     if not source.tuned:
-        with torch.device("cpu"):  # shared, also by those who want the shapes of the rest alone
-            return _open_still(path, source.folder.sha256)
+        return open_still(source)
     if not source.has_weights:
-        return _drop_pooler(build_network(source.settings, Path(OWN_CONFIG)))
+        return drop_pooler(build_network(source.settings, Path(OWN_CONFIG)))
     only_shapes = torch.get_default_device().type == "meta"
-    return _drop_pooler(build_network(source.settings, path / CONFIG) if only_shapes else open_network(path))
-
-
-@lru_cache(maxsize=1)
-def _open_still(path: Path, sha256: str) -> Any:  # noqa: ARG001 (other files are another encoder)
-    """Open a network that stays as it is: all that read with it share one."""
-    return _drop_pooler(open_network(path)).eval().requires_grad_(False)
-
-
-def _drop_pooler(body: Any) -> Any:
-    """Drop what makes one vector of the first state, which nothing here reads and so nothing would train."""
-    if getattr(body, "pooler", None) is not None:
-        body.pooler = None
-    return body
+    return drop_pooler(build_network(source.settings, path / CONFIG) if only_shapes else open_network(path))
 
 
 def _select_layers(body: Any, layers: int | str) -> None:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from seq2set.core.errors import InputError
 from seq2set.nn.pretrained.encoder_folder import WEIGHTS, read_settings, read_tokenizer
 from seq2set.nn.pretrained.encoder_parts import find_marks, open_network, open_tokenizer
+from seq2set.nn.pretrained.vector_cache import Pooled
 
 WINDOW = 256
 """Sub-words per window, with those that mark its ends; as many as small sentence encoders read by default."""
@@ -31,15 +32,6 @@ TOKENS_AT_A_TIME = 4096
 """Bounds the memory of a batch."""
 
 Vectors = npt.NDArray[np.float32]
-
-
-class Pooled(NamedTuple):
-    """Vectors of texts, and what they are not made of."""
-
-    vectors: Vectors
-    """(N, E)"""
-    cut: npt.NDArray[np.int64]
-    """How many words of each text were left out, (N,)"""
 
 
 class _Windows(NamedTuple):

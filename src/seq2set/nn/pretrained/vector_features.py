@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.core.errors import import_extra
-from seq2set.core.processes import run_in_processes
 from seq2set.core.progress import Progress
 from seq2set.core.sparse import CompressedRows, SparseRows
 from seq2set.nn.pretrained.encoder_folder import EncoderFolder, find_encoder
-from seq2set.nn.pretrained.pooled_vectors import FORMER_WINDOW, OVERLAP, WINDOW, Pooled, open_encoder
-from seq2set.nn.pretrained.vector_cache import VectorCache
+from seq2set.nn.pretrained.pooled_vectors import FORMER_WINDOW, OVERLAP, WINDOW, open_encoder
+from seq2set.nn.pretrained.vector_cache import Pooled, TextBlock, VectorCache, digest_text
 from seq2set.text.tfidf import TfidfFeatures
 
 Reals = npt.NDArray[np.float32]
@@ -51,7 +49,7 @@ class TextVectors:
         vectors = np.zeros((len(texts), self.cache.size), np.float32)
         missing = []
         for row, text in enumerate(texts):
-            if (found := self.cache.get(text)) is None:
+            if (found := self.cache.get(digest_text(text))) is None:
                 missing.append(row)
             else:
                 vectors[row] = found.vector
@@ -62,15 +60,17 @@ class TextVectors:
 
     def prepare(self, texts: Sequence[str], workers: int, progress: Progress) -> Reals:
         """Return the vectors (N, E) of a split; those that are not in the cache are put there."""
+        keys = [digest_text(text) for text in texts]
+        missing = set(self.cache.list_missing(keys))
         if dropped := self.cache.drop_unusable():
             progress.note(
                 f"files of vectors in {self.cache.folder} that are cut short, damaged or another encoder's: "
                 f"{dropped}; what they should hold is computed again"
             )
-        missing = sorted({text for text in texts if self.cache.get(text) is None}, key=len)
         if missing:
-            self._fill(missing, workers, progress)
-        found = [self.cache.get(text) for text in texts]
+            chosen = {text: key for text, key in zip(texts, keys, strict=True) if key in missing}
+            self._fill(sorted(sorted(chosen), key=len), workers, progress)
+        found = [self.cache.get(key) for key in keys]
         cut = [one.cut for one in found if one is not None and one.cut]
         if cut:
             progress.note(
@@ -80,17 +80,15 @@ class TextVectors:
         return np.stack([one.vector for one in found if one is not None])
 
     def _fill(self, texts: Sequence[str], workers: int, progress: Progress) -> None:
-        delayed = import_extra("joblib", "train").delayed
         blocks = [texts[start : start + BLOCK] for start in range(0, len(texts), BLOCK)]
-        jobs = (delayed(_embed_alone)(block, self.encoder, self.words, self.window) for block in blocks)
-        workers = workers if len(texts) > WORTH_PROCESSES else 1
-        with (
-            progress.stage("vectors", len(texts)) as advance,
-            run_in_processes(jobs, workers) as done,
-        ):
-            for block, pooled in zip(blocks, done, strict=True):
-                self.cache.put(block, pooled.vectors, pooled.cut)
-                advance(len(block))
+        embed = partial(_embed_alone, encoder=self.encoder, words=self.words, window=self.window)
+        self.cache.fill(
+            "vectors",
+            [TextBlock([digest_text(text) for text in block], block) for block in blocks],
+            embed,
+            workers if len(texts) > WORTH_PROCESSES else 1,
+            progress,
+        )
 
 
 def _embed_alone(texts: Sequence[str], encoder: EncoderFolder, words: int, window: int) -> Pooled:

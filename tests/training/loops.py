@@ -23,8 +23,9 @@ from seq2set.nn.decoding.rollout import Rollout
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, encode_examples
+from seq2set.training.learning_rates import PhasePlan
 from seq2set.training.step import TrainingStep
-from seq2set.training.trainer import PhasePlan, Trainer
+from seq2set.training.trainer import Trainer
 from seq2set.training.validation import Validation
 from tiny_networks import tiny_config, tiny_examples, tiny_network
 

@@ -18,9 +18,9 @@ from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import find_threshold
 from seq2set.nn.decoding.rollout import greedy
 from seq2set.training import trainer
+from seq2set.training.learning_rates import PhasePlan
 from seq2set.training.step import TrainingStep
 from seq2set.training.train_network import plan_phases
-from seq2set.training.trainer import PhasePlan
 from seq2set.training.validation import compute_micro_f1, search_validation
 from tiny_networks import tiny_config, tiny_examples, tiny_network, trained
 

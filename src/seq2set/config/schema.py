@@ -191,6 +191,9 @@ class EncoderSettings(Settings):
     """What its learning rate is multiplied by from a layer to the one below."""
     warm_up: Share = 0.1
     """In which share of a phase's updates its learning rate rises, from next to nothing."""
+    unfreeze_every: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """After how many epochs, counted over all phases, a further layer begins to learn, from the top down to
+    the sub-word vectors; 0 lets all that learn do so from the beginning."""
     cache_gigabytes: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
     """How much of the cache the states of an encoder that stays as it is may take, with those of earlier
     trainings, of which the oldest leave; 0 computes them anew in every epoch."""

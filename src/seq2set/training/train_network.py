@@ -35,9 +35,10 @@ from seq2set.text.vocabulary import Words
 from seq2set.training.data_parallel import Share, choose_device, count_workers, start_group
 from seq2set.training.examples import encode_examples
 from seq2set.training.fitted_prior import FittedPrior, PriorCache, fit_prior
+from seq2set.training.learning_rates import PhasePlan
 from seq2set.training.starting_network import StartingNetwork
 from seq2set.training.step import TrainingStep
-from seq2set.training.trainer import PhasePlan, Trainer
+from seq2set.training.trainer import Trainer
 from seq2set.training.validation import (
     Validation,
     choose_search,

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -26,7 +26,6 @@ from seq2set.core.errors import StoppedError, WorkError
 from seq2set.core.files import copy_file, write_json
 from seq2set.core.processes import Interruption
 from seq2set.core.progress import Progress
-from seq2set.nn.encoders import OwnRate
 from seq2set.nn.noise import derive_keys
 from seq2set.objectives.rewards import RunningF1
 from seq2set.text.batches import BatchPlan, bucket_by_length, shard
@@ -43,6 +42,7 @@ from seq2set.training.checkpoint import (
 )
 from seq2set.training.examples import EncodedExamples, Ints
 from seq2set.training.history import RunningMeans
+from seq2set.training.learning_rates import LearningRates, PhasePlan, drop_gradients, hold_still, touch
 from seq2set.training.step import Phase, TrainingStep
 from seq2set.training.thread_choice import ThreadChoice
 
@@ -52,23 +52,6 @@ def reseed(sampling: torch.Generator, seed: int, update: int, process: int = 0) 
     dropout, samples = np.random.SeedSequence([seed, update, process]).generate_state(2, np.uint32).tolist()
     torch.manual_seed(dropout)
     sampling.manual_seed(samples)
-
-
-class PhasePlan(NamedTuple):
-    """One phase of a run."""
-
-    name: Phase
-    epochs: int
-    learning_rate: float
-    decay: float
-    """What the learning rate is multiplied by after every epoch"""
-
-
-def _group_weights(step: TrainingStep, own: list[OwnRate]) -> list[dict[str, Any]]:
-    """Return what Adam learns, the weights with a rate of their own behind the rest."""
-    apart = {id(weight) for group in own for weight in group.weights}
-    rest = [one for one in step.parameters() if one.requires_grad and id(one) not in apart]
-    return [{"params": rest}, *({"params": group.weights} for group in own)]
 
 
 class Trainer:
@@ -94,8 +77,9 @@ class Trainer:
         self.phases = [phase for phase in phases if phase.epochs]
         self.settings, self.seed, self.search = settings, seed, search
         self.run_folder, self.progress, self.fabric = run, progress, fabric
-        self.own_rates = step.network.encoder.list_rates()
-        adam = torch.optim.Adam(_group_weights(step, self.own_rates), lr=1.0, fused=True)
+        self.batches = math.ceil(len(examples) / settings.batch_size)
+        self.rates = LearningRates(step.network.encoder.list_rates(), self.batches)
+        adam = torch.optim.Adam(self.rates.group_weights(step), lr=1.0, fused=True)
         # Fabric moves the network to its device, wraps it for data parallelism, and scales mixed precision.
         self.step, self.optimizer = fabric.setup(step, adam)
         self.adam = adam
@@ -110,6 +94,8 @@ class Trainer:
         folder = self.run_folder.checkpoints
         position = load_checkpoint(folder, self.network, self.adam, self.averaged) or Position()
         self._discard_after(position)
+        if late := self.rates.describe_late(sum(phase.epochs for phase in self.phases)):
+            self.progress.note(late)
         with Interruption() as interruption:
             while position.phase < len(self.phases):
                 position = self._train_phase(position, self.phases[position.phase], interruption)
@@ -117,14 +103,14 @@ class Trainer:
         return position
 
     def _train_phase(self, position: Position, phase: PhasePlan, interruption: Interruption) -> Position:
-        batches = math.ceil(len(self.examples) / self.settings.batch_size)
+        batches = self.batches
         with self.progress.stage(phase.name, phase.epochs * batches) as advance:
             advance(position.epoch * batches + position.batch)
             while position.epoch < phase.epochs and not self._out_of_patience(position):
                 plan = self._plan_batches(position)
                 while position.batch < len(plan) and not self._out_of_patience(position):
                     index = plan[position.batch]
-                    self._set_learning_rates(phase, position, batches)
+                    self.rates.set(self.adam, phase, position)
                     with self.threads.apply(int(self.lengths[index].sum())):
                         so_far = self._update(index, phase.name, position)
                     position = position.move(
@@ -157,17 +143,23 @@ class Trainer:
         own = shard([index], rank, processes)[0]
         # In a batch of fewer documents than processes, extra ranks process one document with weight 0.
         weight = processes / len(index) if rank < len(index) else 0.0
+        waiting = self.rates.list_waiting(position.update)
         parts, sums = np.array_split(own, min(self.settings.accumulate, len(own))), list[Tensor]()
         for number, part in enumerate(parts, start=1):
             with self.fabric.no_backward_sync(self.step, enabled=number < len(parts)):
                 batch = self.examples.batch(part, self._count_epochs(position)).to(self.fabric.device)
                 keys = derive_keys(self.seed, position.update, part).to(self.fabric.device)
-                losses = self.step(batch, phase, self.sampling, position.so_far, keys if self.keyed else None)
+                with hold_still(waiting):
+                    losses = self.step(
+                        batch, phase, self.sampling, position.so_far, keys if self.keyed else None
+                    )
                 self._check_finite("the loss", losses.total, index)
-                self.fabric.backward(losses.total * len(part) * weight)
+                loss = losses.total * len(part) * weight
+                self.fabric.backward(loss + touch(waiting) if waiting and processes > 1 else loss)
             if weight:
                 self.means.add(losses, len(part))
             sums += [] if losses.sums is None else [losses.sums * (weight > 0)]
+        drop_gradients(waiting)
         norm = self.fabric.clip_gradients(
             self.step, self.optimizer, max_norm=self.settings.clip_norm, error_if_nonfinite=False
         )
@@ -277,14 +269,6 @@ class Trainer:
 
     def _out_of_patience(self, position: Position) -> bool:
         return 0 < self.settings.patience <= position.waited
-
-    def _set_learning_rates(self, phase: PhasePlan, position: Position, batches: int) -> None:
-        decay, done = phase.decay**position.epoch, position.epoch * batches + position.batch + 1
-        first, *others = self.adam.param_groups
-        first["lr"] = phase.learning_rate * decay
-        for group, own in zip(others, self.own_rates, strict=True):
-            rising = own.warm_up * phase.epochs * batches  # updates
-            group["lr"] = own.rate * decay * min(1.0, done / max(rising, 1.0))
 
     def _best_weights(self, update: int) -> Path:
         return find_best_weights(self.run_folder.checkpoints, update)

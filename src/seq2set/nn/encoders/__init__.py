@@ -50,6 +50,8 @@ class OwnRate(NamedTuple):
     """Adam's learning rate at the beginning of a phase, after the warm-up"""
     warm_up: float
     """In which share of a phase's updates the rate rises to that, from next to nothing"""
+    begins: float = 0.0
+    """After how many epochs of a run they begin to learn"""
 
 
 class Encoded(NamedTuple):

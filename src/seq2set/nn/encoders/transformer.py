@@ -41,6 +41,8 @@ class Tuning(NamedTuple):
     decay: float
     """What the learning rate is multiplied by from a layer to the one below"""
     warm_up: float
+    unfreeze_every: float = 0.0
+    """After how many epochs a further layer begins to learn"""
 
 
 class TransformerEncoder(Encoder):
@@ -109,8 +111,10 @@ class TransformerEncoder(Encoder):
         for depth, weight in _find_depths(self.body):
             if weight.requires_grad:
                 depths.setdefault(depth, []).append(weight)
-        rate, decay, warm_up = self.tuning[1:]
-        return [OwnRate(depths[depth], rate * decay**depth, warm_up) for depth in sorted(depths)]
+        _, rate, decay, warm_up, every = self.tuning
+        return [
+            OwnRate(depths[depth], rate * decay**depth, warm_up, every * depth) for depth in sorted(depths)
+        ]
 
 
 def build_transformer(config: Config, tokens: int) -> TransformerEncoder:  # noqa: ARG001 (it has its own)
@@ -119,7 +123,9 @@ def build_transformer(config: Config, tokens: int) -> TransformerEncoder:  # noq
     subwords, tuning, kept = Subwords(source), None, None
     body = _open_body(source)
     if chosen.tune != "none":
-        tuning = Tuning(chosen.tune, chosen.learning_rate, chosen.layer_decay, chosen.warm_up)
+        tuning = Tuning(
+            chosen.tune, chosen.learning_rate, chosen.layer_decay, chosen.warm_up, chosen.unfreeze_every
+        )
     elif limit := int(chosen.cache_gigabytes * GIGABYTE):
         kept = KeptStates(source, body.config.hidden_size, limit)
     reader = WindowReader(subwords, body.config, source.window)

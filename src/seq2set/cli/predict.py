@@ -177,7 +177,7 @@ def _tell_uncalibrated(job: PredictionJob) -> None:
 
 
 def _tell_cut(totals: Totals) -> None:
-    if totals.cut:
-        from seq2set.nn.text_reader import describe_cut
+    from seq2set.text.cut_texts import describe_cut
 
-        typer.echo(describe_cut(totals.cut, totals.texts, totals.limit), err=True)
+    for sentence in describe_cut(totals.cut, totals.texts):
+        typer.echo(sentence, err=True)

@@ -24,7 +24,13 @@ from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Inference, Request, Scores, choose_rule, decide, withhold
 from seq2set.models.tagger import ModelState, Outline, Tensors
-from seq2set.nn.pretrained.vector_features import Standard, describe_vectors, restore_vectors
+from seq2set.nn.pretrained.vector_features import (
+    Standard,
+    count_cut_vectors,
+    describe_vectors,
+    restore_vectors,
+)
+from seq2set.text.cut_texts import Cut
 from seq2set.text.reasons import Evidence, TextWords
 from seq2set.text.tfidf import TfidfFeatures, find_occurrences
 from seq2set.text.vocabulary import Words
@@ -61,6 +67,10 @@ class LinearTagger(ABC):
         facts |= describe_vectors(self.features)
         tensors = {**tensors, **self.features.tensors("features.")}
         return ModelState(self.config, self.words, self.labels, tensors, facts)
+
+    def count_cut(self, texts: Sequence[str]) -> Cut:
+        """Count the texts whose vectors leave words out; terms are of whole texts."""
+        return count_cut_vectors(self.features, texts)
 
     @property
     def decodes(self) -> bool:

@@ -30,9 +30,10 @@ from seq2set.models.prior import PriorModel, has_prior
 from seq2set.models.tagger import ModelState, Outline, Tensors
 from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
-from seq2set.nn.pretrained.vector_features import describe_vectors
-from seq2set.nn.text_reader import TextReader, count_longer, open_tokens
+from seq2set.nn.pretrained.vector_features import count_cut_vectors, describe_vectors
+from seq2set.nn.text_reader import TextReader, open_tokens
 from seq2set.text.batches import pad_documents
+from seq2set.text.cut_texts import Cut
 from seq2set.text.reasons import Evidence, TextWords
 from seq2set.text.tfidf import encode_blocks
 from seq2set.text.vocabulary import Words
@@ -161,9 +162,10 @@ class NeuralTagger:
                     drawn[block.places] = found.drawn
         return ScoredSets(scores, drawn)
 
-    def count_cut(self, texts: Sequence[str]) -> int:
-        """Count the texts of which the network does not read the end."""
-        return count_longer(self.words.encode(texts), self.config.encoder.max_words)
+    def count_cut(self, texts: Sequence[str]) -> Cut:
+        """Count the texts that the network, or what makes vectors for the prior, does not read to the end."""
+        vectors = Cut() if self.prior is None else count_cut_vectors(self.prior.features, texts)
+        return self._reader.read(texts).cut + vectors
 
     @property
     def _reader(self) -> TextReader:

@@ -22,6 +22,7 @@ from seq2set.labels.labels import Labels
 from seq2set.labels.lessons import Lessons
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Inference, Request
+from seq2set.text.cut_texts import Cut
 from seq2set.text.vocabulary import Words
 
 if TYPE_CHECKING:
@@ -202,3 +203,9 @@ def get_fit_function(model: str) -> Callable[..., Tagger]:
     """Return the function that trains a model of this name."""
     found: Callable[..., Tagger] = load_named(find_model(model).fit)
     return found
+
+
+def count_cut_texts(tagger: Tagger, texts: Sequence[str]) -> Cut:
+    """Count the texts that a model does not read to their end; one that does not say reads all of them."""
+    count = getattr(tagger, "count_cut", None)
+    return count(texts) if count else Cut()

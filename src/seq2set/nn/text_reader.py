@@ -19,6 +19,7 @@ from seq2set.config import Config
 from seq2set.config.catalog import ENCODERS, find_model
 from seq2set.core.names import find_named, load_named
 from seq2set.core.text_utils import Span
+from seq2set.text.cut_texts import Cut, count_cut, cut_at_subwords, cut_at_words
 from seq2set.text.vocabulary import UNK, Words
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ class Reading(NamedTuple):
     tokens: list[Ids]
     known: npt.NDArray[np.bool_]
     """Whether a word of each is known, of those that are read, (N,)"""
-    cut: int
-    """How many texts have more words than are read"""
+    cut: Cut
+    """How many texts are not read to their end"""
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,13 @@ class TextReader:
         """Read texts, of which the vocabulary's numbers may be there already."""
         encoded = self.words.encode(texts) if encoded is None else encoded
         tokens = [limit_words(one, self.most, self.vectors) for one in encoded]
-        known, cut = has_words(tokens, self.words), count_longer(encoded, self.most)
+        known = has_words(tokens, self.words)
+        cut = count_cut(sum(len(one) > self.most for one in encoded), cut_at_words(self.most))
         if self.own is not None:
             parts = [self._cut(text, len(one)) for text, one in zip(texts, encoded, strict=True)]
-            tokens = [one[: TOKENS_PER_WORD * self.most] for one in self.own.encode(parts)]
+            most, found = TOKENS_PER_WORD * self.most, self.own.encode(parts)
+            cut += count_cut(sum(len(one) > most for one in found), cut_at_subwords(most))
+            tokens = [one[:most] for one in found]
         return Reading(tokens, known, cut)
 
     def add_up(self, text: str, spans: Sequence[Span], added: Reals) -> Reals:
@@ -92,17 +96,6 @@ def open_tokens(config: Config) -> OwnTokens | None:
     row = find_named("encoder", find_model(config.model).encoder or config.encoder.kind, ENCODERS)
     found: OwnTokens | None = load_named(row.tokens)(config) if row.tokens else None
     return found
-
-
-def count_longer(encoded: Sequence[Ids], most: int) -> int:
-    """Count the texts of more words than `most`."""
-    return sum(len(one) > most for one in encoded)
-
-
-def describe_cut(cut: int, texts: int, most: int) -> str:
-    """Say how many texts are not read to their end."""
-    have = "has" if cut == 1 else "have"
-    return f"{cut:,} of {texts:,} texts {have} more than {most} words; the network reads the first {most}"
 
 
 def limit_words(ids: Ids, most: int, known: int) -> Ids:

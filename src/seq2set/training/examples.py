@@ -6,8 +6,9 @@ Letters: N documents in all, B of them, T words, L labels, S labels of the longe
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from seq2set.nn.decoding.prefixes import Symbols
 from seq2set.nn.encoders import OwnTokens
 from seq2set.nn.text_reader import TextReader
 from seq2set.text.batches import collate
+from seq2set.text.cut_texts import Cut
 from seq2set.text.tfidf import DOCUMENTS_PER_BLOCK
 from seq2set.text.vocabulary import Words
 
@@ -57,8 +59,8 @@ class EncodedExamples:
     labels: int
     ids: Sequence[str]
     margins: npt.NDArray[np.float32] | None
-    cut: int = 0
-    """How many of them have more words than are read"""
+    cut: Cut = field(default_factory=Counter)
+    """How many of them are not read to their end"""
     known: npt.NDArray[np.bool_] | None = None
     """(N,) whether a word of each is known, of those that are read"""
 
@@ -101,7 +103,8 @@ def encode_examples(
     rank = rank_labels(settings.kind, labels.names, settings.given, examples.depths)
     # One shuffle per document, the same in every epoch: the order is unknown, not ever-changing.
     shuffle = np.random.default_rng(config.seed) if settings.kind == "shuffled" else None
-    reader, cut, known = TextReader.build(config, words, own), 0, [np.zeros(0, bool)]
+    reader, known = TextReader.build(config, words, own), [np.zeros(0, bool)]
+    cut: Cut = Counter()
     ids, sequences = StoredLists(folder), StoredLists(folder)
     with report_output_errors(folder or Path(tempfile.gettempdir())):
         for start in range(0, len(examples), DOCUMENTS_PER_BLOCK):

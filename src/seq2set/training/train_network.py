@@ -30,7 +30,8 @@ from seq2set.models.prior import has_prior
 from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
 from seq2set.nn.encoders import OwnTokens
-from seq2set.nn.text_reader import describe_cut, open_tokens
+from seq2set.nn.text_reader import open_tokens
+from seq2set.text.cut_texts import describe_cut
 from seq2set.text.vocabulary import Words
 from seq2set.training.data_parallel import Share, choose_device, count_workers, start_group
 from seq2set.training.examples import encode_examples
@@ -82,8 +83,8 @@ def train_network(
     learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path, own)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
     tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path, own)
-    if cut := learn.cut + tune.examples.cut:
-        progress.note(describe_cut(cut, len(train) + len(valid), config.encoder.max_words))
+    for sentence in describe_cut(learn.cut + tune.examples.cut, len(train) + len(valid)):
+        progress.note(sentence)
     if start is not None:
         progress.note(start.describe(labels, learn))
     workers = count_workers(config, len(train) * sum(phase.epochs for phase in plan), device)

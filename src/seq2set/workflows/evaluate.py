@@ -28,7 +28,8 @@ from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Prediction, Predictor, TextItem
 from seq2set.labels.intervals import number_groups
 from seq2set.models.predictions import Inference, Request
-from seq2set.models.tagger import Tagger
+from seq2set.models.tagger import Tagger, count_cut_texts
+from seq2set.text.cut_texts import Cut, describe_cut
 from seq2set.workflows.evidence import EvidencePlan, measure_evidence, pick_documents
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
@@ -118,15 +119,11 @@ def _open_documents(
 
 
 def _describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
-    """Say how many texts a network does not read to their end; a linear model reads them all."""
-    count = getattr(tagger, "count_cut", None)
-    if count is None:
-        return
-    from seq2set.nn.text_reader import describe_cut
-
-    cut = sum(count([document.text for document in batch]) for batch in part.iter_batches(1024))
-    if cut:
-        yield describe_cut(cut, len(part), tagger.config.encoder.max_words)
+    """Say how many texts are not read to their end."""
+    cut = Cut()
+    for batch in part.iter_batches(1024):
+        cut += count_cut_texts(tagger, [document.text for document in batch])
+    yield from describe_cut(cut, len(part))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
@@ -24,6 +24,7 @@ from seq2set.corpora.readers import ReadOptions
 from seq2set.inference.engines.blocks import BlockResult, Engine, EngineSettings, Texts, open_engine
 from seq2set.inference.model_folder import read_confidence
 from seq2set.inference.prediction_files import OUTPUTS, Layout, PredictedDocument, choose_output, open_writer
+from seq2set.text.cut_texts import Cut
 from seq2set.workflows.prediction_input import (
     STANDARD,
     InputFile,
@@ -65,14 +66,12 @@ class Totals:
     """What was predicted so far."""
 
     texts: int = 0
-    cut: int = 0
-    limit: int = 0
-    """The words after which a text is cut"""
+    cut: Cut = field(default_factory=Cut)
 
     def add(self, result: BlockResult) -> None:
         """Count a block."""
         self.texts += len(result.predictions)
-        self.cut, self.limit = self.cut + result.cut, result.limit
+        self.cut += result.cut
 
 
 class _Speed:

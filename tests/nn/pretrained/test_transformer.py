@@ -22,6 +22,7 @@ from seq2set.nn.pretrained.subwords import open_subwords
 from seq2set.nn.pretrained.tokenizer_parts import refuse_unknown_parts
 from seq2set.nn.pretrained.window_reader import Window, cut_windows
 from seq2set.nn.text_reader import TextReader
+from seq2set.text.cut_texts import describe_cut
 from seq2set.text.vocabulary import Words
 from tiny_encoders import SIZE, change_settings, write_encoder
 from tiny_networks import tiny_config
@@ -198,7 +199,7 @@ def test_as_many_of_our_words_are_read_as_is_set(tmp_path: Path) -> None:
     reader = TextReader.build(config, words, open_subwords(config))
     read = reader.read([text, "wheat", "zebra", ""])
     assert [len(one) for one in read.tokens] == [6, 3, 1, 0]
-    assert read.cut == 1
+    assert read.cut == {"more than 2 words; the network reads the first 2": 1}
     assert read.known.tolist() == [True, True, False, False]
     summed = reader.add_up(text, words.spans(text), np.ones((1, 9), np.float32))
     assert summed.tolist() == [[3, 3, 0, 0]]
@@ -208,7 +209,12 @@ def test_one_endless_word_is_not_read_to_its_end(tmp_path: Path) -> None:
     text = "é-" * 40 + "é"
     words, config = words_of(text, text), config_of(write_pieces(tmp_path), "encoder.max_words=1")
     reader = TextReader.build(config, words, open_subwords(config))
-    assert [len(one) for one in reader.read([text]).tokens] == [8]
+    read = reader.read([text, "é-é-é-é-é", "é"])
+    assert [len(one) for one in read.tokens] == [8, 8, 1]
+    assert list(describe_cut(read.cut, 3)) == [
+        "1 of 3 texts has more than 1 words; the network reads the first 1",
+        "2 of 3 texts have more than 8 sub-words; the network reads the first 8",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import load_model
 from seq2set.models.predictions import Request
+from seq2set.models.tagger import count_cut_texts
 from seq2set.nn.pretrained import vector_features
 from seq2set.nn.pretrained.encoder_folder import find_encoder
 from seq2set.nn.pretrained.pooled_vectors import PooledEncoder
@@ -155,6 +156,8 @@ def test_a_model_with_vectors(model: str, small_corpus: PreparedCorpus, tmp_path
         "window": 256,
     }
     np.testing.assert_allclose(load_model(run.path).infer(texts, Request()).scores, scores, atol=1e-5)
+    cut = count_cut_texts(opened, ["wheat " * 101, "wheat " * 100])
+    assert cut == {"more than 100 words; their vectors leave out the rest (features.vector_words)": 1}
     if model == "seq2set-simp":
         with pytest.raises(InputError, match="features.vectors is set, and .* not exported"):
             export_onnx(run.path)

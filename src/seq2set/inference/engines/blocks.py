@@ -6,6 +6,7 @@ by the input alone, never by how many processes there are, so that the same inpu
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -17,6 +18,8 @@ from seq2set.core.names import find_named, load_named
 from seq2set.inference.engines import ENGINES
 from seq2set.inference.predictor import Predictor
 from seq2set.models.predictions import Request, Suggestion
+from seq2set.models.tagger import count_cut_texts
+from seq2set.text.cut_texts import Cut
 from seq2set.text.reasons import Evidence
 
 BLOCK = 512
@@ -56,9 +59,7 @@ class BlockResult(NamedTuple):
     """The predictions of a block, and how many of its texts were not read to their end."""
 
     predictions: list[TextPrediction]
-    cut: int
-    limit: int
-    """The words after which a text is cut"""
+    cut: Cut
 
 
 class Engine(Protocol):
@@ -79,10 +80,8 @@ def predict_block(predictor: Predictor, texts: Texts, request: Request) -> Block
     """Compute one block here."""
     found = predictor.tagger.infer(texts, request)
     suggestions = found.suggestions(predictor.tagger.labels.names)
-    count_cut = getattr(predictor.tagger, "count_cut", None)  # a linear model reads texts to their end
-    cut = count_cut(texts) if count_cut else 0
-    limit = predictor.tagger.config.encoder.max_words
-    return BlockResult(list(map(TextPrediction, suggestions, found.notes())), cut, limit)
+    cut = count_cut_texts(predictor.tagger, texts)
+    return BlockResult(list(map(TextPrediction, suggestions, found.notes())), cut)
 
 
 def to_plain(result: BlockResult) -> dict[str, Any]:
@@ -95,7 +94,7 @@ def from_plain(plain: dict[str, Any]) -> BlockResult:
     predictions = [
         TextPrediction(tuple(map(_read_suggestion, one)), note) for one, note in plain["predictions"]
     ]
-    return BlockResult(predictions, plain["cut"], plain["limit"])
+    return BlockResult(predictions, Counter(plain["cut"]))
 
 
 def _read_suggestion(plain: Any) -> Suggestion:

@@ -72,6 +72,11 @@ class PooledEncoder:
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         return Pooled(sums / np.maximum(norms, np.finfo(np.float32).tiny), np.array(windows.cut, np.int64))
 
+    def count_longer(self, texts: Sequence[str], most_words: int) -> int:
+        """Count the texts of more than `most_words` words."""
+        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        return sum(_count_words(one) > most_words for one in encoded)
+
     def _cut_windows(self, texts: Sequence[str], most_words: int, window: int) -> _Windows:
         room = max(1, window - len(self._prefix) - len(self._suffix))
         step = max(1, room - OVERLAP)
@@ -84,7 +89,7 @@ class PooledEncoder:
             for start in sorted(set(starts)):
                 found.ids.append([*self._prefix, *kept[start : start + room], *self._suffix])
                 found.text.append(number)
-            found.cut.append(max(0, max(words, default=-1) + 1 - most_words))
+            found.cut.append(max(0, _count_words(one) - most_words))
         return found
 
     def _encode(self, windows: Sequence[Sequence[int]]) -> Vectors:
@@ -102,6 +107,10 @@ class PooledEncoder:
             weight = mask[:, :, None].to(states.dtype)
             mean = (states * weight).sum(1) / weight.sum(1)
         return np.asarray(mean.numpy(), np.float32)
+
+
+def _count_words(encoding: Any) -> int:
+    return 1 + max((word for word in encoding.word_ids if word is not None), default=-1)
 
 
 @lru_cache(maxsize=1)

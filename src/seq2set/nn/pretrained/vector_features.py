@@ -21,6 +21,7 @@ from seq2set.core.sparse import CompressedRows, SparseRows
 from seq2set.nn.pretrained.encoder_folder import EncoderFolder, find_encoder
 from seq2set.nn.pretrained.pooled_vectors import FORMER_WINDOW, OVERLAP, WINDOW, open_encoder
 from seq2set.nn.pretrained.vector_cache import Pooled, TextBlock, VectorCache, digest_text
+from seq2set.text.cut_texts import Cut, count_cut, cut_vectors
 from seq2set.text.tfidf import TfidfFeatures
 
 Reals = npt.NDArray[np.float32]
@@ -172,6 +173,15 @@ def describe_vectors(features: TfidfFeatures) -> dict[str, Any]:
     vectors, encoder = features.vectors, features.vectors.encoder
     facts = {"encoder": encoder.name, "sha256": encoder.sha256, "revision": encoder.revision}
     return {"vectors": {**facts, "words": vectors.words, "window": vectors.window}}
+
+
+def count_cut_vectors(features: TfidfFeatures, texts: Sequence[str]) -> Cut:
+    """Count the texts whose vectors leave words out, where there are vectors."""
+    if not isinstance(features, VectorFeatures):
+        return Cut()
+    words, encoder = features.vectors.words, features.vectors.encoder
+    opened = open_encoder(encoder.path, encoder.sha256)
+    return count_cut(opened.count_longer(texts, words), cut_vectors(words))
 
 
 def restore_vectors(

@@ -73,11 +73,17 @@ def open_network(path: Path) -> Any:
             local_files_only=True,
             trust_remote_code=False,
             use_safetensors=True,
+            ignore_mismatched_sizes=True,  # they are refused here, by name
             dtype="float32",
             output_loading_info=True,
         )
     except Exception as error:  # each kind of network raises its own
         raise InputError(f"{path} cannot be opened by transformers: {_describe(error)}") from error
+    for name, stored, wanted in sorted(loaded["mismatched_keys"]):
+        there, asked = (" x ".join(map(str, shape)) for shape in (stored, wanted))
+        raise InputError(
+            f"{path / WEIGHTS} does not fit {CONFIG}: {name} is {there} there, and {CONFIG} asks for {asked}"
+        )
     missing = sorted(name for name in loaded["missing_keys"] if not name.startswith("pooler."))
     if missing:
         raise InputError(

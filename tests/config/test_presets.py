@@ -101,7 +101,16 @@ def test_each_line_of_such_a_preset_says_whose_the_setting_is(preset: str) -> No
 
 
 OF_TRANSFORMERS = {
-    f"encoder.{name}" for name in ("pretrained", "tune", "learning_rate", "layer_decay", "warm_up")
+    f"encoder.{name}"
+    for name in (
+        "pretrained",
+        "tune",
+        "learning_rate",
+        "layer_decay",
+        "warm_up",
+        "unfreeze_every",
+        "cache_gigabytes",
+    )
 }
 """What the encoder of the paper's presets, a BiLSTM, does not read"""
 

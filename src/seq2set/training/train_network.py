@@ -89,7 +89,7 @@ def train_network(
         progress.note(start.describe(labels, learn))
     workers = count_workers(config, len(train) * sum(phase.epochs for phase in plan), device)
     share = Share(config, (len(words), len(labels), most), learn, tune.examples)
-    if own is not None:
+    if own is not None and config.encoder.tune == "none":
         reader = build_encoder(config, len(words))
         processes = count_processes(config.workers, config.threads)
         reader.keep_states([learn.words, tune.examples.words], processes, progress, device)

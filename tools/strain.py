@@ -1,6 +1,6 @@
 """What a single request can do to a server, and how long a server takes to end under load.
 
-Usage: python tools/strain.py [requests] [stops] [--times 20] [--model RUN]
+Usage: python tools/strain.py [requests] [stops] [--times 20] [--model RUN] [--busy 8]
 
 Each request is sent alone, by a client in another process, while `/healthz` is asked all the while. What it
 took is compared with what `/healthz` takes beside a small request, on the same machine at the same time. Then
@@ -50,12 +50,18 @@ async def send_body(server: ServerAddress, body: bytes, path: str = PREDICT) -> 
 
 KEYS = b'{"text": "a"' + b"".join(b', "k%d": 1' % number for number in range(550_000)) + b"}"
 LONG = b'{"texts": ["' + b'", "'.join([b"wheat oil " * 9_900] * 64) + b'"]}'
+MIDDLE = b'{"texts": ["' + b'", "'.join([b"wheat oil " * 1_650] * 64) + b'"]}'
+CHINESE = b'{"texts": ["' + b'", "'.join(["麦,".encode() * 31_000] * 64) + b'"]}'
+WIDE = b'{"texts": ["' + b'", "'.join([b"wheat oil " * 9_900 + "😀".encode()] * 64) + b'"]}'
 BODIES = {
     "8 MB of values": b'{"texts": [' + b"1," * 4_000_000 + b"1]}",
     "8 MB of unknown keys": KEYS,
     "8 MB of brackets": b"[" * 8_000_000,
     "8 MB in one text": b'{"text": "' + b"a" * 8_000_000 + b'"}',
     "64 texts of 99,000 characters": LONG,
+    "the same with an emoji each": WIDE,
+    "64 texts of a word per character": CHINESE,
+    "64 texts of 16,500 characters": MIDDLE,
 }
 REQUESTS: dict[str, tuple[Send, int]] = {"a small one": (send_small, 0)}
 REQUESTS |= {name: (functools.partial(send_body, body=body), len(body)) for name, body in BODIES.items()}
@@ -72,24 +78,40 @@ class Seen(NamedTuple):
     """The slowest answer of `/healthz`, in seconds"""
     p99: float
     memory: int
-    """By how many bytes the server grew at most"""
+    """By how many bytes its processes grew, each of them at its worst moment"""
+
+
+class Memory:
+    """What the processes of a server take, from the moment on when this is made."""
+
+    def __init__(self, server: ServerProcess):
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
+        self._folders = [Path(f"/proc/{pid}") for pid in (server.process.pid, *children.split())]
+        for folder in self._folders:
+            (folder / "clear_refs").write_text("5")  # the peak begins anew
+        self._before = self._sum("VmRSS")
+
+    def measure_growth(self) -> int:
+        """Return by how many bytes the peaks of all processes lie above what they had."""
+        return self._sum("VmHWM") - self._before
+
+    def _sum(self, name: str) -> int:
+        lines = [line.split() for one in self._folders for line in (one / "status").read_text().splitlines()]
+        return 1024 * sum(int(line[1]) for line in lines if line[0] == f"{name}:")
 
 
 async def watch(server: ServerProcess, request: subprocess.Popen[bytes]) -> Seen:
     """Ask `/healthz` until the process that sends the request has ended, and two seconds longer."""
-    before, took, most, until = server.read_memory(), list[float](), 0, float("inf")
+    memory, took, until = Memory(server), list[float](), float("inf")
     async with Client(server) as client:
-        looked = 0.0
         while time.monotonic() < until:
             began = time.perf_counter()
             await client.get("/healthz")
             took.append(time.perf_counter() - began)
-            if time.monotonic() - looked > 0.2:  # it costs a process, which must not count for the server
-                most, looked = max(most, server.read_memory() - before), time.monotonic()
             if request.poll() is not None and until == float("inf"):
                 until = time.monotonic() + 2
             await asyncio.sleep(0.005)
-    return Seen(max(took), float(np.percentile(took, 99)), most)
+    return Seen(max(took), float(np.percentile(took, 99)), memory.measure_growth())
 
 
 def strain_server(model: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from seq2set.core.errors import InputError
 from seq2set.server.answers import LabelRequest
-from seq2set.server.batching import PASS_COST, DynamicBatcher, estimate_cost
+from seq2set.server.batching import PASS_CHARS, PASS_COST, DynamicBatcher, estimate_cost
 from seq2set.server.errors import ApiError
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ProcessEndedError
@@ -311,6 +311,19 @@ def test_a_long_request_is_computed_in_parts_and_short_ones_come_in_between() ->
     model, _ = batched(test, window_ms=1)
     # Two texts of half a pass and a little more do not fit together.
     assert [texts[0][-1] for texts, _ in model.passes] == ["0", "t", "1", "2", "3"]
+
+
+def test_a_pass_holds_no_more_characters_than_are_read_in_a_moment() -> None:
+    async def test(batcher: DynamicBatcher, model: Model, metrics: ServerMetrics) -> None:
+        most = PASS_CHARS
+        sizes = [most // 2, most // 2, 1, most + 1, most, 0, 1]
+        answers = await batcher.submit(["x" * size for size in sizes], PLAIN)
+        assert [len(one) for one in answers] == sizes
+        assert most * 4 < PASS_COST  # so that it is the characters that count
+
+    model, _ = batched(test, window_ms=1)
+    # A text that is longer by itself has a pass of its own.
+    assert [len(texts) for texts, _ in model.passes] == [2, 1, 1, 2, 1]
 
 
 class Pair(Model):

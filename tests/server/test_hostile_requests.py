@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,6 +56,25 @@ def test_values_are_counted_outside_of_texts_however_the_body_is_cut() -> None:
         assert counter.count == commas
     with pytest.raises(ApiError, match="more than 4 values"):
         CommaCounter(4).read(content)
+
+
+def test_a_body_is_let_go_once_it_is_parsed(start: Start) -> None:
+    server = start(max_text_chars=4 * 2**20)
+    server.watched.free.clear()
+    content = b'{"text": "' + b"wheat " * 500_000 + b'"}'
+    tracemalloc.start()
+    try:
+        asking = threading.Thread(
+            target=server.client.post, args=("/v1/predict",), kwargs={"content": content, "headers": JSON}
+        )
+        asking.start()
+        assert server.watched.busy.wait(120)
+        held, _ = tracemalloc.get_traced_memory()
+        server.watched.free.set()
+        asking.join()
+    finally:
+        tracemalloc.stop()
+    assert len(content) < held < 1.5 * len(content)  # the text; the body would be as much again
 
 
 def test_all_bodies_together_are_limited(start: Start) -> None:

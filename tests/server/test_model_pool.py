@@ -63,6 +63,18 @@ def test_processes_answer_as_the_model_does(br_run: RunFolder, served: OpenedMod
     pooled(br_run, test)
 
 
+def test_the_process_that_was_busy_last_is_taken_first(br_run: RunFolder) -> None:
+    async def test(batcher: DynamicBatcher, pool: ModelPool, metrics: ServerMetrics) -> None:
+        taken = []
+        for _ in range(4):  # it has its memory already; two that take turns would have twice as much
+            process = await pool.take()
+            taken.append(process.pid)
+            pool.give_back(process)
+        assert len(set(taken)) == 1
+
+    pooled(br_run, test)
+
+
 def test_a_process_that_dies_idle_is_replaced(br_run: RunFolder) -> None:
     async def test(batcher: DynamicBatcher, pool: ModelPool, metrics: ServerMetrics) -> None:
         (dead,) = pool.pids

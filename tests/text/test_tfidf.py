@@ -80,6 +80,16 @@ def test_blocks_do_not_show() -> None:
     assert (whole[-2:] != features.transform(texts[-2:]).to_scipy()).nnz == 0
 
 
+@given(TEXTS, st.integers(1, 3), st.integers(1, 5))
+def test_stretches_do_not_show(texts: list[str], ngrams: int, stretch: int) -> None:
+    features = fitted(texts, ngrams=ngrams, min_documents=1)
+    whole = features.transform(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tfidf, "STRETCH", stretch)
+        parts = features.transform(texts)
+    assert (parts.toarray() == whole.toarray()).all()
+
+
 def test_two_passes_over_a_file_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"a{n % 7} b{n % 5} a{n % 3} c" for n in range(60)] + [""]
     words = words_of(texts)

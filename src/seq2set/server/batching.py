@@ -27,6 +27,9 @@ from seq2set.server.settings import ServeSettings
 PASS_COST = 500_000
 """The largest cost of a pass, unless a single text costs more: 64 usual texts, or 4 very long ones."""
 
+PASS_CHARS = 100_000
+"""Characters of a pass, unless a single text has more: reading takes memory, and others wait for its end."""
+
 PATIENCE = 4
 """How many times `answer_seconds` a request may take by estimate, which is rough, before it is refused."""
 
@@ -97,11 +100,14 @@ class _Job:
 
     def plan_part(self, most: int) -> _Part:
         """Return the next texts, as many as one pass should have, and one at least."""
-        end, cost = self.taken + 1, self.costs[self.taken]
-        while end < min(len(self.texts), self.taken + most) and cost + self.costs[end] <= PASS_COST:
-            cost += self.costs[end]
+        start = self.taken
+        end = start + 1
+        while end < min(len(self.texts), start + most) and _fits([self._cut(start, end + 1)], most):
             end += 1
-        return _Part(self, self.taken, end, cost)
+        return self._cut(start, end)
+
+    def _cut(self, start: int, end: int) -> _Part:
+        return _Part(self, start, end, sum(self.costs[start:end]))
 
     def keep(self, start: int, answers: Sequence[bytes]) -> None:
         self.answers |= enumerate(answers, start)
@@ -127,7 +133,9 @@ class _Part(NamedTuple):
 
 
 def _fits(parts: Sequence[_Part], most: int) -> bool:
-    return sum(one.end - one.start for one in parts) <= most and sum(one.cost for one in parts) <= PASS_COST
+    texts = [text for one in parts for text in one.texts]
+    cost, chars = sum(one.cost for one in parts), sum(map(len, texts))
+    return len(texts) <= most and cost <= PASS_COST and chars <= PASS_CHARS
 
 
 class DynamicBatcher:
@@ -212,7 +220,12 @@ class DynamicBatcher:
     def _make_job(self, texts: Sequence[str], request: LabelRequest) -> _Job:
         loop = asyncio.get_running_loop()
         costs = [estimate_cost(text, request, self._labels) for text in texts]
-        is_long = sum(costs) > PASS_COST or len(texts) > self._settings.max_batch
+        passes = (
+            sum(costs) / PASS_COST,
+            sum(map(len, texts)) / PASS_CHARS,
+            len(texts) / self._settings.max_batch,
+        )
+        is_long = max(passes) > 1
         return _Job(texts, request, costs, loop.create_future(), loop.time(), self._turn, is_long)
 
     def _estimate_seconds(self, job: _Job) -> float:

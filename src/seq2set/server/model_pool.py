@@ -96,7 +96,8 @@ class ModelPool:
         self._ready: set[ModelProcess] = set()
         self._threads = ThreadPoolExecutor(2 * size, thread_name_prefix="seq2set-model")
         self._closed = False
-        self._idle: asyncio.Queue[ModelProcess]
+        # The one that was busy last is taken first: it has the memory for a pass already.
+        self._idle: asyncio.LifoQueue[ModelProcess]
         self._replacements: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> ModelPool:
@@ -131,7 +132,7 @@ class ModelPool:
     def start(self, metrics: ServerMetrics) -> None:
         """Begin to answer inside the event loop that runs."""
         self._metrics, self._loop = metrics, asyncio.get_running_loop()
-        self._idle = asyncio.Queue()
+        self._idle = asyncio.LifoQueue()
         for process in self._started:
             self._add(process)
 

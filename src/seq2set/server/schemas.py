@@ -37,15 +37,25 @@ class Body(BaseModel):
 
 
 class JsonRequest(Request):
-    """A request whose body a quick parser reads, which bounds the depth; in a thread where it is large."""
+    """A request whose body a quick parser reads, which bounds the depth; in a thread where it is large.
+
+    The body is let go once it is parsed: the framework would keep it until the answer is sent.
+    """
+
+    async def body(self) -> bytes:
+        """Return a stand-in for the body, as long as it has one; only `json` sees the body itself."""
+        self._blocks = [block async for block in self.stream() if block]
+        return _STAND_IN if self._blocks else b""
 
     async def json(self) -> Any:
-        """Return the body as plain values."""
-        body = await self.body()
+        """Return the body as plain values, once."""
+        body = b"".join(self._blocks)
+        self._blocks.clear()
         return await run_sync(_parse_json, body) if len(body) > _LARGE else _parse_json(body)
 
 
 _LARGE = 2**16
+_STAND_IN = b"{}"
 
 
 def _parse_json(body: bytes) -> Any:

@@ -31,6 +31,9 @@ Reals = npt.NDArray[np.float32]
 DOCUMENTS_PER_BLOCK = 4096
 """Bounds the memory of the intermediate codes, whatever the size of the corpus."""
 
+STRETCH = 1 << 14
+"""How many words are looked up at a time, each of which takes some hundred bytes meanwhile."""
+
 TERMS_WAITING = 1 << 20
 """How many terms of blocks wait at least to be joined with those that are known."""
 
@@ -114,10 +117,7 @@ class TfidfFeatures:
         return np.where(self.terms[at] == codes, at, -1)
 
     def _transform_block(self, block: FlatIds) -> SparseRows:
-        found = find_occurrences(block, len(self.words), self.ngrams)
-        column = self.columns(found.code)
-        known = column >= 0
-        cells = np.sort(found.row[known] * len(self) + column[known])
+        cells = np.sort(np.concatenate([np.empty(0, np.int64), *self._find_cells(block)]))
         starts = _find_starts(cells)
         row, column = np.divmod(cells[starts], max(len(self), 1))
         counts = np.diff(np.append(starts, len(cells))).astype(np.float32)
@@ -125,6 +125,14 @@ class TfidfFeatures:
         ends = np.cumsum(np.bincount(row + 1, minlength=len(block.offsets)))
         matrix = SparseRows(weights, column.astype(np.int32), ends, len(self))
         return self._balance(matrix) if self.run_weight else _normalise_rows(matrix)
+
+    def _find_cells(self, block: FlatIds) -> Iterator[npt.NDArray[np.int64]]:
+        """Give the cell of every occurrence of a term; a text may be so long that it is read by stretches."""
+        for start in range(0, len(block.ids), STRETCH):
+            found = find_occurrences(block, len(self.words), self.ngrams, range(start, start + STRETCH))
+            column = self.columns(found.code)
+            known = column >= 0
+            yield found.row[known] * len(self) + column[known]
 
     def _balance(self, matrix: SparseRows) -> SparseRows:
         """Bring each document's words to one length, and its runs of words to another.
@@ -146,18 +154,25 @@ def encode_blocks(words: Words, texts: Sequence[str]) -> Iterator[FlatIds]:
         yield words.flat_encode(texts[start : start + DOCUMENTS_PER_BLOCK])
 
 
-def find_occurrences(block: FlatIds, vocabulary: int, ngrams: int) -> Occurrences:
-    """Find every run of up to `ngrams` known words in each text; runs never cross an unknown word."""
-    digit = block.ids.astype(np.int64) + 1
-    row = np.repeat(np.arange(len(block.offsets) - 1), np.diff(block.offsets))
-    place = np.arange(len(digit)) - block.offsets[row]
+def find_occurrences(
+    block: FlatIds, vocabulary: int, ngrams: int, places: range | None = None
+) -> Occurrences:
+    """Find every run of up to `ngrams` known words in each text; runs never cross an unknown word.
+
+    Only those are given that begin at certain places of the block, which may lie beyond its end.
+    """
+    first, end = (places.start, places.stop) if places else (0, len(block.ids))
+    digit = block.ids[first : end + ngrams - 1].astype(np.int64) + 1
+    inside = np.clip(block.offsets, first, first + len(digit))
+    row = np.repeat(np.arange(len(block.offsets) - 1), np.diff(inside))
+    place = np.arange(first, first + len(digit)) - block.offsets[row]
     live = digit > UNK + 1
     runs, code, whole = [], digit, live
     for width in range(1, ngrams + 1):
         if width > 1:
             code = code[:-1] * (vocabulary + 1) + digit[width - 1 :]
             whole = whole[:-1] & live[width - 1 :] & (row[: len(code)] == row[width - 1 :])
-        at = np.flatnonzero(whole)
+        at = np.flatnonzero(whole[: end - first])
         runs.append(Occurrences(row[at], code[at], place[at], np.full(len(at), width)))
     return Occurrences(*(np.concatenate(parts) for parts in zip(*runs, strict=True)))
 

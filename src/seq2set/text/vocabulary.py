@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer, models, trainers
+from tokenizers import Tokenizer, models, trainers
 
 from seq2set.core.errors import ModelFolderError
 from seq2set.core.text_utils import Span
+from seq2set.text.slices import SLICE, encode_slices
 from seq2set.text.tokenizer import (
     UNKNOWN,
     UnicodeForm,
@@ -33,7 +34,8 @@ PAD, UNK = 0, 1
 """The numbers of padding and of words that are not in the vocabulary."""
 
 _SPECIALS = ["[pad]", UNKNOWN]
-_CHUNK = 1024
+_CHUNK, _TEXT = 2**16, 64
+"""Characters that are encoded at a time, and how many a text counts for beside its own."""
 _ASCII = "".join(map(chr, range(128)))
 
 # The library's threads do not survive a fork, and unless told what to do it prints a warning there. Saying
@@ -107,21 +109,20 @@ class Words:
 
     def encode(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
         """Return the numbers of each text's words; a text without words gives an empty array."""
-        return [np.array(e.ids, dtype=np.int32) for chunk in self._encode_chunks(texts) for e in chunk]
+        return list(chain.from_iterable(self._encode_chunks(texts)))
 
     def flat_encode(self, texts: Iterable[str]) -> FlatIds:
         """Encode many texts into one array, without an object per text."""
         ids, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
         for chunk in self._encode_chunks(texts):
             lengths.append(np.fromiter(map(len, chunk), np.int64, len(chunk)))
-            numbers = chain.from_iterable(encoding.ids for encoding in chunk)
-            ids.append(np.fromiter(numbers, np.int32, int(lengths[-1].sum())))
+            ids.append(np.concatenate(chunk))
         return FlatIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
 
     def spans(self, text: str) -> list[Span]:
         """Return where in a text each of its words stands, whatever normalising did to its length."""
-        encoding = self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False)
-        return widen_spans(text, encoding.offsets)
+        slices = encode_slices(self._tokenizer, text)
+        return widen_spans(text, [span for one in slices for span in one.spans])
 
     def to_json(self) -> str:
         """Return all of it as the tokenizers library's own JSON."""
@@ -136,15 +137,37 @@ class Words:
             raise ModelFolderError(f"the tokeniser cannot be read from its JSON: {error}") from None
         return cls(tokenizer)
 
-    def _encode_chunks(self, texts: Iterable[str]) -> Iterator[list[Encoding]]:
+    def _encode_chunks(self, texts: Iterable[str]) -> Iterator[list[NDArray[np.int32]]]:
         """Encode chunk by chunk; ASCII, which normalising only lower-cases, is twice as fast without it."""
-        remaining = iter(texts)
-        while chunk := list(islice(remaining, _CHUNK)):
+        for chunk in _chunk_texts(texts):
             ascii_texts = [self._fold(text) for text in chunk if text.isascii()]
             others = [replace_surrogates(text) for text in chunk if not text.isascii()]
-            fast = iter(self._bare.encode_batch_fast(ascii_texts, add_special_tokens=False))
-            full = iter(self._tokenizer.encode_batch_fast(others, add_special_tokens=False))
+            fast = iter(_encode_all(self._bare, ascii_texts))
+            full = iter(_encode_all(self._tokenizer, others))
             yield [next(fast if text.isascii() else full) for text in chunk]
+
+
+def _chunk_texts(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Give as many texts at a time as the tokeniser should hold, or one that is longer."""
+    chunk, size = list[str](), 0
+    for text in texts:
+        if chunk and size + len(text) > _CHUNK:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(text)
+        size += len(text) + _TEXT
+    if chunk:
+        yield chunk
+
+
+def _encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[NDArray[np.int32]]:
+    """Encode texts at once, or slice by slice where it is a long one."""
+    if any(len(text) > SLICE for text in texts):
+        for text in texts:
+            yield np.concatenate([np.array(one.ids, np.int32) for one in encode_slices(tokenizer, text)])
+    else:
+        for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=False):
+            yield np.array(encoding.ids, np.int32)
 
 
 def _list_words(tokenizer: Tokenizer) -> list[str]:

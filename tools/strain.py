@@ -16,7 +16,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,13 +132,14 @@ def strain_server(model: Path) -> None:
         )
 
 
-def stop_server(model: Path, times: int) -> None:
+def stop_server(model: Path, times: int, busy: int) -> None:
     """Tell a server under attack to stop, so many times, and print how long the longest took."""
     took, codes = [], set()
     for number in range(times):
         with (
             start_server(model, "--shutdown-seconds", "2") as server,
             start_attackers(ServerAddress(server.host, server.port)) as attackers,
+            run_busy_processes(busy),
         ):
             attackers.begin(60)
             time.sleep(1 + number * 0.2)  # at another moment each time
@@ -153,6 +155,19 @@ def stop_server(model: Path, times: int) -> None:
     )
 
 
+@contextmanager
+def run_busy_processes(count: int) -> Iterator[None]:
+    """Keep processes running that never rest."""
+    command = [sys.executable, "-c", "while True: pass"]
+    started = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
 def main() -> None:
     """Strain a server with single requests, then stop others."""
     parser = argparse.ArgumentParser(
@@ -161,6 +176,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=["requests", "stops", []], help="both by default")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--model", type=Path)
+    parser.add_argument("--busy", type=int, default=0, help="processes that never rest beside the stops")
     parser.add_argument("--send", nargs=3, metavar=("NAME", "HOST", "PORT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.send:
@@ -171,7 +187,7 @@ def main() -> None:
         if "requests" in (options.parts or ["requests"]):
             strain_server(model)
         if "stops" in (options.parts or ["stops"]):
-            stop_server(model, options.times)
+            stop_server(model, options.times, options.busy)
 
 
 if __name__ == "__main__":

@@ -156,6 +156,18 @@ def test_requests_that_are_cut_off_by_the_end_get_an_answer(
     assert "Traceback" not in caplog.text
 
 
+def test_the_end_of_a_server_that_still_reads_a_refused_body_is_quiet(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = start(shutdown_seconds=1)
+    with server.connect() as refused_one:
+        refused_one.sendall(head(Content_Length=100_000) + b'{"texts": [' + b"1," * 5_000)
+        assert refused_one.recv(100).startswith(b"HTTP/1.1 413")
+        server.server.should_exit = True
+        server.thread.join(120)
+    assert "Traceback" not in caplog.text
+
+
 def test_a_form_that_cannot_be_read_is_called_a_form(shared: Running) -> None:
     for kind in ("multipart/form-data", "multipart/form-data; boundary=x"):
         content = (

@@ -13,9 +13,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import httpx
+import pytest
 from running_servers import Start
 
 from seq2set.config.run_folder import RunFolder
+from seq2set.server.listen import StopPlan
 
 
 def test_a_server_that_stops_finishes_what_it_has_accepted(start: Start) -> None:
@@ -81,6 +83,39 @@ def test_nothing_that_a_library_does_in_the_end_holds_up_the_command(br_run: Run
     with process(br_run, start=("-c", LATE)) as (server, _):
         server.send_signal(signal.SIGTERM)
         assert server.wait(120) == 0
+
+
+STUCK = """
+import ctypes
+from seq2set.cli.app import run_process
+from seq2set.server.listen import Server
+
+async def shutdown(self, sockets=None):
+    ctypes.PyDLL(None).sleep(100_000)  # no other thread can run meanwhile
+
+Server.shutdown = shutdown
+run_process()
+"""
+
+
+def test_the_command_ends_in_time_where_no_python_code_can_run(br_run: RunFolder) -> None:
+    with process(br_run, "--shutdown-seconds", "2", start=("-c", STUCK)) as (server, _):
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(120) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "plan"),
+    [
+        # The last 0.5 s are for the end, and 0.4 s before it for clients; of a short time 25 and 20 %.
+        (2, StopPlan(drop=1.1, cancel=1.3, end=1.5, kill=1.75)),
+        (1, StopPlan(drop=0.55, cancel=0.65, end=0.75, kill=0.875)),
+        # Of a long time it is a twentieth, and three before it.
+        (30, StopPlan(drop=24.0, cancel=26.25, end=28.5, kill=29.25)),
+    ],
+)
+def test_the_time_to_stop_is_divided(seconds: float, plan: StopPlan) -> None:
+    assert StopPlan.make(seconds) == pytest.approx(plan)
 
 
 ROUNDS = int(os.environ.get("SEQ2SET_KILLS", "2"))

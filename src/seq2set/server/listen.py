@@ -7,15 +7,18 @@ What is used of uvicorn's `Server` beyond its documented interface is `startup`,
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 import uvicorn
 from fastapi import FastAPI
@@ -29,8 +32,6 @@ from seq2set.server.served_model import ServedModel
 from seq2set.server.settings import ServeSettings
 
 Announce = Callable[[str], object]
-_DROP_SHARE, _CANCEL_SHARE, _END_SHARE = 0.8, 0.9, 0.95
-"""When requests are refused, when they are cancelled and when the process ends, of the time to stop."""
 _log = logging.getLogger(__name__)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -52,12 +53,33 @@ def format_address(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+class StopPlan(NamedTuple):
+    """What happens when, in seconds after the signal to stop."""
+
+    drop: float
+    """Requests that are not finished are refused"""
+    cancel: float
+    """Those that still run are cancelled"""
+    end: float
+    """The process ends"""
+    kill: float
+    """It ends even where no Python code can run any more"""
+
+    @classmethod
+    def make(cls, seconds: float) -> StopPlan:
+        """Divide the time to stop; the end takes a busy machine some tenths of a second of it."""
+        drop = seconds - max(0.2 * seconds, min(0.45 * seconds, 0.9))
+        left = max(0.05 * seconds, min(0.25 * seconds, 0.5))
+        return cls(drop, (drop + seconds - left) / 2, seconds - left, seconds - left / 2)
+
+
 class Server(uvicorn.Server):
     """uvicorn's server, which announces its address and ends with exit code 0 after a signal."""
 
     def __init__(self, config: uvicorn.Config, seconds: float, batcher: DynamicBatcher, announce: Announce):
         super().__init__(config)
-        self._seconds, self._batcher, self._announce = seconds, batcher, announce
+        self._plan, self._batcher, self._announce = StopPlan.make(seconds), batcher, announce
+        self._signalled: float | None = None
         self._timer: threading.Timer | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -68,7 +90,9 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what was accepted; refuse what is not finished when most of the time is over."""
-        timer = asyncio.get_running_loop().call_later(_DROP_SHARE * self._seconds, self._drop)
+        over = time.monotonic() - self._signalled if self._signalled else 0.0
+        timer = asyncio.get_running_loop().call_later(self._plan.drop - over, self._drop)
+        self.config.timeout_graceful_shutdown = max(0.0, self._plan.cancel - over)  # type: ignore[assignment]
         await super().shutdown(sockets)
         timer.cancel()
 
@@ -79,7 +103,11 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop at a signal; whatever still runs when the time is over ends with the process."""
         if self._timer is None:
-            self._timer = threading.Timer(_END_SHARE * self._seconds, self._end)
+            self._signalled = time.monotonic()
+            # A thread of C, which needs no lock that others may hold; what it writes is of no use to anybody.
+            self._nowhere = os.open(os.devnull, os.O_WRONLY)
+            faulthandler.dump_traceback_later(self._plan.kill, exit=True, file=self._nowhere)
+            self._timer = threading.Timer(self._plan.end, self._end)
             self._timer.daemon = True
             self._timer.start()
         super().handle_exit(sig, frame)
@@ -88,6 +116,9 @@ class Server(uvicorn.Server):
         """Let the process live on once the server has ended in time: it may not be the server's own."""
         if self._timer is not None:
             self._timer.cancel()
+            faulthandler.cancel_dump_traceback_later()
+            os.close(self._nowhere)
+            self._timer = None
 
     def _end(self) -> None:
         self._report_dropped()
@@ -125,7 +156,6 @@ def make_server(app: FastAPI, settings: ServeSettings, announce: Announce) -> Se
         access_log=False,
         server_header=False,
         proxy_headers=False,  # or a client could write anything into the log
-        timeout_graceful_shutdown=_CANCEL_SHARE * settings.shutdown_seconds,  # type: ignore[arg-type]
     )
     return Server(config, settings.shutdown_seconds, batcher, announce)
 

@@ -7,7 +7,9 @@ once would take the answer away from a client that is still sending.
 
 from __future__ import annotations
 
+import asyncio
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import anyio
@@ -142,7 +144,8 @@ class _Body:
             last = not message.get("more_body", False)
             await self.inner_send({**message, "more_body": True})
             if last:
-                await self._linger()
+                with suppress(asyncio.CancelledError):  # the server stops; the answer is there already
+                    await self._linger()
                 await self.inner_send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def too_large(self) -> ApiError:

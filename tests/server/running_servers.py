@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from seq2set.models.predictions import Inference, Request
-from seq2set.server.answers import Answerer, LabelRequest
+from seq2set.server.answers import Answerer
 from seq2set.server.app import create_app
 from seq2set.server.listen import Server, format_address, make_server, open_socket
 from seq2set.server.metrics import ServerMetrics
@@ -70,20 +70,18 @@ class WatchedPool:
     def give_back(self, process: WatchedPool) -> None:
         self._idle.put_nowait(process)
 
-    async def answer(self, process: WatchedPool, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+    async def answer(self, process: WatchedPool, batch: TextBatch) -> list[bytes]:
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._answer, texts, request
-            )
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, batch)
         finally:
             self.give_back(process)
 
     def kill(self) -> None:
         self.alive = 0
 
-    def _answer(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+    def _answer(self, batch: TextBatch) -> list[bytes]:
         stream = BytesIO()
-        answer_batch(self.answerer, TextBatch(texts, request), stream)
+        answer_batch(self.answerer, batch, stream)
         stream.seek(0)
         return read_answers(read_message(stream))
 

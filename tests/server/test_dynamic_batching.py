@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from seq2set.server.batching import PASS_CHARS, PASS_COST, DynamicBatcher, estim
 from seq2set.server.errors import ApiError
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ProcessEndedError
+from seq2set.server.model_process import TextBatch
 from seq2set.server.settings import ServeSettings
 
 PLAIN, FEW = LabelRequest(), LabelRequest(max_labels=1)
@@ -25,6 +26,7 @@ class Model:
 
     def __init__(self) -> None:
         self.passes: list[tuple[list[str], LabelRequest]] = []
+        self.long: list[bool] = []
         self.free = threading.Event()
         self.free.set()
         self.alive = 1
@@ -39,8 +41,10 @@ class Model:
     def give_back(self, process: int) -> None:
         self._idle.put_nowait(process)
 
-    async def answer(self, process: int, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
-        self.passes.append((list(texts), request))
+    async def answer(self, process: int, batch: TextBatch) -> list[bytes]:
+        texts = batch.texts
+        self.passes.append((list(texts), batch.request))
+        self.long.append(batch.long)
         try:
             assert await asyncio.to_thread(self.free.wait, 120)
         finally:
@@ -311,6 +315,7 @@ def test_a_long_request_is_computed_in_parts_and_short_ones_come_in_between() ->
     model, _ = batched(test, window_ms=1)
     # Two texts of half a pass and a little more do not fit together.
     assert [texts[0][-1] for texts, _ in model.passes] == ["0", "t", "1", "2", "3"]
+    assert model.long == [True, False, True, True, True]  # those do not hold up others
 
 
 def test_a_pass_holds_no_more_characters_than_are_read_in_a_moment() -> None:

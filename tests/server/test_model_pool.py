@@ -20,10 +20,17 @@ from test_server_shutdown import process
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
 from seq2set.server.answers import Answerer, LabelRequest
-from seq2set.server.batching import DynamicBatcher
+from seq2set.server.batching import PASS_CHARS, DynamicBatcher
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ModelPool, ProcessEndedError
-from seq2set.server.model_process import TextBatch, answer_batch, read_answers, read_message, take_batch
+from seq2set.server.model_process import (
+    LONG_PRIORITY,
+    TextBatch,
+    answer_batch,
+    read_answers,
+    read_message,
+    take_batch,
+)
 from seq2set.server.served_model import OpenedModel, ServedModel
 from seq2set.server.settings import ServeSettings
 
@@ -73,6 +80,24 @@ def test_the_process_that_was_busy_last_is_taken_first(br_run: RunFolder) -> Non
         assert len(set(taken)) == 1
 
     pooled(br_run, test)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have one priority")
+def test_long_requests_let_others_go_first(br_run: RunFolder) -> None:
+    async def test(batcher: DynamicBatcher, pool: ModelPool, metrics: ServerMetrics) -> None:
+        short = await batcher.submit(["wheat"], PLAIN)
+        (pid,) = pool.pids
+        assert set(list_priorities(pid)) == {os.nice(0)}
+        long = await batcher.submit(["wheat" + " " * PASS_CHARS, "wheat"], PLAIN)
+        assert sorted(set(list_priorities(pid))) == [os.nice(0), min(19, os.nice(0) + LONG_PRIORITY)]
+        assert long == [*short, *short]
+
+    pooled(br_run, test, size=1)
+
+
+def list_priorities(pid: int) -> list[int]:
+    """Return the niceness of each thread of a process."""
+    return [os.getpriority(os.PRIO_PROCESS, int(one.name)) for one in Path(f"/proc/{pid}/task").iterdir()]
 
 
 def test_a_process_that_dies_idle_is_replaced(br_run: RunFolder) -> None:
@@ -214,7 +239,7 @@ def test_a_process_that_has_ended_says_so(br_run: RunFolder) -> None:
         one.kill()
         one.wait()
         with pytest.raises(ProcessEndedError):
-            one.answer(["a"], PLAIN)
+            one.answer(TextBatch(["a"], PLAIN))
 
 
 def test_a_process_without_work_gives_memory_back_once_and_goes_on() -> None:

@@ -22,6 +22,7 @@ from seq2set.server.answers import LabelRequest
 from seq2set.server.errors import busy, stopping, unavailable
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ProcessEndedError
+from seq2set.server.model_process import TextBatch
 from seq2set.server.settings import ServeSettings
 
 PASS_COST = 500_000
@@ -65,7 +66,7 @@ class Pool(Protocol):
     def give_back(self, process: Any) -> None:
         """Make a process idle."""
 
-    async def answer(self, process: Any, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+    async def answer(self, process: Any, batch: TextBatch) -> list[bytes]:
         """Answer texts with a process that was taken, and give it back."""
 
     def kill(self) -> None:
@@ -289,7 +290,8 @@ class DynamicBatcher:
         parts: list[_Part] = []
         for job in ready:
             part = job.plan_part(self._settings.max_batch)
-            if not parts or (job.request == ready[0].request and _fits((*parts, part), most)):
+            alike = (job.request, job.is_long) == (ready[0].request, ready[0].is_long)
+            if not parts or (alike and _fits((*parts, part), most)):
                 parts.append(part)
         for part in parts:
             self._turn = max(self._turn, part.job.turn)
@@ -318,10 +320,11 @@ class DynamicBatcher:
     async def _compute(self, process: Any, parts: Sequence[_Part], *, repeated: bool = False) -> None:
         loop = asyncio.get_running_loop()
         texts = [text for part in parts for text in part.texts]
+        batch = TextBatch(texts, parts[0].job.request, any(part.job.is_long for part in parts))
         self._metrics.batch_texts.observe(len(texts))
         began = loop.time()
         try:
-            answers = iter(await self._pool.answer(process, texts, parts[0].job.request))
+            answers = iter(await self._pool.answer(process, batch))
         except Exception as error:
             await self._handle_failure(error, parts, repeated=repeated)
             return

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +16,6 @@ from typing import Any
 
 from seq2set.core.errors import InputError, WorkError
 from seq2set.inference.engines.worker import THREADS
-from seq2set.server.answers import LabelRequest
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_process import Message, TextBatch, read_answers, read_message
 
@@ -25,6 +23,11 @@ _log = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 30.0
 """Seconds between attempts to replace a process, at the most."""
+
+
+# Ctrl-C reaches the front only, which ends the others. In a session of its own, a process would have a share
+# of the processor by itself (Linux' autogroups), whatever its priority.
+_APART: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
 
 
 class ProcessEndedError(WorkError):
@@ -42,7 +45,7 @@ class ModelProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
-            start_new_session=True,  # Ctrl-C reaches the front only, which ends the others
+            **_APART,
         )
         self.pid = self._process.pid
 
@@ -53,11 +56,11 @@ class ModelProcess:
             raise (InputError if head["code"] == InputError.exit_code else WorkError)(head["error"])
         return head
 
-    def answer(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+    def answer(self, batch: TextBatch) -> list[bytes]:
         """Return each text's answer as JSON."""
         assert self._process.stdin is not None
         try:
-            TextBatch(texts, request).write(self._process.stdin)
+            batch.write(self._process.stdin)
         except OSError as error:
             raise self._ended() from error
         return read_answers(self._read())
@@ -105,14 +108,14 @@ class ModelPool:
         try:
             self.description, *_ = [one.read_description() for one in self._started]
         except BaseException:
-            self.kill()
+            self._close()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.kill()
+        self._close()
 
     @property
     def alive(self) -> int:
@@ -147,10 +150,10 @@ class ModelPool:
         if process in self._ready:
             self._idle.put_nowait(process)
 
-    async def answer(self, process: ModelProcess, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
+    async def answer(self, process: ModelProcess, batch: TextBatch) -> list[bytes]:
         """Answer texts with a process that was taken, and give it back."""
         try:
-            return await self._loop.run_in_executor(self._threads, process.answer, texts, request)
+            return await self._loop.run_in_executor(self._threads, process.answer, batch)
         except ProcessEndedError:
             self._note_end(process)
             raise
@@ -158,10 +161,13 @@ class ModelPool:
             self.give_back(process)
 
     def kill(self) -> None:
-        """End all processes now."""
+        """End all processes now, without waiting for their end, which takes long on a busy machine."""
         self._closed = True
         for process in self._started:
             process.kill()
+
+    def _close(self) -> None:
+        self.kill()
         for process in self._started:
             process.wait()
             process.close()

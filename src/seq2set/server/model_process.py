@@ -8,12 +8,14 @@ in the tokenizer: the front starts another.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -25,6 +27,9 @@ from seq2set.server.answers import INTERNAL, Answer, LabelRequest
 
 _log = logging.getLogger(__name__)
 _LENGTH = 4  # bytes before each head
+
+LONG_PRIORITY = 10
+"""By how much long requests are nicer than others; they get a tenth of a core that others want, too."""
 
 IDLE_SECONDS = 1.0
 """How long nothing is asked of a model process before it gives free memory back."""
@@ -62,18 +67,19 @@ class TextBatch(NamedTuple):
 
     texts: Sequence[str]
     request: LabelRequest
+    long: bool = False
+    """Whether it is a part of a long request, which others should not feel"""
 
     def write(self, stream: IO[bytes]) -> None:
         """Send it to a model process."""
-        write_message(
-            stream, asdict(self.request), [text.encode("utf-8", "surrogatepass") for text in self.texts]
-        )
+        head = {"request": asdict(self.request), "long": self.long}
+        write_message(stream, head, [text.encode("utf-8", "surrogatepass") for text in self.texts])
 
     @classmethod
     def from_message(cls, message: Message) -> TextBatch:
         """Read it back."""
         texts = [part.decode("utf-8", "surrogatepass") for part in message.parts]
-        return cls(texts, LabelRequest(**message.head))
+        return cls(texts, LabelRequest(**message.head["request"]), message.head["long"])
 
 
 def read_answers(message: Message) -> list[bytes]:
@@ -119,8 +125,21 @@ def serve_batches(model: Path, runtime: str, source: IO[bytes], target: IO[bytes
         write_message(target, {"error": str(error), "code": error.exit_code})
         return
     write_message(target, served.to_dict())
-    while True:
-        answer_batch(answerer, take_batch(batches, release_memory), target)
+    # A thread that has lowered its priority may not raise it again, so there is another for long requests.
+    with ThreadPoolExecutor(1, initializer=lower_priority) as background:
+        while True:
+            batch = take_batch(batches, release_memory)
+            if batch.long:
+                background.submit(answer_batch, answerer, batch, target).result()
+            else:
+                answer_batch(answerer, batch, target)
+
+
+def lower_priority() -> None:
+    """Let other threads and processes go first, where each thread has a priority of its own (Linux)."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(19, os.nice(0) + LONG_PRIORITY))
 
 
 def take_batch(

@@ -1,9 +1,11 @@
 """Limits for connections, for the heads of requests and for how a body is cut, none of which uvicorn sets.
 
 What is read at a time is small, because a slice is parsed in one step of the event loop: all others wait for
-its end. What is used of uvicorn's `H11Protocol` beyond its documented interface is `client`, `conn`,
-`connections`, `loop`, `on_response_complete`, `send_400_response` and `transport`; pyproject.toml bounds its
-version from above.
+its end. Of a body that need not be parsed it is more, for each step has its price, too.
+
+What is used of uvicorn's `H11Protocol` beyond its documented interface is `client`, `conn`, `connections`,
+`loop`, `on_response_complete`, `send_400_response` and `transport`; pyproject.toml bounds its version from
+above.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from seq2set.server.settings import ServeSettings
 
 READ_BYTES = 2**12
 """Bytes that are read at a time; 256 KiB of the tiniest chunks would take more than a second to parse."""
+BODY_BYTES = 2**16
+"""The same for a body whose length was declared, which has nothing to parse."""
 
 MAX_HEAD_LINES = 256
 HEAD_BYTES = 2**16
@@ -47,19 +51,23 @@ class _Connection(h11.Connection):
     """h11's reader, which refuses bodies that are cut so small that reading them is nothing but work."""
 
     _chunks = _bytes = 0
+    left = 0
+    """How many bytes are still to come of a body whose length was declared"""
 
     def next_event(self) -> Any:
         """Return what was received next."""
         event = super().next_event()
         if isinstance(event, h11.Request):
             self._chunks = self._bytes = 0
-            names = {name for name, _ in event.headers}
-            if b"transfer-encoding" in names and b"content-length" in names:
+            headers = dict(event.headers)
+            self.left = int(headers.get(b"content-length", 0))
+            if b"transfer-encoding" in headers and b"content-length" in headers:
                 # Two lengths: a proxy may have gone by the other, and take the rest for a request.
                 raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding may not both be given")
         elif isinstance(event, h11.Data):
             self._chunks += bool(event.chunk_end)
             self._bytes += len(event.data)
+            self.left -= len(event.data)
             if self._chunks > MAX_TINY_CHUNKS and self._bytes < TINY_CHUNK * self._chunks:
                 raise h11.RemoteProtocolError("the body comes in chunks of a few bytes each")
         return event
@@ -77,10 +85,13 @@ class GuardedProtocol(asyncio.BufferedProtocol, H11Protocol):  # type: ignore[mi
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)
         self.conn = _Connection(h11.SERVER, HEAD_BYTES)
-        self._buffer = bytearray(READ_BYTES)
+        self._buffer = bytearray()
 
     def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002
         """Return where the next slice is to be read to."""
+        size = BODY_BYTES if self.conn.left >= BODY_BYTES else READ_BYTES
+        if len(self._buffer) != size:
+            self._buffer = bytearray(size)
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:

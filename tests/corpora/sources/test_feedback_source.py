@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -92,3 +93,37 @@ def test_there_is_one_split_and_a_path_is_needed() -> None:
         read_source("feedback", Path("x"), PrepareOptions(split="sgm"))
     with pytest.raises(InputError, match="seq2set data prepare feedback --from PATH"):
         prepare_source("feedback")
+
+
+@pytest.mark.parametrize(
+    ("change", "documents"),
+    [
+        ("UPDATE texts SET text = CAST('wheat' AS BLOB)", [("wheat", ("grain",))]),
+        ("UPDATE feedback_labels SET label = CAST('oil' AS BLOB)", [("wheat", ("oil",))]),
+        ("UPDATE texts SET text = 42", [("42", ("grain",))]),
+    ],
+)
+def test_values_of_other_types_are_read_as_text(
+    change: str, documents: list[tuple[str, tuple[str, ...]]], tmp_path: Path
+) -> None:
+    path = kept(tmp_path / "f.sqlite", Feedback("wheat", ["grain"]))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(change)
+        connection.commit()
+    assert [(one.text, one.labels) for one in read_source("feedback", path, PrepareOptions())] == documents
+
+
+def test_a_label_has_a_limit(tmp_path: Path) -> None:
+    path = kept(tmp_path / "f.sqlite", Feedback("wheat", ["grain"]))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE feedback_labels SET label = printf('%.*c', 16777217, 'x')")
+        connection.commit()
+    with pytest.raises(CorpusError, match="the record has more than 16,777,216 characters"):
+        list(read_source("feedback", path, PrepareOptions()))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "f.sqlite")
+    with pytest.raises(CorpusError, match="this is no regular file; a feedback database is wanted"):
+        list(read_source("feedback", tmp_path / "f.sqlite", PrepareOptions()))

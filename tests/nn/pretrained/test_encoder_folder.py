@@ -90,6 +90,17 @@ def test_a_missing_file(name: str, tmp_path: Path) -> None:
     ("changes", "sentence"),
     [
         ({"auto_map": {"AutoModel": "own.Net"}}, "asks for code of its own"),
+        (
+            {"attn_implementation": "owner/kernels"},
+            "attn_implementation is 'owner/kernels'; it must be ",
+        ),
+        (
+            {"_attn_implementation": {"": "a/b"}},
+            "_attn_implementation is \"{'': 'a/b'}\"; it must be ",
+        ),
+        ({"quantization_config": {"quant_method": "own"}}, "says that the weights are quantised"),
+        ({"return_dict": False}, "return_dict is False; it must be True"),
+        ({"num_labels": 10**9}, "num_labels is 1000000000; it must be a whole number from 0 to 100,000"),
         ({"is_decoder": True}, "is not an encoder"),
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000; it must be a whole number from 1"),
         ({"num_hidden_layers": -1}, "num_hidden_layers is -1"),
@@ -143,6 +154,35 @@ def test_a_tokenizer_that_makes_texts_longer(replacements: object, tmp_path: Pat
     put_replacements(tmp_path, replacements)
     with pytest.raises(InputError, match="tokenizer.json makes texts longer by replacements"):
         find_encoder(str(tmp_path))
+
+
+def put_marks(folder: Path, ids: list[int]) -> None:
+    path = write_encoder(folder) / "tokenizer.json"
+    parts = [{"SpecialToken": {"id": "Q", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    marks = {"Q": {"id": "Q", "ids": ids, "tokens": ["q"] * len(ids)}} if ids else {}
+    template = {"type": "TemplateProcessing", "single": parts, "pair": [], "special_tokens": marks}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"post_processor": template}))
+
+
+@pytest.mark.parametrize(
+    ("ids", "sentence"),
+    [
+        ([], "tokenizer.json breaks the tokenizer: no entry found for key"),
+        ([10**6], "marks around a text that no encoder has: 2 in all, of sub-words up to 1,000,000"),
+        ([1] * 1000, "marks around a text that no encoder has: 1,001 in all"),
+    ],
+)
+def test_marks_that_no_encoder_has(ids: list[int], sentence: str, tmp_path: Path) -> None:
+    put_marks(tmp_path, ids)
+    with pytest.raises(InputError, match=sentence):
+        PooledEncoder(tmp_path)
+
+
+def test_an_expression_that_explodes(tmp_path: Path) -> None:
+    put_replacements(tmp_path, [{"type": "Replace", "pattern": {"Regex": "(x+x+)+y"}, "content": ""}])
+    encoder = PooledEncoder(find_encoder(str(tmp_path)).path)
+    with pytest.raises(InputError, match="tokenizer.json breaks the tokenizer: .*retry-limit"):
+        encoder.embed(["x" * 2000], 9)
 
 
 def test_replacements_as_encoders_have_them(tmp_path: Path) -> None:

@@ -84,18 +84,21 @@ def check_version(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 _LAST_WORDS = f"""
-SELECT text_id, CASE WHEN length(text) <= {LONGEST} THEN text END, last FROM texts
+SELECT text_id, CASE WHEN length(text) <= {LONGEST} THEN CAST(text AS TEXT) END, last FROM texts
 JOIN (SELECT text_id, max(id) AS last FROM feedback GROUP BY text_id) ON text_id = texts.id
 ORDER BY text_id
 """  # noqa: S608 (nothing in it comes from outside)
-_LABELS = """
-SELECT label FROM feedback_labels WHERE feedback_id = ? AND verdict IN ('accepted', 'added') ORDER BY place
-"""
+_LABELS = f"""
+SELECT CASE WHEN length(label) <= {LONGEST} THEN CAST(label AS TEXT) END FROM feedback_labels
+WHERE feedback_id = ? AND verdict IN ('accepted', 'added') ORDER BY place
+"""  # noqa: S608 (nothing in it comes from outside)
 
 
 def _read_texts(path: Path, notes: Notes) -> Iterator[Document]:
     """Yield each text once with the labels that it was last said to have; `notes` says how many."""
     check_file(path)
+    if not path.is_file():  # to open a pipe would take for ever
+        raise CorpusError("this is no regular file; a feedback database is wanted", path)
     texts = 0
     try:
         # Read only, so that a server may go on writing to it; what it writes meanwhile is not seen.
@@ -104,11 +107,11 @@ def _read_texts(path: Path, notes: Notes) -> Iterator[Document]:
                 raise CorpusError("the database is empty; a feedback database is wanted", path)
             connection.execute("BEGIN")
             for number, text, last in connection.execute(_LAST_WORDS):
-                if text is None:
+                labels = [label for (label,) in connection.execute(_LABELS, (last,))]
+                if text is None or None in labels:
                     refuse_long(LONGEST + 1, path, number)
                 texts += 1
-                labels = clean_labels(label for (label,) in connection.execute(_LABELS, (last,)))
-                yield Document(f"text-{number}", replace_nul(text), labels)
+                yield Document(f"text-{number}", replace_nul(text), clean_labels(labels))
             notes["feedback"] = {
                 "texts": texts,
                 "times": connection.execute("SELECT count(*) FROM feedback").fetchone()[0],

@@ -33,8 +33,10 @@ _RANGES = {
     "vocab_size": (1, 10_000_000),
     "max_position_embeddings": (3, 10_000_000),
     "pad_token_id": (0, 10_000_000),
+    "num_labels": (0, 100_000),
 }
 """What whole numbers of an encoder's settings may be: a network is built by them before it is compared"""
+_ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
 _REPLACEMENTS = 10
 """How many replacements a tokenizer may make, one after the other."""
 _DEEPEST = 6
@@ -151,6 +153,14 @@ def refuse_unfit(settings: Mapping[str, Any], place: Path) -> None:
     """Refuse settings of a network that asks for code of its own, is no encoder, or has odd sizes."""
     if "auto_map" in settings:
         raise InputError(f"{place} asks for code of its own (auto_map), which is never run")
+    for name in _ATTENTION:
+        # A name with an owner is that of a hub's repository, whose code would be fetched and run.
+        if settings.get(name) not in (None, "eager", "sdpa"):
+            raise InputError(f"{place}: {name} is {str(settings[name])[:50]!r}; it must be 'eager' or 'sdpa'")
+    if settings.get("return_dict") is False:
+        raise InputError(f"{place}: return_dict is False; it must be True, where it is given")
+    if settings.get("quantization_config") is not None:
+        raise InputError(f"{place} says that the weights are quantised, which is not read")
     if settings.get("is_encoder_decoder") or settings.get("is_decoder"):
         raise InputError(f"{place} is not an encoder's: it describes a network that writes text")
     for name, (least, most) in _RANGES.items():

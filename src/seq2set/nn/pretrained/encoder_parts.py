@@ -5,7 +5,8 @@ Nothing here runs code that a folder brings, and no part that a file names beyon
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ KINDS = ("bert", "camembert", "distilbert", "electra", "modernbert", "mpnet", "r
 
 MOST_LAYERS, LARGEST_SIZE, MOST_PLACES = 64, 65_536, 131_072
 """Of a network that is built from settings: more is no encoder, but would take time and memory"""
+
+MOST_MARKS = 64
+"""Sub-words and marks of a text of one letter"""
 
 _FOREIGN = {"auto_map", "quantization_config", "torch_dtype", "dtype", "transformers_version"}
 _FOREIGN |= {"attn_implementation", "use_kernels"}
@@ -52,7 +56,25 @@ def open_tokenizer(text: str, settings: Mapping[str, Any], place: Path) -> Any:
             f"{place / TOKENIZER} does not fit: it has {known:,} sub-words, and {CONFIG} has vectors for "
             f"{vectors:,}"
         )
+    with report_panics(place):
+        marked = tokenizer.encode("a").ids
+    if len(marked) > MOST_MARKS or max(marked, default=0) >= vectors:
+        raise InputError(
+            f"{place / TOKENIZER} puts marks around a text that no encoder has: {len(marked):,} in all, of "
+            f"sub-words up to {max(marked):,}"
+        )
     return tokenizer
+
+
+@contextmanager
+def report_panics(place: Path) -> Iterator[None]:
+    """Make one sentence of the tokenizer's own failures, which are no exceptions of the usual kind."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise InputError(f"{place / TOKENIZER} breaks the tokenizer: {str(error)[:200]}") from error
 
 
 def find_marks(tokenizer: Any) -> Marks:

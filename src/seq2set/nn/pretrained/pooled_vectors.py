@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from seq2set.core.errors import InputError
 from seq2set.nn.pretrained.encoder_folder import WEIGHTS, read_settings, read_tokenizer
-from seq2set.nn.pretrained.encoder_parts import find_marks, open_network, open_tokenizer
+from seq2set.nn.pretrained.encoder_parts import find_marks, open_network, open_tokenizer, report_panics
 from seq2set.nn.pretrained.vector_cache import Pooled
 
 WINDOW = 256
@@ -81,7 +81,9 @@ class PooledEncoder:
         room = max(1, window - len(self._prefix) - len(self._suffix))
         step = max(1, room - OVERLAP)
         found = _Windows([], [], [])
-        for number, one in enumerate(self._tokenizer.encode_batch(texts, add_special_tokens=False)):
+        with report_panics(self.path):
+            encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        for number, one in enumerate(encoded):
             words = [-1 if word is None else word for word in one.word_ids]
             kept = [token for token, word in zip(one.ids, words, strict=True) if word < most_words]
             # The last window is as long as the others, rather than a few sub-words with no surroundings.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from seq2set.config import Config
 from seq2set.core.text_utils import Span
-from seq2set.nn.pretrained.encoder_parts import Marks, find_marks, open_tokenizer
+from seq2set.nn.pretrained.encoder_parts import Marks, find_marks, open_tokenizer, report_panics
 from seq2set.nn.pretrained.encoder_source import EncoderSource, find_source
 from seq2set.text.tokenizer import replace_surrogates
 
@@ -30,7 +30,8 @@ class Subwords:
     def encode(self, texts: Iterable[str]) -> list[npt.NDArray[np.int32]]:
         """Return the numbers of each text's sub-words."""
         clean = [replace_surrogates(text) for text in texts]
-        encoded = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
+        with report_panics(self.source.folder.path):
+            encoded = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
         return [np.array(one.ids, np.int32) + np.int32(FIRST) for one in encoded]
 
     def spans(self, text: str) -> list[Span]:

@@ -77,6 +77,7 @@ class GuardedProtocol(asyncio.BufferedProtocol, H11Protocol):  # type: ignore[mi
     """uvicorn's own protocol, with a timer for heads and every refusal in the one JSON form."""
 
     limits: ServeSettings
+    conn: _Connection
     _timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
     _head_lines = 0

@@ -74,16 +74,18 @@ class PooledEncoder:
 
     def count_longer(self, texts: Sequence[str], most_words: int) -> int:
         """Count the texts of more than `most_words` words."""
-        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        return sum(_count_words(one) > most_words for one in encoded)
+        return sum(_count_words(one) > most_words for one in self._tokenize(texts))
+
+    def _tokenize(self, texts: Sequence[str]) -> list[Any]:
+        with report_panics(self.path):
+            encoded: list[Any] = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        return encoded
 
     def _cut_windows(self, texts: Sequence[str], most_words: int, window: int) -> _Windows:
         room = max(1, window - len(self._prefix) - len(self._suffix))
         step = max(1, room - OVERLAP)
         found = _Windows([], [], [])
-        with report_panics(self.path):
-            encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        for number, one in enumerate(encoded):
+        for number, one in enumerate(self._tokenize(texts)):
             words = [-1 if word is None else word for word in one.word_ids]
             kept = [token for token, word in zip(one.ids, words, strict=True) if word < most_words]
             # The last window is as long as the others, rather than a few sub-words with no surroundings.

@@ -34,10 +34,10 @@ def step_cell(unit: nn.LSTMCell, below: Tensor, state: CellState) -> CellState:
         return CellState(*unit(below, state))
     read = multiply(below, unit.weight_ih, unit.bias_ih)  # (R, 4H)
     kept = multiply(state.hidden, unit.weight_hh, unit.bias_hh)
-    return CellState(*_Step.apply(read, kept, state.cell))  # type: ignore[no-untyped-call]
+    return CellState(*_CellStep.apply(read, kept, state.cell))  # type: ignore[no-untyped-call]
 
 
-class _Step(torch.autograd.Function):
+class _CellStep(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, read: Tensor, kept: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         gates = read + kept

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from seq2set.nn.cpu_kernels import LINEAR
 
-SIZES = (1024, 256, 64, 16)
+SIZES = (1024, 256, 128, 64, 32)
 """How many rows are multiplied at once: oneDNN keeps up to a megabyte of code for each size and layer."""
 
 
@@ -70,23 +70,27 @@ class _Product(torch.autograd.Function):
 
 def _multiply_rows(rows: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
     """Return rows (R, n) times weights (m, n): (R, m)."""
-    product = rows.new_empty(len(rows), len(weights))
-    for part in _cut(len(rows)):
-        if part.stop - part.start < SIZES[-1]:
-            product[part] = functional.linear(rows[part], weights, bias)
-        else:
-            product[part] = LINEAR(rows[part], weights, bias, "none", [], "")  # type: ignore[misc]
-    return product
+    parts = [_multiply_part(rows[part], weights, bias) for part in _cut(len(rows))]
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def _multiply_part(rows: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
+    if len(rows) < SIZES[-1]:
+        return functional.linear(rows, weights, bias)
+    assert LINEAR is not None
+    return LINEAR(rows, weights, bias, "none", [], "")
 
 
 def _correlate(left: Tensor, right: Tensor) -> Tensor:
     """Return the sum over rows of the products of all pairs of numbers, of (R, m) and (R, n): (m, n)."""
-    total = left.new_zeros(left.shape[1], right.shape[1])
-    for part in _cut(len(left)):
+    assert LINEAR is not None
+    first, *others = _cut(len(left))
+    total = LINEAR(left[first].t(), right[first].t(), None, "none", [], "")
+    for part in others:
         if part.stop - part.start < SIZES[-1]:
             total.addmm_(left[part].t(), right[part])
         else:
-            total += LINEAR(left[part].t(), right[part].t(), None, "none", [], "")  # type: ignore[misc]
+            total += LINEAR(left[part].t(), right[part].t(), None, "none", [], "")
     return total
 
 

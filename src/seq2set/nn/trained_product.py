@@ -70,8 +70,12 @@ class _Product(torch.autograd.Function):
 
 def _multiply_rows(rows: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
     """Return rows (R, n) times weights (m, n): (R, m)."""
-    parts = [_multiply_part(rows[part], weights, bias) for part in _cut(len(rows))]
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
+    if len(rows) in SIZES:
+        return _multiply_part(rows, weights, bias)
+    product = rows.new_empty(len(rows), len(weights))
+    for part in _cut(len(rows)):  # copied one by one, while it is in the cache
+        product[part] = _multiply_part(rows[part], weights, bias)
+    return product
 
 
 def _multiply_part(rows: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:

@@ -122,7 +122,7 @@ class BiLSTM(nn.Module):
         back = _permute(back, rows.from_back, rows.back)
         mask = torch.arange(width, device=lengths.device) < lengths[:, None]  # (B, T)
         states = torch.cat([ahead, back], -1).view(batch, width, -1)
-        return Encoded(states.masked_fill_(~mask[..., None], 0.0), mask, summary)
+        return Encoded(states.masked_fill(~mask[..., None], 0.0), mask, summary)
 
     def _one_way(self, states: Tensor, suffix: str, segments: list[Segment]) -> Tensor:
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")

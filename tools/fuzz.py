@@ -4,7 +4,8 @@
     python tools/fuzz.py --seconds 60 csv http    these, for a minute in all
 
 Inputs that broke something stay in runs/fuzz/examples and are tried first the next time; runs/fuzz/faults has
-the report of each, and every fault becomes a test when it is mended. Exit code 0 only where nothing broke.
+the report of each, and every fault becomes a test when it is mended. An input that ends the process stays in
+runs/fuzz/tried, and the next run says so. Exit code 0 only where nothing broke.
 """
 
 from __future__ import annotations
@@ -48,6 +49,27 @@ def run_server() -> Iterator[ServerProcess]:
         yield server
 
 
+def find_fatal(name: str) -> str | None:
+    """Return the input at which an earlier run ended, and move it to the faults."""
+    tried, kept = FOLDER / "tried" / f"{name}.txt", FOLDER / "faults" / f"{name}-fatal.txt"
+    if not tried.is_file():
+        return None
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    return tried.replace(kept).read_text("utf-8")
+
+
+@contextlib.contextmanager
+def note_input(name: str, case: Any) -> Iterator[None]:
+    """Keep an input on disk while it is tried: it may end the process."""
+    tried = FOLDER / "tried" / f"{name}.txt"
+    tried.parent.mkdir(parents=True, exist_ok=True)
+    tried.write_text(repr(case), "utf-8", errors="backslashreplace")
+    try:
+        yield
+    finally:
+        tried.unlink()
+
+
 def fuzz_target(name: str, arguments: tuple[Any, ...], seconds: float) -> int:
     """Try inputs until the time is over, and return how many; what breaks is raised."""
     cases, until = 0, time.monotonic() + seconds
@@ -67,7 +89,8 @@ def fuzz_target(name: str, arguments: tuple[Any, ...], seconds: float) -> int:
         def check(case: Any) -> None:
             nonlocal cases
             cases += 1
-            target.check(*arguments, case)
+            with note_input(name, case):
+                target.check(*arguments, case)
 
         check()
     return cases
@@ -81,6 +104,9 @@ def fuzz_all(names: list[str], seconds: float) -> dict[str, str]:
         server = stack.enter_context(run_server()) if needed else None
         for name in names:
             arguments = (server,) if TARGETS[name].needs_server else ()
+            if (fatal := find_fatal(name)) is not None:
+                faults[name] = f"an earlier run ended while it tried this: {fatal}"
+                print(f"{name:14} ended an earlier run", flush=True)
             try:
                 cases = fuzz_target(name, arguments, seconds / len(names))
                 print(f"{name:14} {cases:8,} inputs, nothing broke", flush=True)

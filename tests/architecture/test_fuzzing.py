@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +56,25 @@ def test_what_breaks_is_kept_and_tried_first(folder: Path, monkeypatch: pytest.M
     tried.clear()
     assert fuzz.fuzz_all(["numbers"], 0.0)
     assert tried[0] == 1000
+
+
+def test_an_input_that_ends_the_process_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = (
+        "import os, sys, pathlib, fuzz, fuzz_targets; fuzz.FOLDER = pathlib.Path(sys.argv[1])\n"
+        "inputs = fuzz_targets.st.just((b'PAR1', {'text': 'a'}))\n"
+        "target = fuzz_targets.Target('deadly', inputs, lambda case: os._exit(9))\n"
+        "fuzz.TARGETS['parquet'] = target\n"
+        "fuzz.fuzz_all(['parquet'], 0.0)\n"
+    )
+    tools = str(Path(fuzz.__file__).parent)
+    done = subprocess.run([sys.executable, "-c", command, str(folder)], cwd=tools, check=False)
+    assert done.returncode == 9
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    faults = fuzz.fuzz_all(["parquet"], 0.0)
+    assert faults["parquet"] == "an earlier run ended while it tried this: (b'PAR1', {'text': 'a'})"
+    assert (folder / "faults/parquet-fatal.txt").read_text() == "(b'PAR1', {'text': 'a'})"
+    assert fuzz.fuzz_all(["parquet"], 0.0) == {}
+    assert list((folder / "tried").iterdir()) == []
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 500 x\r\n\r\n", b"HTTP/1.1 404 x\r\n\r\n{}"])

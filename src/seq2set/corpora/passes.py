@@ -24,6 +24,7 @@ from seq2set.core.errors import CorpusError
 from seq2set.core.flat_arrays import FlatArray, FlatLists
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepared import GROUPED_SCHEMA, SCHEMA, name_split_file
+from seq2set.corpora.readers.parquet import ParquetSource, open_parquet
 from seq2set.corpora.splits import TRAIN, find_split_index
 from seq2set.text.tokenizer import count_words
 
@@ -237,10 +238,10 @@ def write_splits(whole: FirstPass, folder: Path, placement: Placement, ids: Uniq
     schema = GROUPED_SCHEMA if len(group_names) else SCHEMA
     with ExitStack() as stack:
         files = [stack.enter_context(_SplitFile(folder / name_split_file(name), schema)) for name in SPLITS]
-        source = stack.enter_context(pq.ParquetFile(whole.texts, page_checksum_verification=True))
+        source = stack.enter_context(open_parquet(whole.texts))
         labels = _read_lists(whole, source, placement)
-        for group in range(source.num_row_groups):
-            table = source.read_row_group(group, use_threads=False)
+        for group in range(len(source.footer.groups)):
+            table = source.file.read_row_group(group, use_threads=False)
             rows = slice(row, row + table.num_rows)
             row += table.num_rows
             part, words, groups = placement.parts[rows], whole.words.read(row - table.num_rows, row), None
@@ -262,12 +263,11 @@ def write_splits(whole: FirstPass, folder: Path, placement: Placement, ids: Uniq
     return totals
 
 
-def _read_lists(whole: FirstPass, source: Any, placement: Placement) -> Iterator[Any]:
+def _read_lists(whole: FirstPass, source: ParquetSource, placement: Placement) -> Iterator[Any]:
     """Yield the labels of each row group as lists of names, without those that are not kept."""
     names = pa.array(placement.label_names, pa.string())
     start = first = 0
-    for group in range(source.num_row_groups):
-        rows = source.metadata.row_group(group).num_rows
+    for rows in (group.rows for group in source.footer.groups):
         lengths = whole.labels.lengths.read(start, start + rows)
         values = placement.columns[whole.labels.values.read(first, first + int(lengths.sum()))]
         start, first = start + rows, first + int(lengths.sum())

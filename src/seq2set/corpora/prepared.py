@@ -14,8 +14,8 @@ from seq2set.core.files import compute_sha256, read_json
 from seq2set.corpora.cache import compute_sha256_once
 from seq2set.corpora.carve import SEED
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.readers.limits import check_pages
 from seq2set.corpora.readers.parquet import StoredColumn, open_parquet
+from seq2set.corpora.readers.parquet_format.pages import check_pages
 from seq2set.labels.labels import LabelTree
 
 FACTS = "corpus.json"
@@ -48,9 +48,9 @@ class Split:
 
     def __init__(self, path: Path, name: str):
         self.path, self.name = path, name
-        with open_parquet(path) as file:
-            self._rows: int = file.metadata.num_rows
-            self._grouped: bool = "group" in file.schema_arrow.names
+        with open_parquet(path) as source:
+            self._rows = source.footer.rows
+            self._grouped: bool = "group" in source.file.schema_arrow.names
 
     def __len__(self) -> int:
         return self._rows
@@ -89,16 +89,16 @@ class Split:
 
     def iter_batches(self, size: int) -> Iterator[list[Document]]:
         """Yield the documents in batches of `size`, the last one smaller, without reading all at once."""
-        with open_parquet(self.path) as file:
-            for batch in file.iter_batches(size):
+        with open_parquet(self.path) as source:
+            for batch in source.file.iter_batches(size):
                 yield [
                     Document(row["id"], row["text"], tuple(row["labels"]), self.name, row.get("group"))
                     for row in batch.to_pylist()
                 ]
 
     def _column(self, name: str) -> list[Any]:
-        with open_parquet(self.path) as file:
-            values: list[Any] = file.read(columns=[name]).column(name).to_pylist()
+        with open_parquet(self.path) as source:
+            values: list[Any] = source.file.read(columns=[name]).column(name).to_pylist()
         return values
 
 
@@ -205,16 +205,17 @@ class PreparedCorpus:
 
 def _check_columns(path: Path) -> None:
     """Refuse other columns than ours, cells without a value, and pages that would not fit into memory."""
-    with open_parquet(path) as file:
-        if not any(file.schema_arrow.equals(schema) for schema in (SCHEMA, GROUPED_SCHEMA)):
-            seen = ", ".join(f"{field.name}: {field.type}" for field in file.schema_arrow)
+    with open_parquet(path) as source:
+        found = source.file.schema_arrow
+        if not any(found.equals(schema) for schema in (SCHEMA, GROUPED_SCHEMA)):
+            seen = ", ".join(f"{field.name}: {field.type}" for field in found)
             raise CorpusError(
                 f"the columns are {seen}; they must be id: string, text: string, labels: list<string>, "
                 "and may be followed by group: string",
                 path,
             )
-        before = 0
-        for batch in file.iter_batches(check_pages(path, file.metadata), columns=SCHEMA.names):
+        before, rows = 0, check_pages(path, source.footer)
+        for batch in source.file.iter_batches(rows, columns=SCHEMA.names):
             _refuse_null(batch, path, before)
             before += batch.num_rows
 

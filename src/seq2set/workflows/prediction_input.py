@@ -179,8 +179,9 @@ def _read_types(path: Path) -> dict[str, Any]:
         return {}
     from seq2set.corpora.readers.parquet import open_parquet
 
-    with open_parquet(path) as file:
-        return dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+    with open_parquet(path) as source:
+        schema = source.file.schema_arrow
+    return dict(zip(schema.names, schema.types, strict=True))
 
 
 def read_blocks(files: Sequence[InputFile], options: ReadOptions) -> Iterator[tuple[int, list[Document]]]:

@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +20,9 @@ import pytest
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers import read_documents
-from seq2set.corpora.readers.limits import LONGEST, check_pages
+from seq2set.corpora.readers.limits import LONGEST
+from seq2set.corpora.readers.parquet import open_parquet
+from seq2set.corpora.readers.parquet_format.pages import check_pages
 from seq2set.corpora.readers.records import ReadOptions
 from seq2set.corpora.readers.streams import open_binary
 from seq2set.corpora.sources.feedback import CREATE, read_feedback
@@ -171,8 +172,8 @@ def test_pages_of_usual_files_are_measured(
         data_page_size=4096,
         row_group_size=2000,
     )
-    with pq.ParquetFile(path) as file:
-        assert 30 < check_pages(path, file.metadata) <= 1024
+    with open_parquet(path) as source:
+        assert 30 < check_pages(path, source.footer) <= 1024
     documents = list(read_documents(path, ReadOptions(keep_columns=True)))
     assert [dict(one.columns or {}) for one in documents] == table.to_pylist()
 
@@ -224,22 +225,6 @@ def test_pages_without_content(tmp_path: Path) -> None:
     path.write_bytes(bytes(content))
     with pytest.raises(CorpusError, match="more pages than files of its size have"):
         list(read_documents(path))
-
-
-def test_columns_that_share_their_bytes(tmp_path: Path) -> None:
-    """A list of groups takes few bytes, and each would be looked at from end to end."""
-    path = tmp_path / "shared.parquet"
-    pq.write_table(pa.table({"text": ["a" * 1000], "labels": [["x"]]}), path, compression="none")
-    with pq.ParquetFile(path) as file:
-        again = SimpleNamespace(
-            num_row_groups=3, num_columns=2, row_group=lambda _: file.metadata.row_group(0)
-        )
-        with pytest.raises(CorpusError, match="its columns take more bytes than it has"):
-            check_pages(path, again)
-        below = SimpleNamespace(total_compressed_size=-1, data_page_offset=4)
-        again.row_group = lambda _: SimpleNamespace(column=lambda _: below)
-        with pytest.raises(CorpusError, match="a column has a size below 0"):
-            check_pages(path, again)
 
 
 def test_a_workbook_of_which_a_part_unpacks_to_much(tmp_path: Path) -> None:

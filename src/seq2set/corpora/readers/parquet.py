@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,9 @@ from numpy.typing import NDArray
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import ColumnView, Value
-from seq2set.corpora.readers.limits import BATCH_BYTES, LONGEST, check_pages, refuse_long
+from seq2set.corpora.readers.limits import LONGEST, refuse_long
+from seq2set.corpora.readers.parquet_format.footer import BYTE_ARRAY, Footer, read_footer
+from seq2set.corpora.readers.parquet_format.pages import BATCH_BYTES, check_pages
 from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable, choose_columns
 from seq2set.corpora.readers.streams import check_file
 
@@ -25,18 +29,17 @@ AT_A_TIME = 4096
 
 def read_parquet(path: Path, options: ReadOptions) -> RecordTable:
     """Return the rows of a Parquet file; errors count rows as lines."""
-    with open_parquet(path) as file:
-        names = list(file.schema_arrow.names)
-        rows, nested = check_pages(path, file.metadata), _list_nested(file.schema)
+    with open_parquet(path) as source:
+        names = list(source.file.schema_arrow.names)
+        if twice := next((name for name, count in Counter(names).items() if count > 1), None):
+            raise CorpusError(f"the file has the column '{twice}' twice; names must differ", path)
+        rows = check_pages(path, source.footer)
+        # They repeat, so that a page can stand for far more than it holds.
+        leaves = [leaf for leaf in source.footer.leaves if leaf.repeats]
+        nested = [leaf.path for leaf in leaves if leaf.physical_type == BYTE_ARRAY]
     if nested:
         rows = min(rows, _check_lists(path, nested))
     return RecordTable(names, _read_records(path, choose_columns(names, options), rows))
-
-
-def _list_nested(schema: Any) -> list[str]:
-    """Return the texts inside lists; they repeat, so that a page can stand for far more than it holds."""
-    columns = [schema.column(number) for number in range(len(schema.names))]
-    return [one.path for one in columns if one.max_repetition_level and one.physical_type == "BYTE_ARRAY"]
 
 
 def _check_lists(path: Path, nested: list[str]) -> int:
@@ -45,14 +48,14 @@ def _check_lists(path: Path, nested: list[str]) -> int:
     Each text is read once and counted as often as it stands there.
     """
     longest, before = 1, 0
-    with open_parquet(path, nested) as file:
-        for group in range(file.num_row_groups):
+    with open_parquet(path, nested) as source:
+        for group, stored in enumerate(source.footer.groups):
             for name in dict.fromkeys(one.partition(".")[0] for one in nested):
-                sizes = _measure_lists(file, group, name)
+                sizes = _measure_lists(source.file, group, name)
                 if len(sizes) and sizes.max() > LONGEST:
                     refuse_long(int(sizes.max()), path, before + int(sizes.argmax()) + 1)
                 longest = max(longest, int(sizes.max(initial=0)))
-            before += file.metadata.row_group(group).num_rows
+            before += stored.rows
     return max(1, BATCH_BYTES // longest)
 
 
@@ -76,8 +79,8 @@ def _measure_lists(file: Any, group: int, name: str) -> NDArray[np.int64]:
 
 def _read_records(path: Path, columns: list[str], rows: int) -> Iterator[Record]:
     number = 0
-    with open_parquet(path) as file:
-        for batch in file.iter_batches(rows, columns=columns):
+    with open_parquet(path) as source:
+        for batch in source.file.iter_batches(rows, columns=columns):
             for values in _list_rows(batch, path, number):
                 number += 1
                 yield Record(values, number, number)
@@ -110,18 +113,33 @@ def _count_content(array: Any) -> int:
     return len(array)
 
 
+class ParquetSource(NamedTuple):
+    """An open Parquet file.
+
+    `file.metadata` and `file.schema` are not to be asked: damage that PyArrow meets there ends the process.
+    """
+
+    file: Any
+    """PyArrow's"""
+    footer: Footer
+
+
 @contextmanager
-def open_parquet(path: Path, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
+def open_parquet(path: Path, dictionaries: Sequence[str] = ()) -> Iterator[ParquetSource]:
     """Open a Parquet file; damage met while reading names the file."""
     check_file(path)
     if path.stat().st_size == 0:
         raise CorpusError("the file is empty", path)
+    with name_damage(path), pa.OSFile(os.fsencode(path)) as stream:
+        yield _read_source(stream, path, dictionaries)
+
+
+def _read_source(stream: Any, path: Path, dictionaries: Sequence[str] = ()) -> ParquetSource:
+    footer = read_footer(stream, path)
     repeated = list(dictionaries)
-    with (
-        name_damage(path),
-        pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=repeated) as file,
-    ):
-        yield file
+    return ParquetSource(
+        pq.ParquetFile(stream, page_checksum_verification=True, read_dictionary=repeated), footer
+    )
 
 
 @contextmanager
@@ -146,10 +164,9 @@ class StoredColumn(ColumnView[Value]):
     def __init__(self, path: Path, name: str, rows: NDArray[np.int64] | None = None):
         self._path, self._name, self._rows = path, name, rows
         with name_damage(path):
-            self._file = pq.ParquetFile(path, page_checksum_verification=True)
-        groups = range(self._file.metadata.num_row_groups)
-        sizes = [self._file.metadata.row_group(group).num_rows for group in groups]
-        self._starts = np.cumsum([0, *sizes])
+            source = _read_source(pa.OSFile(os.fsencode(path)), path)
+        self._file = source.file
+        self._starts = np.cumsum([0, *(group.rows for group in source.footer.groups)])
         self._held, self._values = -1, None  # type: int, Any
 
     def __len__(self) -> int:

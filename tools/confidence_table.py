@@ -19,14 +19,15 @@ from seq2set.core.progress import Silent
 from seq2set.corpora.open_corpus import open_corpus
 from seq2set.inference.predictor import Predictor
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Suggestions, find_accepted
-from seq2set.labels.confidence.calibrators import BoundedCalibrator, Scores
+from seq2set.labels.confidence.calibrators import IDENTITY, BoundedCalibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
+from seq2set.labels.confidence.carried_rules import find_plain_rule
 from seq2set.labels.metrics import Counts
 from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.models.predictions import Request
 from seq2set.models.prior import fold_documents
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.calibration import FOLDS, CalibratedModel, Scored, calibrate, score_part
+from seq2set.workflows.calibration import FOLDS, MARGINAL, CalibratedModel, Scored, calibrate, score_part
 from seq2set.workflows.training_data import load_examples
 
 SURE = 0.95
@@ -44,7 +45,11 @@ class Measured(NamedTuple):
 def measure(run: Path, data: str) -> Measured:
     """Calibrate a model on validation, and measure it on test."""
     corpus, tagger = open_corpus(data), Predictor.open(run).tagger
-    tagger = tagger.with_confidence(UNCALIBRATED, tagger.rule)
+    # A trained model is calibrated already, and its threshold is one of probabilities.
+    plain = find_plain_rule(tagger.rule, tagger.confidence.calibrators.get(MARGINAL, IDENTITY))
+    if plain is None:
+        raise SystemExit(f"the rule of {run} has no threshold on scores before they are calibrated")
+    tagger = tagger.with_confidence(UNCALIBRATED, plain)
     valid, test = (load_examples(corpus.split(name)) for name in ("valid", "test"))
     search, silent = tagger.find_search(Request()), Silent()
     found = calibrate(tagger, valid, valid.groups, silent)

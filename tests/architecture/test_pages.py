@@ -216,14 +216,14 @@ def test_the_readmes_python_is_type_checked() -> None:
 
 
 def test_the_readmes_figures_are_those_of_the_results() -> None:
-    stored = json.loads((ROOT / "results" / "medline-compact" / "table-results.json").read_text("utf-8"))
+    stored = json.loads((ROOT / "results" / "medline-compact" / "compare.json").read_text("utf-8"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for model in ("br", "seq2set-simp", "seq2set"):
         cells = [cell for cell in stored["cells"] if cell["row"] == model]
         figures = [cell["metrics"]["micro_f1"] for cell in cells]
         score = f"{mean(figures):.3f}" + (f" ± {stdev(figures):.3f}" if len(figures) > 1 else "")
         minutes = mean(cell["seconds"]["training"] for cell in cells) / 60
-        speed = mean(cell["documents_a_second"] for cell in cells)
+        speed = mean(cell["documents_per_second"] for cell in cells)
         row = next(line for line in readme.splitlines() if f"`--model {model}`" in line)
         shown, took, per_second = row.split("|")[3].strip().split(", ")
         assert (shown, took) == (score, f"{minutes:.0f} minutes")

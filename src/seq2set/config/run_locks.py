@@ -33,7 +33,7 @@ LOCK = ".lock"
 BEAT = 30.0
 """Seconds between two touches"""
 SILENCE = 300.0
-"""After so many seconds without one a holder elsewhere is taken to be gone"""
+"""After this number of seconds without one a holder elsewhere is taken to be gone"""
 
 _held: dict[Path, str] = {}
 """The locks of this process, by their files, with the words that mark them"""

@@ -147,7 +147,7 @@ class OnnxDecoder:
         return np.stack(steps, 1) if steps else np.zeros((self.documents, 0, values.shape[1]), np.float32)
 
     def _run(self, state: OnnxState, documents: Array, previous: Array, *also: str) -> dict[str, Array]:
-        """Run the graph of a step, so many rows at a time that what it computes stays in the cache."""
+        """Run the graph of a step, in blocks of rows whose results stay in the cache."""
         wanted = [one for one in self._sessions.outputs(self._step) if one != "attention" or one in also]
         inputs = {"previous": previous.astype(np.int64), **state.inputs}
         blocks = [slice(at, at + self._room) for at in range(0, len(previous), self._room)]

@@ -36,7 +36,7 @@ PATIENCE = 4
 
 
 def estimate_cost(text: str, request: LabelRequest, labels: int) -> float:
-    """Return what a text costs a model with so many labels, in characters that are read.
+    """Return what a text costs a model with this number of labels, in characters that are read.
 
     The fixed part stands for the network, which reads the first words of a text only.
     """

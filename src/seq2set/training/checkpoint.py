@@ -78,7 +78,7 @@ class AveragedWeights:
 
     @torch.no_grad()
     def add(self, updates: int) -> None:
-        """Take in the weights after an update, so many updates after the beginning.
+        """Take in the weights after an update, `updates` updates after the beginning.
 
         The first ones count more, as the weights that the average begins with are the least learnt.
         """

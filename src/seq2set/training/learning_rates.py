@@ -29,7 +29,7 @@ class PhasePlan(NamedTuple):
 
 
 class LearningRates:
-    """Learning rates of a network of which some weights may have their own, in epochs of so many batches."""
+    """Learning rates of a network, of which some weights may have their own."""
 
     def __init__(self, own: Sequence[OwnRate], batches: int):
         self.own, self.batches = own, batches
@@ -50,12 +50,12 @@ class LearningRates:
             group["lr"] = own.rate * decay * min(1.0, done / max(rising, 1.0))
 
     def list_waiting(self, updates: int) -> list[nn.Parameter]:
-        """Return the weights that do not learn yet after so many updates."""
+        """Return the weights that do not learn yet after a number of updates."""
         late = (group for group in self.own if updates + _ROUNDING < group.begins * self.batches)
         return [weight for group in late for weight in group.weights]
 
     def describe_late(self, epochs: int) -> str:
-        """Say how many layers do not begin to learn in a run of so many epochs, if there are any."""
+        """Say how many layers do not begin to learn in a run of `epochs` epochs, if there are any."""
         if not (late := sum(group.begins >= epochs for group in self.own)):
             return ""
         return (

@@ -37,7 +37,7 @@ class ThreadChoice:
 
     @contextmanager
     def apply(self, words: int) -> Iterator[None]:
-        """Compute an update on so many words with the threads whose turn it is."""
+        """Compute an update on `words` words with the threads whose turn it is."""
         began = self._clock()
         timed = self._open and began >= self._until
         if timed:

@@ -149,7 +149,7 @@ class WorkerProcesses:
             process.end()
 
     def map(self, blocks: Iterable[Texts]) -> Iterator[BlockResult]:
-        """Compute blocks, so many at a time and ahead of what is taken that no process waits."""
+        """Compute blocks, enough of them ahead of what is taken that no process waits."""
         waiting: deque[Future[dict[str, Any]]] = deque()
         for texts in blocks:
             waiting.append(self._threads.submit(self._compute, texts))

@@ -100,7 +100,7 @@ class _Work:
         return bool(self.again or self.busy or not self.ended)
 
     def next_task(self, most: int) -> _Task | None:
-        """Return the next block, unless so many are on their way already."""
+        """Return the next block, unless enough are on their way already."""
         if self.again:
             return self.again.popleft()
         if self.ended or len(self.busy) + len(self.done) >= most:

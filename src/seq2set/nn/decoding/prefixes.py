@@ -140,7 +140,7 @@ def log_sum(log_probs: Reals) -> Reals:
 
 
 def limit_steps(labels: int, most: int | None) -> int:
-    """Say how many of so many labels a search may emit."""
+    """Return the maximum number of labels that a search may emit."""
     if most is not None and most < 1:
         raise InputError(f"max_steps is {most}; it must be >= 1")
     return labels if most is None else min(most, labels)

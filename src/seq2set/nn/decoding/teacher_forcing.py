@@ -52,7 +52,7 @@ def score_sequences(policy: DecoderPolicy, labels: Tensor, *, max_steps: int | N
     """Score sequences (B, S) or (B, K, S) that are padded with `pad`, with their gradients.
 
     This is the sum in L(phi), under the mask of eq. 6: a sequence that repeats a label has log-probability
-    -inf. Under a limit of `max_steps` labels, as searches have one, the `eos` of a sequence of so many labels
+    -inf. Under a limit of `max_steps` labels, as searches have one, the `eos` of a sequence of that length
     is forced and counts 0, and a longer sequence has log-probability -inf. The output layer runs once for
     each stretch of steps in which no row leaves.
     """

@@ -30,7 +30,7 @@ from seq2set.nn.noise import DocumentDropout, drop_between
 Route = Literal["flipped", "packed", "whole"]
 
 LEAVING = 8
-"""Ended documents leave when they are one of so many: more often saves padding, less often saves calls."""
+"""Ended documents leave when one in this number has ended: earlier saves padding, later saves calls."""
 
 
 class BiLSTMEncoder(Encoder):
@@ -59,7 +59,7 @@ class BiLSTMEncoder(Encoder):
 
 
 def build_bilstm(config: Config, words: int) -> BiLSTMEncoder:
-    """Build the encoder of the settings for a vocabulary of so many words."""
+    """Build the encoder of the settings for a vocabulary of `words` words."""
     chosen = config.encoder
     return BiLSTMEncoder(words, chosen.embedding, chosen.hidden, chosen.layers, chosen.dropout)
 

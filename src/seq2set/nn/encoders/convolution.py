@@ -61,7 +61,7 @@ class ConvolutionalEncoder(Encoder):
 
 
 def build_convolution(config: Config, words: int) -> ConvolutionalEncoder:
-    """Build the encoder of the settings for a vocabulary of so many words."""
+    """Build the encoder of the settings for a vocabulary of `words` words."""
     encoder, cnn = config.encoder, config.cnn
     return ConvolutionalEncoder(words, encoder.embedding, cnn.widths, cnn.filters, encoder.dropout)
 

@@ -51,7 +51,7 @@ class _TooLargeError(Exception):
 
 
 class KeptStates:
-    """The states that one encoder has made, up to so many bytes of them."""
+    """The states that one encoder has made, up to a number of bytes."""
 
     def __init__(self, source: EncoderSource, size: int, limit: int):
         self.source, self.size, self.limit = source, size, limit

@@ -56,7 +56,7 @@ class PooledEncoder:
         self.size: int = self._network.config.hidden_size
 
     def embed(self, texts: Sequence[str], most_words: int, window: int = WINDOW) -> Pooled:
-        """Return the texts' vectors, of their first `most_words` words, in windows of so many sub-words."""
+        """Return the texts' vectors, of their first `most_words` words, in windows of `window` sub-words."""
         window = min(window, self._longest)
         windows = self._cut_windows(texts, most_words, window)
         sums = np.zeros((len(texts), self.size), np.float32)

@@ -27,7 +27,7 @@ from seq2set.text.tfidf import TfidfFeatures
 Reals = npt.NDArray[np.float32]
 
 BLOCK = 512
-"""Texts that a process works on at a time; so many are kept whenever they are done."""
+"""Texts that a process works on at a time; they are kept whenever a block is done."""
 WORTH_PROCESSES = 2 * BLOCK
 
 

@@ -117,7 +117,7 @@ def test_every_document_its_own_combination(tmp_path: Path) -> None:
 
 def test_no_combination_is_frequent_enough(tmp_path: Path) -> None:
     learn = Examples(["wheat", "oil"], [("grain",), ("oil",)])
-    message = r"powerset\.min_documents is 2; one label combination at least must have that many"
+    message = r"powerset\.min_documents is 2; no label combination has that many documents"
     with pytest.raises(ConfigError, match=message):
         trained(tmp_path / "run", settings("powerset.min_documents=2"), learn)
 

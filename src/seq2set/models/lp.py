@@ -82,7 +82,7 @@ def _find_combinations(config: Config, targets: csr_matrix, progress: Progress) 
     found = find_combinations(targets, most=most, least=least)
     if not found.holds.shape[0]:
         raise ConfigError(
-            [f"powerset.min_documents is {least}; one label combination at least must have that many"]
+            [f"powerset.min_documents is {least}; no label combination has that many documents"]
         )
     if found.pruned:
         progress.note(

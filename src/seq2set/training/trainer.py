@@ -1,9 +1,10 @@
 """The training loop: the only one, for all networks, phases and devices.
 
 A run is a list of phases. Every `validate_every` updates the network is measured on the validation split,
-the best weights are kept and a checkpoint is written; a phase begins from the best weights of the one before.
-A run that was killed at any moment resumes from its last checkpoint to the very same result: random numbers depend
-on the seed, the update and the document alone or, where one process was asked for, on seed and update.
+the best weights are kept and a checkpoint is written; a phase begins from the best weights of the one
+before. A run that was killed at any moment resumes from its last checkpoint to the very same result: random
+numbers depend on the seed, the update and the document alone or, where one process was asked for, on seed
+and update.
 """
 
 from __future__ import annotations

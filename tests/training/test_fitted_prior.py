@@ -204,6 +204,15 @@ def test_documents_of_the_held_out_fold_are_not_learnt_from_when_terms_are_chose
     assert reached < 0.9
 
 
+def test_terms_stay_as_they_are_given_where_the_fold_tells_nothing() -> None:
+    # The one document that has the label is in one of four folds, so that no classifier can find it in any.
+    examples = Examples([f"word{number} wheat" for number in range(40)], [("grain",), *[()] * 39])
+    noted = Noted()
+    prior = fitted(examples, "prior.terms=best", "prior.c=3", progress=noted)
+    assert (prior.config.features, prior.config.prior.c) == (tiny_config().features, 3)
+    assert noted.notes == []
+
+
 def test_likely_labels_count_as_given_when_terms_are_chosen() -> None:
     examples = draw_texts(40, lambda mark: "wheat then oil" if mark else "oil then wheat")
     sure = Labels.build(examples.label_sets).indicator(examples.label_sets).astype(np.float32)

@@ -176,7 +176,8 @@ def _choose_terms(
     """Return the settings of the terms and the C that reach the most on the first fold, fitted on the rest.
 
     Some of the labels (N, K) stand for all. Words alone have the smallest best C, so that the further kinds
-    of terms begin at the best one before them.
+    of terms begin at the best one before them. Where the fold tells nothing, as none of its labels was found
+    by any, the settings stay as they are given.
     """
     some = np.unique(np.linspace(0, targets.shape[1] - 1, COMPARED_LABELS).round().astype(int))
     compared, best = targets[:, some], None  # (N, S)
@@ -187,6 +188,8 @@ def _choose_terms(
         if best is None or found.reached > best.reached:
             best, kind = found, name
     assert best is not None  # there is at least one kind of terms
+    if not best.reached:
+        return config
     progress.note(
         f"linear prior: {kind}, C = {best.config.prior.c:g}, micro-F1 {best.reached:.4f} on a fold of the "
         "training documents"

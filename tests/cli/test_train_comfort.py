@@ -42,6 +42,21 @@ def test_it_ends_with_figures_and_what_to_type_next(seq2set, corpus: Path, tmp_p
     assert outcome.err.endswith(end)
 
 
+@pytest.mark.parametrize("model", ["br", "cc", "lp", "seq2set-simp"])
+@pytest.mark.parametrize("text", ["", "word{number}"])
+def test_texts_that_share_no_word_are_a_sentence(seq2set, tmp_path: Path, model: str, text: str) -> None:
+    rows = [f"{text.format(number=number)},{('grain', 'oil')[number % 2]}" for number in range(60)]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(["text,labels", *rows]) + "\n", encoding="utf-8")
+    outcome = seq2set(
+        "train", "--data", path, "--model", model, "--set", "threads=1", "--out", tmp_path / "run"
+    )
+    assert outcome.code == 2
+    assert (
+        "no word that is known stands in 2 training documents or more (features.min_documents," in outcome.err
+    )
+
+
 def test_without_a_test_split_it_says_what_can_be_measured(seq2set, tmp_path: Path) -> None:
     corpus, run = write_rows(tmp_path / "few.csv", 10), tmp_path / "run"
     outcome = seq2set("train", "--data", corpus, "--out", run, *BR, "--no-test")

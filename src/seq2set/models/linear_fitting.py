@@ -194,7 +194,13 @@ def prepare_matrices(
 def fit_terms(config: Config, words: Words, encoded: Iterable[FlatIds]) -> TfidfFeatures:
     """Choose the terms of encoded training documents."""
     own = {"ngrams", "min_documents", "max_terms", "sublinear", "run_weight"}
-    return TfidfFeatures.fit(words, encoded, **config.features.model_dump(include=own))
+    found = TfidfFeatures.fit(words, encoded, **config.features.model_dump(include=own))
+    if not len(found) and not config.features.vectors:
+        raise InputError(
+            f"no word that is known stands in {config.features.min_documents} training documents or more "
+            "(features.min_documents, text.min_frequency): there is nothing that labels could be learnt from"
+        )
+    return found
 
 
 def list_term_kinds(config: Config) -> dict[str, Config]:

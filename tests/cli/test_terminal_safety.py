@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ EVIL = "\x1b]0;owned\x07\x9b2J"
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "seq2set", *arguments]
-    return subprocess.run(command, capture_output=True, encoding="utf-8")
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment)
 
 
 def test_errors_repeat_a_file_without_its_commands(tmp_path: Path) -> None:
@@ -32,3 +34,13 @@ def test_predictions_repeat_a_text_without_its_commands(br_run: RunFolder, tmp_p
     assert done.returncode == 0, done.stderr
     assert "wheat ␛]0;owned␇" in done.stdout
     assert not {"\x1b", "\x07", "\x9b"} & set(done.stdout)
+
+
+def test_a_terminal_without_a_letter_gets_its_number(br_run: RunFolder, tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("id,text\n1,wheat 日 exports\n", "utf-8")
+    command = [sys.executable, "-m", "seq2set", "predict", str(br_run.path), "--input", str(table)]
+    ascii_alone = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, env=ascii_alone)
+    assert done.returncode == 0, done.stderr
+    assert b"wheat \\u65e5 exports" in done.stdout

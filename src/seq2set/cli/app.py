@@ -5,6 +5,7 @@ Ctrl-C and a polite kill end every verb alike: what it started ends too, and one
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
@@ -151,6 +152,10 @@ def options(
 
 def run_process() -> None:
     """Run the command line in a process of its own, which may end with the command."""
+    if isinstance(
+        sys.stdout, io.TextIOWrapper
+    ):  # a terminal that lacks a letter gets its number, as on stderr
+        sys.stdout.reconfigure(errors="backslashreplace")
     main(alone=True)
 
 

@@ -194,13 +194,7 @@ def prepare_matrices(
 def fit_terms(config: Config, words: Words, encoded: Iterable[FlatIds]) -> TfidfFeatures:
     """Choose the terms of encoded training documents."""
     own = {"ngrams", "min_documents", "max_terms", "sublinear", "run_weight"}
-    found = TfidfFeatures.fit(words, encoded, **config.features.model_dump(include=own))
-    if not len(found) and not config.features.vectors:
-        raise InputError(
-            f"no word that is known stands in {config.features.min_documents} training documents or more "
-            "(features.min_documents, text.min_frequency): there is nothing that labels could be learnt from"
-        )
-    return found
+    return TfidfFeatures.fit(words, encoded, **config.features.model_dump(include=own))
 
 
 def list_term_kinds(config: Config) -> dict[str, Config]:
@@ -398,6 +392,16 @@ def _take_column(targets: csc_matrix, label: int) -> npt.NDArray[Any]:
     return np.asarray(column if ((column > 0) & (column < 1)).any() else column.astype(bool))
 
 
+class NoTermsError(InputError, ValueError):
+    """There is no term to learn from; scikit-learn wants a ValueError of these words."""
+
+    def __init__(self, documents: int):
+        super().__init__(
+            "no word that is known stands in as many training documents as it must (features.min_documents, "
+            f"text.min_frequency): 0 feature(s) (shape=({documents}, 0)) while a minimum of 1 is required."
+        )
+
+
 def _fit_one(
     features: csr_matrix,
     target: npt.NDArray[Any],
@@ -420,6 +424,8 @@ def _fit_one(
         return np.append(np.zeros(width), 1.0 if target.all() else -1.0).astype(np.float32)
     if width < features.shape[1]:
         features = features[:, :width]
+    if not width:
+        raise NoTermsError(features.shape[0])
     machine = LinearSVC(C=c, tol=tolerance, random_state=VISITS, dual=True)
     with warnings.catch_warnings():
         # A machine stopped at its iteration limit is still judged by its validation score like any other.

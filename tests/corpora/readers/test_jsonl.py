@@ -130,3 +130,10 @@ def test_null_and_not_a_number_are_no_labels(tmp_path: Path) -> None:
     path = tmp_path / "missing.jsonl"
     path.write_text('{"text": "a", "labels": ["x", null, NaN]}\n{"text": "b", "labels": NaN}\n')
     assert [document.labels for document in read_documents(path, ReadOptions())] == [("x",), ()]
+
+
+def test_half_of_a_surrogate_pair_is_a_replacement_character(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(rb'{"text": "wheat \ud800", "labels": null}')
+    (found,) = read_documents(path, ReadOptions())
+    assert found.text == "wheat \ufffd"

@@ -89,3 +89,10 @@ def test_no_permission_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(pq, "ParquetFile", refuse)
     with pytest.raises(CorpusError, match="the file cannot be read: permission is denied"):
         list(read_documents(tmp_path / "a.parquet"))
+
+
+def test_a_list_column_may_have_dots_in_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["wheat", "oil"], "meta.tags": [["x", "y"], []]}), path)
+    found = list(read_documents(path, ReadOptions(labels="meta.tags")))
+    assert [one.labels for one in found] == [("x", "y"), ()]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import ColumnView, Value
 from seq2set.corpora.readers.limits import LONGEST, refuse_long
-from seq2set.corpora.readers.parquet_format.footer import BYTE_ARRAY, Footer, read_footer
+from seq2set.corpora.readers.parquet_format.footer import BYTE_ARRAY, Footer, Leaf, read_footer
 from seq2set.corpora.readers.parquet_format.pages import BATCH_BYTES, check_pages
 from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable, choose_columns
 from seq2set.corpora.readers.streams import check_file
@@ -36,21 +36,23 @@ def read_parquet(path: Path, options: ReadOptions) -> RecordTable:
         rows = check_pages(path, source.footer)
         # They repeat, so that a page can stand for far more than it holds.
         leaves = [leaf for leaf in source.footer.leaves if leaf.repeats]
-        nested = [leaf.path for leaf in leaves if leaf.physical_type == BYTE_ARRAY]
+        nested = [leaf for leaf in leaves if leaf.physical_type == BYTE_ARRAY]
+        if strange := next((one.column for one in nested if one.column not in names), None):
+            raise CorpusError(f"the file is damaged: its schema has no column '{strange}'", path)
     if nested:
         rows = min(rows, _check_lists(path, nested))
     return RecordTable(names, _read_records(path, choose_columns(names, options), rows))
 
 
-def _check_lists(path: Path, nested: list[str]) -> int:
+def _check_lists(path: Path, nested: list[Leaf]) -> int:
     """Refuse a list whose texts together are too long; return how many rows may be read at a time.
 
     Each text is read once and counted as often as it stands there.
     """
     longest, before = 1, 0
-    with open_parquet(path, nested) as source:
+    with open_parquet(path, [one.path for one in nested]) as source:
         for group, stored in enumerate(source.footer.groups):
-            for name in dict.fromkeys(one.partition(".")[0] for one in nested):
+            for name in dict.fromkeys(one.column for one in nested):
                 sizes = _measure_lists(source.file, group, name)
                 if len(sizes) and sizes.max() > LONGEST:
                     refuse_long(int(sizes.max()), path, before + int(sizes.argmax()) + 1)

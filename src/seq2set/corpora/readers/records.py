@@ -31,6 +31,7 @@ from seq2set.corpora.readers.label_cells import (
     parse_list,
 )
 from seq2set.corpora.readers.markup import strip_markup
+from seq2set.text.tokenizer import replace_surrogates
 
 if TYPE_CHECKING:
     from seq2set.config import DataSettings
@@ -130,7 +131,7 @@ class RecordTable(NamedTuple):
 def build_document(record: Record, options: ReadOptions, path: Path) -> Document:
     """Build a document from a record; a text that is null is empty, labels that are null are none."""
     check_columns(record.values, options, path, record.line, unlabelled=record.number > 1)
-    text = " ".join(filter(None, _read_texts(record, options, path)))
+    text = replace_surrogates(" ".join(filter(None, _read_texts(record, options, path))))
     name = _read_name(record, options.id)
     if options.tally:
         options.tally.count_id(name)

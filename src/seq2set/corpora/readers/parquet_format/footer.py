@@ -46,6 +46,8 @@ class Leaf(NamedTuple):
     """A column that holds values, and none below it."""
 
     path: str
+    column: str
+    """The column of the table that it belongs to; its name may hold dots"""
     physical_type: int
     repeats: bool
     """Whether it is in a list"""
@@ -140,7 +142,7 @@ def _walk(
     if len(above) > _DEEPEST:
         raise ValueError(f"its columns have more than {_DEEPEST} levels")
     if not (below := element.get(5, 0)) and above:
-        yield Leaf(".".join(above), element[1], repeats)
+        yield Leaf(".".join(above), above[0], element[1], repeats)
     if below < 0:
         raise ValueError(f"a column has {below} columns below it")
     for _ in range(below):

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seq2set.core.text_utils import replace_surrogates
 from seq2set.text import slices
 from seq2set.text.slices import LOOK_AHEAD, encode_slices
-from seq2set.text.tokenizer import build_tokenizer, replace_surrogates
+from seq2set.text.tokenizer import build_tokenizer
 
 ODD = (
     "aé1.,-'’\\ \n()\u0301\u0323\u200d\u200b\u00ad\ufb03½℀ำกา麦か\u3099ｶﾞ가각\u1100\u1161\u11a8ΣςİK&_\ud800😀"

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seq2set.core.text_utils import replace_surrogates
 from seq2set.text.tokenizer import (
     UNKNOWN,
     Span,
     build_tokenizer,
     count_words,
-    replace_surrogates,
     widen_spans,
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -63,3 +64,11 @@ class Span(NamedTuple):
 
     start: int
     end: int
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def replace_surrogates(text: str) -> str:
+    """Put U+FFFD for halves of surrogate pairs, which JSON may hold but UTF-8 has no form for."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -24,8 +24,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2set.core.text_utils import replace_surrogates
 from seq2set.corpora.documents import Document
-from seq2set.text.tokenizer import replace_surrogates
 
 Digests = NDArray[np.uint64]
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from tokenizers import Encoding, Tokenizer
 
-from seq2set.core.text_utils import Span
-from seq2set.text.tokenizer import replace_surrogates
+from seq2set.core.text_utils import Span, replace_surrogates
 
 SLICE = 2**13
 """Characters per slice; where they hold too few words, a slice has more."""

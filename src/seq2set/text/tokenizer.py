@@ -17,7 +17,6 @@ text is cut in the same places:
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -58,7 +57,6 @@ _CHARACTER = rf"{_MARK}\p{{M}}*+"
 _INVISIBLE = r"[\p{Cf}&&[^\u200B]]"
 _COMPOSED = {"NFC": normalizers.NFC, "NFKC": normalizers.NFKC}
 _DECOMPOSED = {"NFC": normalizers.NFD, "NFKC": normalizers.NFKD, "none": normalizers.NFD}
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def count_words(text: str) -> int:
@@ -124,11 +122,6 @@ def _list_normalisers() -> list[Any]:
     return [
         {"type": "Sequence", "normalizers": [removed, *({"type": one} for one in tail)]} for tail in tails
     ]
-
-
-def replace_surrogates(text: str) -> str:
-    """Put U+FFFD for halves of surrogate pairs, which JSON may hold but UTF-8 has no form for."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def widen_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[Span]:

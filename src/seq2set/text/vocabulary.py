@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, trainers
 
 from seq2set.core.errors import ModelFolderError
-from seq2set.core.text_utils import Span
+from seq2set.core.text_utils import Span, replace_surrogates
 from seq2set.text.slices import SLICE, encode_slices
 from seq2set.text.tokenizer import (
     UNKNOWN,
@@ -26,7 +26,6 @@ from seq2set.text.tokenizer import (
     Unit,
     build_tokenizer,
     read_tokenizer,
-    replace_surrogates,
     widen_spans,
 )
 

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from seq2set.core.text_utils import replace_surrogates
 from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, format_share
 from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.own_files import MARKUP_SHARE
 from seq2set.corpora.readers.markup import has_markup
-from seq2set.text.tokenizer import build_tokenizer, replace_surrogates
+from seq2set.text.tokenizer import build_tokenizer
 
 TEXTLESS_SHARE = 0.05
 """Above this share of train without text, the wrong column was probably read."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seq2set.core.errors import CorpusError, InputError, suggest
+from seq2set.core.text_utils import replace_surrogates
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.columns import (
     PathWatch,
@@ -31,7 +32,6 @@ from seq2set.corpora.readers.label_cells import (
     parse_list,
 )
 from seq2set.corpora.readers.markup import strip_markup
-from seq2set.text.tokenizer import replace_surrogates
 
 if TYPE_CHECKING:
     from seq2set.config import DataSettings

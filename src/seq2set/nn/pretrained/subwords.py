@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
-from seq2set.core.text_utils import Span
+from seq2set.core.text_utils import Span, replace_surrogates
 from seq2set.nn.pretrained.encoder_parts import Marks, find_marks, open_tokenizer, report_panics
 from seq2set.nn.pretrained.encoder_source import EncoderSource, find_source
-from seq2set.text.tokenizer import replace_surrogates
 
 FIRST = 2
 """The number of the encoder's first sub-word; 0 is padding and 1 stands for a text without any."""

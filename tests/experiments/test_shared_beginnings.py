@@ -19,11 +19,14 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.cells.cell import Cell, run_cell
 from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.cells.run import run_cells
+from seq2set.experiments.studies.compare import STUDY as COMPARE
 from seq2set.experiments.studies.reward import STUDY as REWARD
 from seq2set.experiments.studies.shuffled import STUDY as SHUFFLED
 from seq2set.experiments.studies.table_results import STUDY as TABLE
+from seq2set.inference.predictor import Predictor
 
 cells = REWARD.cells
+compare_cells = COMPARE.cells
 shuffled_cells = SHUFFLED.cells
 table_cells = TABLE.cells
 
@@ -131,6 +134,24 @@ def test_the_plan_takes_a_cell_that_has_begun_for_one_by_itself(
     begun = two_rewards(small_corpus, tmp_path)
     RunFolder.start(begun[1].folder, begun[1].config)
     assert not any(step.time.shares for step in Schedule(begun).list_steps())
+
+
+@pytest.mark.parametrize("terms", ["given", "best"])
+def test_cells_that_share_a_prior_keep_their_own_model_and_settings(
+    small_corpus: PreparedCorpus, tmp_path: Path, terms: str
+) -> None:
+    settings = {"seeds": (1,), "assignments": (*SETTINGS, "prior.enabled=true", f"prior.terms={terms}")}
+    models = ("seq2set-simp", "seq2set")
+    together, alone = (
+        compare_cells(small_options(small_corpus, tmp_path / name, models, **settings))
+        for name in ("together", "alone")
+    )
+    run_cells(Schedule(together), Silent())  # with one prior for both
+    for cell in alone:
+        run_cell(cell, Silent())
+    for one, other in zip(together, alone, strict=True):
+        assert Predictor.open(one.folder).tagger.config.model == one.config.model
+        assert_same(one, other)
 
 
 class Stages(Noting):

@@ -177,8 +177,8 @@ def draw_texts(documents: int, tell: Callable[[bool], str]) -> Examples:
 def test_terms_are_chosen_by_what_they_reach_on_a_fold(tell: Callable[[bool], str], kind: str) -> None:
     examples, noted = draw_texts(40, tell), Noted()
     prior = fitted(examples, "prior.terms=best", "linear.c=[1, 10]", progress=noted)
-    assert prior.config.features == list_term_kinds(tiny_config())[kind].features
-    assert prior.config.prior.c == 1  # a larger one reaches no more
+    assert prior.features == list_term_kinds(tiny_config())[kind].features
+    assert prior.settings.c == 1  # a larger one reaches no more
     assert noted.notes == [
         f"linear prior: {kind}, C = 1, micro-F1 1.0000 on a fold of the training documents"
     ]
@@ -190,8 +190,8 @@ def test_the_larger_c_is_taken_where_it_reaches_more() -> None:
     texts = ["wheat oil" if number % 10 < 4 else "wheat" for number in range(200)]
     examples = Examples(texts, [() if "oil" in text else ("grain",) for text in texts])
     small = fitted(examples, "prior.terms=best", "linear.c=[0.000001]")
-    assert small.config.prior.c == 0.000001
-    assert fitted(examples, "prior.terms=best", "linear.c=[1, 10]").config.prior.c == 1
+    assert small.settings.c == 0.000001
+    assert fitted(examples, "prior.terms=best", "linear.c=[1, 10]").settings.c == 1
 
 
 def test_documents_of_the_held_out_fold_are_not_learnt_from_when_terms_are_chosen() -> None:
@@ -209,7 +209,7 @@ def test_terms_stay_as_they_are_given_where_the_fold_tells_nothing() -> None:
     examples = Examples([f"word{number} wheat" for number in range(40)], [("grain",), *[()] * 39])
     noted = Noted()
     prior = fitted(examples, "prior.terms=best", "prior.c=3", progress=noted)
-    assert (prior.config.features, prior.config.prior.c) == (tiny_config().features, 3)
+    assert (prior.features, prior.settings.c) == (tiny_config().features, 3)
     assert noted.notes == []
 
 
@@ -218,4 +218,4 @@ def test_likely_labels_count_as_given_when_terms_are_chosen() -> None:
     sure = Labels.build(examples.label_sets).indicator(examples.label_sets).astype(np.float32)
     unsure = sure * 0.6 + csr_matrix(np.full(sure.shape, 0.2, np.float32))
     found = fitted(examples, "prior.terms=best", "linear.c=[1]", targets=unsure)
-    assert found.config.features.ngrams == 2
+    assert found.features.ngrams == 2

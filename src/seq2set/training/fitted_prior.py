@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
+from seq2set.config.schema import FeatureSettings, PriorSettings
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.labels.thresholds import find_threshold
@@ -45,8 +46,14 @@ class FittedPrior(NamedTuple):
     model: PriorModel
     margins: Reals
     sigmoid: Sigmoid
-    config: Config
-    """The settings, with the terms and the C that were chosen"""
+    features: FeatureSettings
+    """The terms, which may have been chosen"""
+    settings: PriorSettings
+    """The prior's own settings, with the C that was chosen"""
+
+    def settle(self, config: Config) -> Config:
+        """Return settings with what was chosen; trainings that share a prior may differ in all others."""
+        return config.model_copy(update={"features": self.features, "prior": self.settings})
 
 
 class PriorCache:
@@ -136,7 +143,8 @@ def _fit(
     scorer = LinearScorer(scored.scorer.weights, np.concatenate([scored.scorer.bias, constant]))
     everywhere = np.broadcast_to(constant, (len(texts), len(constant)))
     model = PriorModel(read.features, scorer)
-    return FittedPrior(model, np.hstack([scored.margins, everywhere]), sigmoid, config)
+    margins = np.hstack([scored.margins, everywhere])
+    return FittedPrior(model, margins, sigmoid, config.features, config.prior)
 
 
 class _ReadTerms(NamedTuple):

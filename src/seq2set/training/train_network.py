@@ -79,7 +79,7 @@ def train_network(
         start.refuse_other_texts(config)
         words = start.tagger.words
     prior = _fit_prior(config, words, labels, train, run.path, progress, priors)
-    config = config if prior is None else prior.config
+    config = config if prior is None else prior.settle(config)
     learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path, own)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
     tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path, own)

@@ -19,7 +19,6 @@ SOURCES = sorted((ROOT / "src/seq2set").rglob("*.py"))
 NOUNS = {
     "batching": "dynamic batching, a term of serving",
     "drawing": "a picture",
-    "linear_fitting": "what the fitting of all linear models has in common; `linear` is what their use has",
     "rescoring": "a term of decoding",
     "teacher_forcing": "a term of training",
 }

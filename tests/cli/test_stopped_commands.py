@@ -21,18 +21,18 @@ from seq2set.config import build_config
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.processes import end_pool
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.models import linear_fitting
-from seq2set.models.linear_fitting import fit_linear
+from seq2set.models.linear import classifiers
+from seq2set.models.linear.classifiers import fit_linear
 
 TRAIN = """
 import signal
 import sys
 from seq2set.cli.app import main
-from seq2set.models import linear_fitting
+from seq2set.models.linear import c_search, classifiers
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
-linear_fitting.WORTH_PROCESSES = 0  # even for so few texts
-linear_fitting.is_better = lambda *_: True  # fit on and on, however late the signal comes
+classifiers.WORTH_PROCESSES = 0  # even for so few texts
+c_search.is_better = lambda *_: True  # fit on and on, however late the signal comes
 sys.argv = ["seq2set", "train", *sys.argv[1:]]
 main()
 """
@@ -163,7 +163,7 @@ def test_a_ctrl_c_while_the_pool_starts_is_no_reason_for_a_warning(
             return fitted
 
     monkeypatch.setattr("joblib.Parallel", Interrupted)
-    monkeypatch.setattr(linear_fitting, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(classifiers, "WORTH_PROCESSES", 0)
     config = build_config(model="br", assignments=["threads=2"])
     features, targets = csr_matrix(np.eye(40)), csr_matrix(np.ones((40, 20)) - np.eye(40, 20))
     try:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2set.core.errors import CorpusError, InputError, OutputError
-from seq2set.corpora import passes as gathering
+from seq2set.corpora import first_pass
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import PrepareOptions, prepare
 from seq2set.corpora.prepared import PreparedCorpus
@@ -231,7 +231,7 @@ def test_repeated_ids_are_made_unique(tmp_path: Path, between: int) -> None:
 
 
 def test_different_ids_may_share_a_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "_hash", lambda name: len(name) % 2)
+    monkeypatch.setattr(first_pass, "_hash", lambda name: len(name) % 2)
     assert len(contents(prepared(generated(300), tmp_path / "c", SplitPlan()))) == 300
 
 
@@ -323,7 +323,7 @@ def test_sizes_and_seed_that_are_asked_for_win_even_when_they_are_zero() -> None
 
 
 def test_many_ids_are_compared_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "_HASHES", 16)
+    monkeypatch.setattr(first_pass, "_HASHES", 16)
     documents = [Document(f"d{index % 60}", f"t{index}", ("x",)) for index in range(100)]
     ids = prepared(documents, tmp_path / "c", SplitPlan("random", 0, 0)).split("train").ids()
     assert ids == [*(f"d{index}" for index in range(60)), *(f"d{index}-2" for index in range(40))]

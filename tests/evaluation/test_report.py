@@ -10,10 +10,10 @@ from jinja2 import UndefinedError
 
 from seq2set.config.catalog import METRICS
 from seq2set.config.run_folder import RunFolder
-from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_reliability, draw_thresholds
 from seq2set.evaluation.report import render_report
+from seq2set.evaluation.results import Report
 from seq2set.labels.metrics import LabelMetrics
 from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import make_global_rule

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from seq2set.labels.calibration import fit_sigmoid
 from seq2set.labels.labels import Labels
 from seq2set.labels.lessons import Lessons, make_lessons
-from seq2set.models.linear_fitting import fit_linear
+from seq2set.models.linear.classifiers import fit_linear
 from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import encode_examples

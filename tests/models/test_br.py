@@ -19,7 +19,8 @@ from seq2set.labels.calibration import fit_sigmoid
 from seq2set.labels.rules import make_global_rule
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.br import BinaryRelevance, train_br
-from seq2set.models.linear_fitting import fit_linear, list_term_kinds
+from seq2set.models.linear.classifiers import fit_linear
+from seq2set.models.linear.matrices import list_term_kinds
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples, get_fit_function
 from seq2set.text.tfidf import TfidfFeatures, encode_blocks

@@ -17,8 +17,8 @@ from seq2set.inference.predictor import Predictor
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.cc import Chain, ClassifierChains, average_chains, order_chains, run_chains, train_cc
-from seq2set.models.linear import LinearScorer
-from seq2set.models.linear_fitting import fit_linear
+from seq2set.models.linear.classifiers import fit_linear
+from seq2set.models.linear.scorer import LinearScorer
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
 from seq2set.workflows.train import train

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from seq2set.models.linear import LinearScorer
+from seq2set.models.linear.scorer import LinearScorer
 
 FEATURES = csr_matrix(np.array([[1.0, 0.0], [0.5, 2.0]], np.float32))
 

@@ -9,8 +9,9 @@ import pytest
 
 from seq2set.core.errors import InputError
 from seq2set.server.answers import LabelRequest
-from seq2set.server.batching import PASS_CHARS, PASS_COST, DynamicBatcher, estimate_cost
+from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError
+from seq2set.server.jobs import PASS_CHARS, PASS_COST, estimate_cost
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ProcessEndedError
 from seq2set.server.model_process import TextBatch

@@ -20,7 +20,8 @@ from test_server_shutdown import process
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
 from seq2set.server.answers import Answerer, LabelRequest
-from seq2set.server.batching import PASS_CHARS, DynamicBatcher
+from seq2set.server.batching import DynamicBatcher
+from seq2set.server.jobs import PASS_CHARS
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ModelPool, ProcessEndedError
 from seq2set.server.model_process import (
@@ -170,7 +171,7 @@ def test_a_panic_ends_the_process_and_an_error_does_not() -> None:
 
 PANIC = """
 import sys
-from seq2set.models.linear import LinearTagger
+from seq2set.models.linear.tagger import LinearTagger
 from seq2set.server import model_process
 
 infer = LinearTagger.infer

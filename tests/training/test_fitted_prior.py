@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 from seq2set.core.progress import Progress, Silent
 from seq2set.labels.calibration import fit_sigmoid
 from seq2set.labels.labels import Labels
-from seq2set.models.linear import Reals
-from seq2set.models.linear_fitting import list_term_kinds
+from seq2set.models.linear.matrices import list_term_kinds
+from seq2set.models.linear.scorer import Reals
 from seq2set.models.prior import PriorModel, fold_documents
 from seq2set.models.tagger import Examples
 from seq2set.text.vocabulary import Words

@@ -20,7 +20,7 @@ from seq2set.core.text_utils import count_things, make_printable, show_controls
 if TYPE_CHECKING:
     from seq2set.config.catalog import Metric
     from seq2set.evaluation.faithfulness import Faithfulness
-    from seq2set.evaluation.measure import Report
+    from seq2set.evaluation.results import Report
     from seq2set.inference.predictor import Prediction
     from seq2set.models.predictions import Suggestion
     from seq2set.text.reasons import Evidence
@@ -223,7 +223,7 @@ def _format_head(metric: Metric) -> str:
 
 def list_remarks(reports: Sequence[Report]) -> list[str]:
     """Return what is to be known of the figures, by run where there are several."""
-    from seq2set.evaluation.measure import have_same_documents
+    from seq2set.evaluation.results import have_same_documents
 
     said = [
         f"{report.run}: {sentence}" if len(reports) > 1 else sentence

@@ -4,7 +4,8 @@ Pure data. Names in help, validation, JSON, tables, plots, pages and reports com
 tests that every model, encoder, search, reward and metric must pass. An implementation is named as
 `module:name` and imported when it is first used. docs/extending.md shows how to add a row of each kind.
 
-Corpora, file formats, studies and benchmarks have tables of their own, where they live.
+Corpora, file formats, studies and benchmarks have tables of their own, where they live. These are in one
+file, long as it is, since rows name each other: a model its encoder, a reward its metric, a preset its base.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Every setting of a run: frozen sections whose types say what is allowed and whose docstrings are the help.
 
 A setting is written `section.name`, in TOML files and after `--set` alike. Sections stand in the order of a
-document's way: data and text, the linear models, the networks, their training, and how they predict.
+document's way: data and text, the linear models, the networks, their training, and how they predict. All are
+in this one long file since it is read like a table: whoever looks for a setting need not know its section.
 """
 
 from __future__ import annotations

@@ -21,16 +21,9 @@ from seq2set.core.files import compute_sha256, write_folder_aside, write_json
 from seq2set.core.sparse import SparseRows
 from seq2set.core.text_utils import count_things
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.passes import (
-    REMOVED,
-    FirstPass,
-    Placement,
-    UniqueIds,
-    WrittenTotals,
-    read_first_pass,
-    write_splits,
-)
+from seq2set.corpora.first_pass import FirstPass, UniqueIds, read_first_pass
 from seq2set.corpora.prepared import FACTS, FORMAT, READING, PreparedCorpus, name_split_file
+from seq2set.corpora.split_files import REMOVED, Placement, WrittenTotals, write_splits
 from seq2set.corpora.splits import TRAIN, SplitPlan, assign_splits
 
 

@@ -21,7 +21,7 @@ from seq2set.core.drawing import (
     format_powers,
     render_svg,
 )
-from seq2set.evaluation.measure import Evaluation, Report
+from seq2set.evaluation.results import Evaluation, Report
 
 CURVES = ((BLUE, "--"), (ORANGE, "-"))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from seq2set.config.catalog import METRICS, shown_metrics
 from seq2set.core.files import write_folder_aside, write_json, write_text
-from seq2set.evaluation.measure import Report
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_compared, draw_plots
+from seq2set.evaluation.results import Report
 
 _LEFT_OUT = ("per_label", "before_tuning", "cross_validation", "calibrated")
 

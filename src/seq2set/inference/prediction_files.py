@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple, Protocol
 from seq2set.core.errors import InputError
 from seq2set.core.names import find_named, load_named
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.records import DEFAULT_SEPARATOR
+from seq2set.corpora.readers.options import DEFAULT_SEPARATOR
 from seq2set.inference.engines.blocks import TextPrediction
 from seq2set.inference.predictor import Prediction
 

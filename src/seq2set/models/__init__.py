@@ -1,1 +1,1 @@
-"""One file a model of the paper, and the registry that finds them by name."""
+"""One file per model of the paper, and what the models share."""

@@ -28,25 +28,17 @@ from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rare_labels import find_crossed_thresholds
 from seq2set.labels.rules import Rule, make_label_rule
-from seq2set.models.linear import (
-    LinearScorer,
-    LinearTagger,
-    list_feature_forms,
-    list_scorer_forms,
-    restore_common,
-)
-from seq2set.models.linear_fitting import (
+from seq2set.models.linear.c_search import (
     FittedCandidate,
-    LinearTraining,
     ScoredFit,
     has_open_rule,
-    list_term_kinds,
-    prepare_matrices,
-    read_texts,
     score_zero_margin,
     search_c,
     try_rules,
 )
+from seq2set.models.linear.matrices import LinearTraining, list_term_kinds, prepare_matrices, read_texts
+from seq2set.models.linear.scorer import LinearScorer, list_scorer_forms
+from seq2set.models.linear.tagger import LinearTagger, list_feature_forms, restore_common
 from seq2set.models.predictions import Scores
 from seq2set.models.prior import fold_documents
 from seq2set.models.tagger import Examples, ModelState, Outline

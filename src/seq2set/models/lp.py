@@ -27,15 +27,10 @@ from seq2set.core.sparse import CompressedRows, SparseRows, find_rows
 from seq2set.core.tensor_files import Forms, TensorForm
 from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.models.label_combinations import Combinations, find_combinations
-from seq2set.models.linear import (
-    LinearScorer,
-    LinearTagger,
-    Reals,
-    list_feature_forms,
-    list_scorer_forms,
-    restore_common,
-)
-from seq2set.models.linear_fitting import LinearTraining, ScoredFit, find_best_c, prepare_matrices
+from seq2set.models.linear.c_search import ScoredFit, find_best_c
+from seq2set.models.linear.matrices import LinearTraining, prepare_matrices
+from seq2set.models.linear.scorer import LinearScorer, Reals, list_scorer_forms
+from seq2set.models.linear.tagger import LinearTagger, list_feature_forms, restore_common
 from seq2set.models.predictions import Scores
 from seq2set.models.tagger import Examples, ModelState, Outline
 

@@ -18,14 +18,8 @@ import numpy.typing as npt
 from seq2set.config import Config
 from seq2set.config.catalog import find_model
 from seq2set.core.tensor_files import Forms
-from seq2set.models.linear import (
-    LinearScorer,
-    Reals,
-    attribute_words,
-    list_feature_forms,
-    list_scorer_forms,
-    restore_features,
-)
+from seq2set.models.linear.scorer import LinearScorer, Reals, attribute_words, list_scorer_forms
+from seq2set.models.linear.tagger import list_feature_forms, restore_features
 from seq2set.models.tagger import ModelState, Outline
 from seq2set.nn.pretrained.vector_features import VectorFeatures
 from seq2set.text.tfidf import TfidfFeatures

@@ -14,34 +14,19 @@ import asyncio
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from seq2set.core.errors import InputError
 from seq2set.server.answers import LabelRequest
 from seq2set.server.errors import busy, stopping, unavailable
+from seq2set.server.jobs import PASS_CHARS, PASS_COST, Job, Part, estimate_cost, fits_in_pass
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ProcessEndedError
 from seq2set.server.model_process import TextBatch
 from seq2set.server.settings import ServeSettings
 
-PASS_COST = 500_000
-"""The largest cost of a pass, unless a single text costs more: 64 usual texts, or 4 very long ones."""
-
-PASS_CHARS = 100_000
-"""Characters of a pass, unless a single text has more: reading takes memory, and others wait for its end."""
-
 PATIENCE = 4
 """How many times `answer_seconds` a request may take by estimate, which is rough, before it is refused."""
-
-
-def estimate_cost(text: str, request: LabelRequest, labels: int) -> float:
-    """Return what a text costs a model with this number of labels, in characters that are read.
-
-    The fixed part stands for the network, which reads the first words of a text only.
-    """
-    explained = min(labels, request.candidates or request.top_k or 8) if request.explain else 0
-    return 4_000 + len(text) + explained * (300 + len(text) / 10)
 
 
 class Pool(Protocol):
@@ -73,79 +58,13 @@ class Pool(Protocol):
         """End all processes now."""
 
 
-@dataclass(eq=False)
-class _Job:
-    """The texts of one request, and the promise of their answers."""
-
-    texts: Sequence[str]
-    request: LabelRequest
-    costs: Sequence[float]
-    promise: asyncio.Future[list[bytes]]
-    since: float
-    turn: float
-    """Its place in the queue: the cost that others of the same age have been served"""
-    is_long: bool
-    """Whether it needs more than one pass"""
-
-    def __post_init__(self) -> None:
-        self.taken = 0
-        self.answers: dict[int, bytes] = {}
-
-    @property
-    def waiting(self) -> int:
-        return len(self.texts) - self.taken
-
-    @property
-    def cost(self) -> float:
-        return sum(self.costs[self.taken :])
-
-    def plan_part(self, most: int) -> _Part:
-        """Return the next texts, as many as one pass should have, and one at least."""
-        start = self.taken
-        end = start + 1
-        while end < min(len(self.texts), start + most) and _fits([self._cut(start, end + 1)], most):
-            end += 1
-        return self._cut(start, end)
-
-    def _cut(self, start: int, end: int) -> _Part:
-        return _Part(self, start, end, sum(self.costs[start:end]))
-
-    def keep(self, start: int, answers: Sequence[bytes]) -> None:
-        self.answers |= enumerate(answers, start)
-        if len(self.answers) == len(self.texts) and not self.promise.done():
-            self.promise.set_result([self.answers[place] for place in range(len(self.texts))])
-
-    def fail(self, error: Exception) -> None:
-        if not self.promise.done():
-            self.promise.set_exception(error)
-
-
-class _Part(NamedTuple):
-    """Some texts of a request that are computed in one pass."""
-
-    job: _Job
-    start: int
-    end: int
-    cost: float
-
-    @property
-    def texts(self) -> Sequence[str]:
-        return self.job.texts[self.start : self.end]
-
-
-def _fits(parts: Sequence[_Part], most: int) -> bool:
-    texts = [text for one in parts for text in one.texts]
-    cost, chars = sum(one.cost for one in parts), sum(map(len, texts))
-    return len(texts) <= most and cost <= PASS_COST and chars <= PASS_CHARS
-
-
 class DynamicBatcher:
     """Answers texts, many at a time; `start` and `close` it inside the event loop that it serves."""
 
     def __init__(self, pool: Pool, settings: ServeSettings, metrics: ServerMetrics, labels: int = 0):
         self._pool, self._settings, self._metrics, self._labels = pool, settings, metrics, labels
-        self._jobs: list[_Job] = []
-        self._open: set[_Job] = set()
+        self._jobs: list[Job] = []
+        self._open: set[Job] = set()
         self._passes: set[asyncio.Task[None]] = set()
         self._seconds_per_cost = 0.0
         self._turn = 0.0
@@ -218,7 +137,7 @@ class DynamicBatcher:
             )
         return await self._queue(self._make_job(texts, request))
 
-    def _make_job(self, texts: Sequence[str], request: LabelRequest) -> _Job:
+    def _make_job(self, texts: Sequence[str], request: LabelRequest) -> Job:
         loop = asyncio.get_running_loop()
         costs = [estimate_cost(text, request, self._labels) for text in texts]
         passes = (
@@ -227,14 +146,14 @@ class DynamicBatcher:
             len(texts) / self._settings.max_batch,
         )
         is_long = max(passes) > 1
-        return _Job(texts, request, costs, loop.create_future(), loop.time(), self._turn, is_long)
+        return Job(texts, request, costs, loop.create_future(), loop.time(), self._turn, is_long)
 
-    def _estimate_seconds(self, job: _Job) -> float:
+    def _estimate_seconds(self, job: Job) -> float:
         """Estimate when a new request is answered: till then no other is served more than it costs itself."""
         cost = sum(min(one.cost, job.cost) for one in self._jobs) + job.cost
         return cost * self._seconds_per_cost / self._pool.size
 
-    async def _queue(self, job: _Job) -> list[bytes]:
+    async def _queue(self, job: Job) -> list[bytes]:
         if self._closing:
             raise stopping()
         if not self.healthy:
@@ -277,7 +196,7 @@ class DynamicBatcher:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._full.wait(), left)
 
-    def _take(self) -> list[_Part]:
+    def _take(self) -> list[Part]:
         """Take what is first in the queue and what is asked the same, up to a full pass."""
         alive = [job for job in self._jobs if not job.promise.done()]
         self._metrics.dropped.inc(len(self._jobs) - len(alive))
@@ -287,11 +206,11 @@ class DynamicBatcher:
         ready = sorted((job for job in alive if may_begin or not job.is_long), key=lambda job: job.turn)
         # Other processes that are idle get their share.
         most = min(self._settings.max_batch, math.ceil(self.waiting / (1 + self._pool.idle)))
-        parts: list[_Part] = []
+        parts: list[Part] = []
         for job in ready:
             part = job.plan_part(self._settings.max_batch)
             alike = (job.request, job.is_long) == (ready[0].request, ready[0].is_long)
-            if not parts or (alike and _fits((*parts, part), most)):
+            if not parts or (alike and fits_in_pass((*parts, part), most)):
                 parts.append(part)
         for part in parts:
             self._turn = max(self._turn, part.job.turn)
@@ -309,7 +228,7 @@ class DynamicBatcher:
         if self.waiting < self._settings.max_batch and not self._closing:
             self._full.clear()
 
-    async def _pass(self, process: Any, parts: Sequence[_Part]) -> None:
+    async def _pass(self, process: Any, parts: Sequence[Part]) -> None:
         try:
             await self._compute(process, parts)
         finally:
@@ -317,7 +236,7 @@ class DynamicBatcher:
             if self._jobs:
                 self._arrived.set()
 
-    async def _compute(self, process: Any, parts: Sequence[_Part], *, repeated: bool = False) -> None:
+    async def _compute(self, process: Any, parts: Sequence[Part], *, repeated: bool = False) -> None:
         loop = asyncio.get_running_loop()
         texts = [text for part in parts for text in part.texts]
         batch = TextBatch(texts, parts[0].job.request, any(part.job.is_long for part in parts))
@@ -335,7 +254,7 @@ class DynamicBatcher:
         for part in parts:
             part.job.keep(part.start, [next(answers) for _ in part.texts])
 
-    async def _handle_failure(self, error: Exception, parts: Sequence[_Part], *, repeated: bool) -> None:
+    async def _handle_failure(self, error: Exception, parts: Sequence[Part], *, repeated: bool) -> None:
         """Compute each request by itself, once, where another may be to blame or the process has ended."""
         ended = isinstance(error, ProcessEndedError)
         if (

@@ -26,8 +26,9 @@ from seq2set.config.schema import FeatureSettings, PriorSettings
 from seq2set.core.progress import Progress
 from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.labels.thresholds import find_threshold
-from seq2set.models.linear import LinearScorer, Reals
-from seq2set.models.linear_fitting import add_vectors, fit_linear, fit_terms, list_term_kinds
+from seq2set.models.linear.classifiers import fit_linear
+from seq2set.models.linear.matrices import add_vectors, fit_terms, list_term_kinds
+from seq2set.models.linear.scorer import LinearScorer, Reals
 from seq2set.models.prior import PriorModel, fold_documents
 from seq2set.text.memory_need import describe_need
 from seq2set.text.tfidf import StoredBlocks, TfidfFeatures, encode_blocks

@@ -21,9 +21,10 @@ from seq2set.corpora.open_corpus import is_unsplit, open_corpus
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.readers import build_read_options
-from seq2set.corpora.readers.records import AUTO
+from seq2set.corpora.readers.options import AUTO
 from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
-from seq2set.evaluation.measure import Keep, Report, evaluate_tagger
+from seq2set.evaluation.measure import Keep, evaluate_tagger
+from seq2set.evaluation.results import Report
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import Prediction, Predictor, TextItem
 from seq2set.labels.intervals import number_groups

@@ -29,7 +29,7 @@ from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.corpora.readers.columns import has_column, split_names
 from seq2set.corpora.readers.delimited import read_delimiter
 from seq2set.corpora.readers.files import limit_retries, list_folder
-from seq2set.corpora.readers.records import DEFAULT_ID
+from seq2set.corpora.readers.options import DEFAULT_ID
 from seq2set.corpora.readers.streams import check_encoding
 from seq2set.inference.engines.blocks import BLOCK
 from seq2set.inference.model_folder import read_settings

@@ -11,7 +11,7 @@ from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import read_documents
 from seq2set.corpora.readers.aapd import is_aapd, list_aapd_files, read_aapd
-from seq2set.corpora.readers.records import ReadOptions
+from seq2set.corpora.readers.options import ReadOptions
 
 
 def folder_with(path: Path, **files: str) -> Path:

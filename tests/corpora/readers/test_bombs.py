@@ -21,9 +21,9 @@ from seq2set.core.errors import CorpusError
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers import read_documents
 from seq2set.corpora.readers.limits import LONGEST
+from seq2set.corpora.readers.options import ReadOptions
 from seq2set.corpora.readers.parquet import open_parquet
 from seq2set.corpora.readers.parquet_format.pages import check_pages
-from seq2set.corpora.readers.records import ReadOptions
 from seq2set.corpora.readers.streams import open_binary
 from seq2set.corpora.sources.feedback import CREATE, read_feedback
 
@@ -32,7 +32,7 @@ import resource, sys
 from pathlib import Path
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.readers import read_documents
-from seq2set.corpora.readers.records import ReadOptions
+from seq2set.corpora.readers.options import ReadOptions
 try:
     for document in read_documents(Path(sys.argv[1]), ReadOptions(labels="labels")):
         pass

@@ -11,16 +11,14 @@ from seq2set.core.errors import CorpusError
 from seq2set.core.names import load_named
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers.columns import PathWatch
-from seq2set.corpora.readers.records import (
+from seq2set.corpora.readers.options import (
     DEFAULT_OPTIONS,
     ReadOptions,
-    Record,
-    RecordTable,
-    build_document,
     build_read_options,
     check_columns,
     watch_paths,
 )
+from seq2set.corpora.readers.records import Record, RecordTable, build_document
 from seq2set.corpora.readers.streams import COMPRESSIONS, check_file, strip_compression
 
 __all__ = [

@@ -19,7 +19,8 @@ from seq2set.core.errors import CorpusError
 from seq2set.core.text_utils import count_things
 from seq2set.corpora.readers.columns import has_column, replace_nul, split_names
 from seq2set.corpora.readers.limits import LONGEST, refuse_long
-from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
+from seq2set.corpora.readers.options import ReadOptions
+from seq2set.corpora.readers.records import Record, RecordTable
 from seq2set.corpora.readers.streams import NumberedLine, read_lines
 
 DELIMITERS = (",", ";", "\t", "|")

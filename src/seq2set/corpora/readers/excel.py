@@ -12,7 +12,8 @@ from typing import Any
 from seq2set.core.errors import CorpusError, import_extra
 from seq2set.corpora.readers.columns import replace_nul
 from seq2set.corpora.readers.limits import check_workbook
-from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
+from seq2set.corpora.readers.options import ReadOptions
+from seq2set.corpora.readers.records import Record, RecordTable
 from seq2set.corpora.readers.streams import check_file
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.readers.limits import LONGEST
-from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable
+from seq2set.corpora.readers.options import ReadOptions
+from seq2set.corpora.readers.records import Record, RecordTable
 from seq2set.corpora.readers.streams import read_lines, read_text
 
 _BETWEEN = " \t\r\n,"

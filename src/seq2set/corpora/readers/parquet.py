@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import ColumnView, Value
 from seq2set.corpora.readers.limits import LONGEST, refuse_long
+from seq2set.corpora.readers.options import ReadOptions, choose_columns
 from seq2set.corpora.readers.parquet_format.footer import BYTE_ARRAY, Footer, Leaf, read_footer
 from seq2set.corpora.readers.parquet_format.pages import BATCH_BYTES, check_pages
-from seq2set.corpora.readers.records import ReadOptions, Record, RecordTable, choose_columns
+from seq2set.corpora.readers.records import Record, RecordTable
 from seq2set.corpora.readers.streams import check_file
 
 AT_A_TIME = 4096

@@ -17,7 +17,7 @@ from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers.aapd import read_aapd
-from seq2set.corpora.readers.records import ReadOptions
+from seq2set.corpora.readers.options import ReadOptions
 from seq2set.corpora.sources.raw_corpus import REPORT_AS, Notes, RawCorpus, add_remark
 from seq2set.corpora.splits import SplitPlan
 

@@ -30,7 +30,7 @@ from seq2set.core.errors import CorpusError, InputError, WorkError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.readers import read_documents
-from seq2set.corpora.readers.records import ReadOptions
+from seq2set.corpora.readers.options import ReadOptions
 from seq2set.corpora.readers.streams import find_file, read_lines, strip_compression
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus, add_remark, keep_frequent_labels
 from seq2set.corpora.splits import SplitPlan

@@ -26,7 +26,7 @@ from seq2set.core.hardware import describe_machine
 from seq2set.core.progress import Progress
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import Overlap
-from seq2set.evaluation.measure import Evaluation
+from seq2set.evaluation.results import Evaluation
 from seq2set.experiments.cells.predictions import Answers, measure_predictions
 from seq2set.experiments.cells.warm_start_reuse import reuse_neighbour
 from seq2set.inference.model_folder import read_metadata, read_seen

@@ -16,7 +16,8 @@ from scipy.sparse import csr_matrix
 
 from seq2set.core.files import write_aside
 from seq2set.core.progress import Progress
-from seq2set.evaluation.measure import Evaluation, evaluate_tagger
+from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.evaluation.results import Evaluation
 from seq2set.labels.indicator import build_flat_indicator
 from seq2set.labels.metrics import Counts
 from seq2set.models.predictions import Request

@@ -1,15 +1,15 @@
 """What the linear models share in use: TF-IDF features in, probabilities and reasons out.
 
-A model's own file says how its scores come about. Fitting lies in `linear_fitting`, so that a model in use
-does not load scikit-learn, which takes a second.
+A model's own file says how its scores come about. Fitting lies in `matrices`, `classifiers` and `c_search`,
+so that a model in use does not load scikit-learn, which takes a second.
 
-Shapes: N documents, F terms, L labels, K of them with weights.
+Shapes: N documents, F terms, L labels.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
-from seq2set.core.sparse import CompressedRows, SparseRows, multiply
-from seq2set.core.tensor_files import Forms, TensorForm
+from seq2set.core.sparse import CompressedRows, SparseRows
+from seq2set.core.tensor_files import TensorForm
 from seq2set.labels.confidence.acceptance import Confidence
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
+from seq2set.models.linear.scorer import Reals, attribute_words
 from seq2set.models.predictions import Inference, Request, Scores, choose_rule, decide, withhold
 from seq2set.models.tagger import ModelState, Outline, Tensors
 from seq2set.nn.pretrained.vector_features import (
@@ -32,10 +33,8 @@ from seq2set.nn.pretrained.vector_features import (
 )
 from seq2set.text.cut_texts import Cut
 from seq2set.text.reasons import Evidence, TextWords
-from seq2set.text.tfidf import TfidfFeatures, find_occurrences
+from seq2set.text.tfidf import TfidfFeatures
 from seq2set.text.vocabulary import Words
-
-Reals = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -164,62 +163,3 @@ def list_feature_forms(outline: Outline, prefix: str) -> dict[str, TensorForm]:
     if outline.fitted.get("vectors") is not None:
         forms |= {prefix + name: TensorForm("F32", ("E",)) for name in Standard._fields}
     return forms
-
-
-def list_scorer_forms(prefix: str, rows: str, columns: str, biases: str | None = None) -> Forms:
-    """Return the forms of what `LinearScorer.from_tensors` reads."""
-    weights, bias = TensorForm("F32", (rows, columns)), TensorForm("F32", (biases or columns,))
-    return {prefix + "weights": weights, prefix + "bias": bias}
-
-
-@dataclass(frozen=True)
-class LinearScorer:
-    """The weights of the labels: a margin is positive where the classifier says yes.
-
-    Where there are fewer weights than labels, the last labels have their bias alone, in every document.
-    """
-
-    weights: Reals  # (F, K)
-    bias: Reals  # (L,)
-
-    @classmethod
-    def from_tensors(cls, tensors: Tensors, prefix: str = "linear.") -> LinearScorer:
-        """Read back what `tensors` gave."""
-        return cls(tensors[prefix + "weights"], tensors[prefix + "bias"])
-
-    def tensors(self, prefix: str = "linear.") -> dict[str, npt.NDArray[Any]]:
-        """Return what is saved of it."""
-        return {prefix + "weights": self.weights, prefix + "bias": self.bias}
-
-    def margins(self, features: CompressedRows) -> Reals:
-        """Return every label's signed distance for every document: (N, L)."""
-        weighed = multiply(features, self.weights)  # (N, F) x (F, K) -> (N, K)
-        if missing := len(self.bias) - weighed.shape[1]:
-            weighed = np.pad(weighed, ((0, 0), (0, missing)))  # (N, K) -> (N, L)
-        return np.asarray(weighed + self.bias, dtype=np.float32)
-
-
-def attribute_words(
-    text: str, features: TfidfFeatures, weights: Iterable[npt.NDArray[np.float32]]
-) -> Iterator[npt.NDArray[np.float64]]:
-    """Yield what each word (T,) contributes to a label's margin, by its weights (F,).
-
-    A term's contribution is shared by its occurrences, and an occurrence's by its words. All together they
-    are the margin without its bias, and without what a pretrained encoder's vector adds. The text is read
-    once, however many labels there are.
-    """
-    ids = features.words.flat_encode([text])
-    vector = features.transform_blocks([ids])
-    found = find_occurrences(ids, len(features.words), features.ngrams)
-    column = features.columns(found.code)
-    known = column >= 0
-    column, place, width = column[known], found.place[known], found.width[known]
-    term = np.searchsorted(vector.indices, column)
-    times = np.bincount(term, minlength=len(vector.indices))[term]
-    for one in weights:
-        share = (vector.data * one[vector.indices]).astype(np.float64)[term] / times / width
-        laid = np.zeros(len(ids.ids))
-        for step in range(features.ngrams):
-            covers = width > step
-            laid += np.bincount(place[covers] + step, share[covers], minlength=len(laid))
-        yield laid

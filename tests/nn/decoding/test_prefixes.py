@@ -83,10 +83,12 @@ def test_large_sums_of_query_and_key_stay_right(world: World) -> None:
     attention.W_a.weight.mul_(5)
     state = policy.advance(policy.start(), torch.full((5, 1), 4))
     assert 5 < attention.W_a(state.output).abs().max() < 20
-    _, logits = open_policy(policy).step(policy.start(), np.arange(5), np.arange(5), np.full(5, 4))
+    decoder = open_policy(policy)
+    _, logits = decoder.step(decoder.start(), np.arange(5), np.arange(5), np.full(5, 4))
     np.testing.assert_allclose(logits, policy.logits(state.features)[:, 0], atol=1e-5)
     attention.W_a.weight.mul_(1e6)  # beyond what can be told apart: finite all the same
-    _, logits = open_policy(policy).step(policy.start(), np.arange(5), np.arange(5), np.full(5, 4))
+    decoder = open_policy(policy)
+    _, logits = decoder.step(decoder.start(), np.arange(5), np.arange(5), np.full(5, 4))
     assert np.isfinite(logits).all()
 
 

@@ -39,52 +39,70 @@ class TorchDecoder:
     def __init__(self, policy: DecoderPolicy):
         self.labels, self.documents = policy.labels, policy.documents
         self.bias: Reals | None = None if policy.bias is None else policy.bias.numpy(force=True)
-        self._policy, self._decoder = policy, policy.decoder
+        self._policy, self._decoder, self._device = policy, policy.decoder, policy.device
+        self._has_feedback = policy.decoder.feedback is not None
         self._weights = prepare_weights(policy.decoder)
         pairs = zip(self._weights.attentions, policy.memories, strict=True)
         self._memories = [_prepare_memory(weights, memory) for weights, memory in pairs]
 
-    def start(self) -> DecoderState:
+    def start(self) -> StepState:
         """Return s_0, one row per document."""
-        return self._policy.first._replace(attention=())
+        first = self._policy.first
+        return StepState(*(tuple(part[:, 0] for part in parts) for parts in (*first[:3], first.emitted)))
 
-    def outputs(self, state: DecoderState) -> Reals:
+    def outputs(self, state: StepState) -> Reals:
         """Return s_t of each row (R, H)."""
-        found: Reals = state.output[:, 0].numpy(force=True)
+        found: Reals = state.hidden[-1].numpy(force=True)
         return found
 
     @torch.no_grad()
-    def step(self, state: DecoderState, rows: Ints, documents: Ints, previous: Ints) -> StepOutput:
+    def step(self, state: StepState, rows: Ints, documents: Ints, previous: Ints) -> StepOutput:
         """Read symbols (R,) at rows (R,) of a state, and score the labels and `eos`."""
-        device = self._policy.device
-        at, of, symbols = (torch.from_numpy(part).to(device) for part in (rows, documents, previous))
-        state = state.map(lambda part: part.index_select(0, at))
+        at, of, symbols = (torch.from_numpy(part).to(self._device) for part in (rows, documents, previous))
+        state = StepState(*(tuple(part.index_select(0, at) for part in parts) for parts in state))
         hidden, cell = list[Tensor](), list[Tensor]()
         for layer, product in enumerate(self._weights.gates):
-            below = [hidden[-1]] if layer else [context[:, 0] for context in state.contexts]
-            gates = product(torch.cat([*below, state.hidden[layer][:, 0]], 1))  # (R, 4H)
+            below = [hidden[-1]] if layer else state.contexts
+            gates = product(torch.cat([*below, state.hidden[layer]], 1))  # (R, 4H)
             if layer == 0:
                 gates += self._read(state, symbols, of)
             i, f, g, o = gates.chunk(4, 1)  # (R, H) each
-            cell.append(f.sigmoid().mul_(state.cell[layer][:, 0]).addcmul_(i.sigmoid(), apply_tanh(g)))
+            cell.append(f.sigmoid().mul_(state.cell[layer]).addcmul_(i.sigmoid(), apply_tanh(g)))
             hidden.append(o.sigmoid().mul_(apply_tanh(cell[-1])))
         contexts = [memory.attend(hidden[-1], documents) for memory in self._memories]
-        following = DecoderState(
-            tuple(s[:, None] for s in hidden),
-            tuple(c[:, None] for c in cell),
-            tuple(c[:, None] for c in contexts),
-            (),
-            self._decoder.mark(state, symbols[:, None]),
+        emitted = self._decoder.mark(_view_state(state), symbols[:, None]) if self._has_feedback else ()
+        following = StepState(
+            tuple(hidden), tuple(cell), tuple(contexts), tuple(part[:, 0] for part in emitted)
         )
         mixed = apply_tanh(self._weights.readout(torch.cat([hidden[-1], *contexts], 1)))
         return StepOutput(following, self._weights.scores(mixed).numpy(force=True))  # eq. 5
 
-    def _read(self, state: DecoderState, symbols: Tensor, documents: Tensor) -> Tensor:
+    def _read(self, state: StepState, symbols: Tensor, documents: Tensor) -> Tensor:
         """Return what the symbols (R,) add to the first layer's gates (R, 4H)."""
-        if self._decoder.feedback is None:
+        if not self._has_feedback:
             return self._weights.table.index_select(0, symbols)
         bias = None if self._policy.bias is None else self._policy.bias.index_select(0, documents)
-        return _weigh_labels(self._decoder, self._decoder.read_labels(state, symbols[:, None], bias)[:, 0])
+        labels = self._decoder.read_labels(_view_state(state), symbols[:, None], bias)
+        return _weigh_labels(self._decoder, labels[:, 0])
+
+
+class StepState(NamedTuple):
+    """Where the rows stand: a `DecoderState` without the axis of hypotheses."""
+
+    hidden: tuple[Tensor, ...]
+    """s_t of each layer (R, H)"""
+    cell: tuple[Tensor, ...]
+    """The LSTM's cell of each layer (R, H)"""
+    contexts: tuple[Tensor, ...]
+    """c_t of each source (R, V)"""
+    emitted: tuple[Tensor, ...]
+    """The mask of eq. 7 (R, L + 1), after `bos` and where a global embedding asks for it"""
+
+
+def _view_state(state: StepState) -> DecoderState:
+    """Return the state as the decoder itself has it, with one hypothesis per row."""
+    hidden, cell, contexts, emitted = (tuple(part[:, None] for part in parts) for parts in state)
+    return DecoderState(hidden, cell, contexts, (), emitted)
 
 
 class _AttentionWeights(NamedTuple):

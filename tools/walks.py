@@ -6,6 +6,7 @@ Five walks: a training, a prediction with evidence, one request to a running ser
 step of decoding. Each is a process of its own, started like a user's by `python -m seq2set`, so the tool
 knows nothing of how the package is cut. A function is counted when it is called for the first time; modules,
 class bodies and comprehensions are none. A switch is a first call in another file than the one before it.
+What a server lets another process do follows what it does itself.
 """
 
 from __future__ import annotations
@@ -43,6 +44,15 @@ TINY = (
 SET = [part for setting in TINY for part in ("--set", setting)]
 TRAIN = ["train", "--data", "x.jsonl", "--model", "seq2set", *SET, "--out", "run"]
 PREDICT = ["predict", "run", TEXT]
+
+CHILD = """
+import sys
+if "-m" in sys.orig_argv:
+    sys.path.insert(0, {tools!r})
+    import walks
+    walks.trace_child()
+"""
+"""What makes a process that a server starts trace itself"""
 
 STEP = "step"
 """What every decoder calls its one step: a step of a search goes from one call to the next"""
@@ -97,6 +107,10 @@ def start(folder: Path, arguments: Sequence[str], what: str) -> subprocess.Popen
     """Start a traced command in `folder`."""
     (folder / "trace.json").unlink(missing_ok=True)
     environment = os.environ | {"OMP_NUM_THREADS": "1", "SEQ2SET_CACHE": "cache", "PYTHONUNBUFFERED": "1"}
+    if what == "request":  # Python imports this file first, in the processes that the server starts as well
+        (folder / "sitecustomize.py").write_text(CHILD.format(tools=str(Path(__file__).resolve().parent)))
+        paths = (str(folder), os.environ.get("PYTHONPATH", ""))
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     command = [sys.executable, str(Path(__file__).resolve()), "--traced", what, *arguments]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -139,6 +153,9 @@ def read_trace(folder: Path) -> dict[str, Any]:
     """Return the counts and the path of the last trace."""
     trace = json.loads((folder / "trace.json").read_text())
     path = [tuple(step) for step in trace["path"]]
+    for child in sorted(folder.glob("child-*.jsonl")):
+        path += [tuple(json.loads(line)) for line in child.read_text().splitlines()]
+        child.unlink()
     files = sorted({file for file, _ in path})
     switches = sum(one[0] != other[0] for one, other in pairwise(path))
     return {
@@ -225,8 +242,27 @@ class Tracer:
         threading.setprofile(None)
         modules = sum(name.split(".")[0] == "seq2set" for name in sys.modules)
         found = self.found()
-        named = [(Path(code.co_filename).relative_to(self.root).as_posix(), name_of(code)) for code in found]
-        self.path.write_text(json.dumps({"modules": modules, "path": named}))
+        self.path.write_text(json.dumps({"modules": modules, "path": [self.locate(code) for code in found]}))
+
+    def locate(self, code: CodeType) -> tuple[str, str]:
+        """Return the file and the name of a function."""
+        return Path(code.co_filename).relative_to(self.root).as_posix(), name_of(code)
+
+
+def trace_child() -> None:
+    """Write down the functions that this process calls for the first time while the server listens."""
+    tracer, armed = Tracer("walk"), Path("armed").resolve()
+    written = armed.with_name(f"child-{os.getpid()}.jsonl")
+
+    def hear(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and code not in tracer.first and tracer.is_function(code) and armed.exists():
+            tracer.first[code] = None
+            with written.open("a") as stream:
+                stream.write(json.dumps(tracer.locate(code)) + "\n")
+
+    threading.setprofile(hear)
+    sys.setprofile(hear)
 
 
 def name_of(code: CodeType) -> str:

@@ -47,6 +47,7 @@ def measure(folder: Path) -> dict[str, Any]:
     headers = sum(header_lines(tree) for tree in trees.values())
     lengths = [length for tree in trees.values() for length in function_lengths(tree)]
     importers = importers_of(folder.name, trees)
+    rows = named_by_tables(folder.name, trees)
     return {
         "files": len(paths),
         "lines": sum(lines.values()),
@@ -64,7 +65,10 @@ def measure(folder: Path) -> dict[str, Any]:
         "short_files_with_one_importer": {
             name: importers[name][0]
             for name, count in lines.items()
-            if count < SHORT and len(importers[name]) == 1 and not name.endswith("__init__.py")
+            if count < SHORT
+            and len(importers[name]) == 1
+            and name not in rows
+            and not name.endswith("__init__.py")
         },
     }
 
@@ -126,6 +130,15 @@ def importers_of(package: str, trees: Mapping[str, ast.Module]) -> dict[str, lis
         for other in sorted(found - {name}):
             importers[other].append(name)
     return importers
+
+
+def named_by_tables(package: str, trees: Mapping[str, ast.Module]) -> set[str]:
+    """Return the files that a row of a table names as `module:name`: one file per named thing is wanted."""
+    texts = (
+        node.value for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Constant)
+    )
+    modules = {text.partition(":")[0] for text in texts if isinstance(text, str) and ":" in text}
+    return {name for name in trees if module_of(package, name) in modules}
 
 
 def module_of(package: str, name: str) -> str:

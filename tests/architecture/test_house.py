@@ -26,7 +26,6 @@ NOUNS = {
 
 ONE_THOUGHT_EACH = {
     "cli/": "one file per verb, imported by the list of verbs",
-    "experiments/studies/": "one file per study, named by the table of studies",
     "server/routes/": "one file per group of routes, imported by the application",
     "evaluation/report.py": "loads templates and plots, which a measurement without a report does without",
 }

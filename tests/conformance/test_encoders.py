@@ -112,7 +112,8 @@ def test_settings_of_an_encoder_count_with_that_encoder() -> None:
 
 
 def test_an_unknown_encoder_is_refused() -> None:
-    kinds = "'bilstm', 'convolution' or 'transformer'"
+    *others, last = map(repr, ENCODERS)
+    kinds = f"{', '.join(others)} or {last}"
     with pytest.raises(ConfigError, match=f"encoder.kind is 'gru'; it must be {kinds}"):
         build_config(assignments=["encoder.kind=gru"])
 

@@ -66,7 +66,7 @@ def _chance(world: World, draw: np.random.Generator) -> float | None:
     hardness = draw.normal(0, 1, len(places))
     ours = _trained("ours", world, world.better, places, hardness, draw)
     theirs = _trained("theirs", world, 0.0, places, hardness, draw)
-    return combine([(1.0, ours), (-1.0, theirs)]).chance()
+    return combine([(1.0, ours), (-1.0, theirs)]).compute_p()
 
 
 def _trained(

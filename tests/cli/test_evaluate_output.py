@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2set.config.catalog import METRICS, shown_metrics
+from seq2set.config.catalog import METRICS, list_shown
 from seq2set.config.run_folder import RunFolder
 
 HEAD = "text,labels\n"
@@ -31,7 +31,7 @@ def test_a_figure_stands_over_its_interval(seq2set, br_run: RunFolder, tmp_path:
     # Two documents, one right and one wrong: the share of exact ones is 0, 1/2 or 1 in a resample.
     data = write_rows(tmp_path, "wheat harvest bushels,grain\ncrude barrels,grain\n")
     outcome = seq2set("evaluate", br_run.path, "--data", data)
-    place = [row.short for row in shown_metrics().values()].index("subset") - len(shown_metrics())
+    place = [row.short for row in list_shown().values()].index("subset") - len(list_shown())
     figures, halves = (line.split() for line in outcome.out.splitlines() if ".500" in line)
     assert (figures[place], halves[place]) == ("0.500", "±.500")
     assert "± reaches the farther end of the 95 % interval (bootstrap over documents)" in outcome.out

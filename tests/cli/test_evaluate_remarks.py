@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seq2set.config import build_config
-from seq2set.config.catalog import shown_metrics
+from seq2set.config.catalog import list_shown
 from seq2set.config.run_folder import RunFolder
 from seq2set.workflows.train import train
 
@@ -100,5 +100,5 @@ def test_a_narrow_terminal_cuts_no_figure(
     found = json.loads(seq2set(*call, "--json").out.splitlines()[0])
     monkeypatch.setenv("COLUMNS", "40")
     table = seq2set(*call).out
-    for name, metric in shown_metrics().items():
+    for name, metric in list_shown().items():
         assert f" {found[name]:.{metric.digits}f} " in table, name

@@ -37,12 +37,12 @@ def test_what_the_paper_says_of_its_tables() -> None:
 def test_margins_in_points() -> None:
     # AAPD: 0.705 and 0.698 over 0.691 of Seq2Seq and 0.646 of BR.
     pairs = [(ours, theirs) for theirs in ("seq2seq", "br") for ours in ("seq2set-simp", "seq2set")]
-    assert [AAPD.margin(*pair) for pair in pairs] == [1.4, 0.7, 5.9, 5.2]
-    assert SHUFFLED.margin("seq2set", "cnn") is None
+    assert [AAPD.measure_margin(*pair) for pair in pairs] == [1.4, 0.7, 5.9, 5.2]
+    assert SHUFFLED.measure_margin("seq2set", "cnn") is None
     # 0.859 after 0.868, 0.865 after 0.887.
-    assert SHUFFLED.change("seq2seq", RCV1) == -0.9
-    assert SHUFFLED.change("seq2set", RCV1) == -2.2
-    assert SHUFFLED.change("cnn", RCV1) is None
+    assert SHUFFLED.measure_change("seq2seq", RCV1) == -0.9
+    assert SHUFFLED.measure_change("seq2set", RCV1) == -2.2
+    assert SHUFFLED.measure_change("cnn", RCV1) is None
 
 
 def test_only_the_papers_own_corpora_are_compared_row_by_row() -> None:

@@ -58,11 +58,11 @@ def test_entries_as_they_are_printed(entry, text: str) -> None:
 
 
 def test_the_best_is_found_by_what_is_printed() -> None:
-    assert [TABLE.best(column) for column in range(4)] == [{0, 1}, {0, 2}, set(), set()]
+    assert [TABLE.find_best(column) for column in range(4)] == [{0, 1}, {0, 2}, set(), set()]
 
 
 def test_one_row_has_no_rival() -> None:
-    assert Table("t", "t", (Column("F1", "higher"),), (Row("BR", (Quantity(1.0),)),)).best(0) == set()
+    assert Table("t", "t", (Column("F1", "higher"),), (Row("BR", (Quantity(1.0),)),)).find_best(0) == set()
 
 
 def test_markdown() -> None:

@@ -117,7 +117,7 @@ def test_the_part_of_the_seeds_is_welchs_test() -> None:
     welch = stats.ttest_ind(ours, theirs, equal_var=False)
     assert found.documents.value == pytest.approx(0)
     assert found.degrees == pytest.approx(welch.df)
-    assert found.chance() == pytest.approx(welch.pvalue)
+    assert found.compute_p() == pytest.approx(welch.pvalue)
     low, high = welch.confidence_interval(0.95)
     assert found.interval == pytest.approx((low / 100, high / 100))
 
@@ -150,7 +150,7 @@ def test_p_of_deterministic_models_is_that_of_a_permutation_test() -> None:
     ).pvalue
     assert 0.02 < exact < 0.5
     found = difference(row("br", ours, random=False), row("cc", theirs, random=False))
-    assert found.chance() == pytest.approx(exact, abs=0.02)
+    assert found.compute_p() == pytest.approx(exact, abs=0.02)
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
@@ -158,11 +158,11 @@ def test_fewer_than_three_seeds_of_a_random_model_have_no_p(seeds: int) -> None:
     ours, theirs = some_counts(60, seed=1, ease=0.95), some_counts(60, seed=1, ease=0.3)
     few = difference(row("simp", *[ours] * seeds), row("br", theirs, random=False))
     assert few.few
-    assert few.chance() is None
-    assert few.seeds_to_settle() is None
+    assert few.compute_p() is None
+    assert few.count_seeds_to_settle() is None
     fixed = difference(row("cc", ours, random=False), row("br", theirs, random=False))
     assert not fixed.few
-    assert fixed.chance() == pytest.approx(0, abs=1e-6)
+    assert fixed.compute_p() == pytest.approx(0, abs=1e-6)
     # The interval is of these trained models: what other documents would change.
     assert few.interval == pytest.approx(fixed.interval)
     assert not difference(row("simp", *[ours] * 3), row("br", theirs, random=False)).few
@@ -171,16 +171,16 @@ def test_fewer_than_three_seeds_of_a_random_model_have_no_p(seeds: int) -> None:
 def test_a_row_does_not_differ_from_itself() -> None:
     one = row("simp", some_counts(30, seed=1))
     found = difference(one, one)
-    assert (found.value, found.interval, found.few, found.chance()) == (0, Interval(0, 0), False, 1.0)
+    assert (found.value, found.interval, found.few, found.compute_p()) == (0, Interval(0, 0), False, 1.0)
     # The same training is no worse by any margin; another one that gave the same answers on 30 documents may
     # be worse by a point: 0.99^30 = 0.74. On 300 documents 0.99^300 = 0.049.
-    assert found.chance(-0.01) == 0
+    assert found.compute_p(-0.01) == 0
     twin = difference(one, row("twin", some_counts(30, seed=1), random=False))
     assert twin.few
     fixed = [row(name, some_counts(30, seed=1), random=False) for name in ("br", "cc")]
-    assert difference(*fixed).chance(-0.01) == pytest.approx(0.99**30)
+    assert difference(*fixed).compute_p(-0.01) == pytest.approx(0.99**30)
     many = [row(name, some_counts(300, seed=1), random=False) for name in ("br", "cc")]
-    assert difference(*many).chance(-0.01) == pytest.approx(0.99**300)
+    assert difference(*many).compute_p(-0.01) == pytest.approx(0.99**300)
 
 
 def test_seeds_that_agree_add_nothing() -> None:
@@ -229,7 +229,7 @@ def test_few_documents_that_differ_cannot_be_significant() -> None:
     # All right against all wrong leaves no variance at all, but of 4 documents 2 of 16 deals are as extreme.
     ours, theirs = np.array([RIGHT] * 4 + [RIGHT] * 20), np.array([WRONG] * 4 + [RIGHT] * 20)
     sure = difference(row("a", ours[:4], random=False), row("b", theirs[:4], random=False))
-    assert (sure.error, sure.chance()) == (0, 2 / 16)
+    assert (sure.error, sure.compute_p()) == (0, 2 / 16)
     # And four that differ among many alike are no more than four.
     assert difference(row("a", ours, random=False), row("b", theirs, random=False)).documents.degrees == 3
 
@@ -244,28 +244,28 @@ def test_how_many_seeds_would_settle_it() -> None:
     # Variances 2 and 2 x 20/3 in 100,000ths, seeds counted twice: (2 + 80/3)^2 / (2 x (40/3)^2 / 2) = 4.62
     # degrees, and 0.02 is 1.616 standard errors.
     assert seen(0.02).degrees == pytest.approx(4.62, abs=0.01)
-    assert seen(0.02).chance() == pytest.approx(0.172, abs=0.001)
-    needed = seen(0.02).seeds_to_settle()
+    assert seen(0.02).compute_p() == pytest.approx(0.172, abs=0.001)
+    needed = seen(0.02).count_seeds_to_settle()
     assert needed is not None
     # With n seeds the variance is 0.00002 + 0.0004 / n, and 0.02 must be t(0.975) + t(0.8) standard errors:
     # about (0.02 / 2.85)^2 = 0.0000492, so that n is about 0.0004 / 0.0000292 = 13.7.
     assert 13 <= needed <= 15
     # Against Holm's adjustment for 5 tests t(0.995) + t(0.8) are about 3.5: (0.02 / 3.5)^2 = 0.0000327, so
     # that n is about 0.0004 / 0.0000127 = 31.
-    strict = seen(0.02).seeds_to_settle(level=0.01)
+    strict = seen(0.02).count_seeds_to_settle(level=0.01)
     assert strict is not None
     assert 29 <= strict <= 36
     # Three were trained, so that the advice is more than three however large the difference.
-    assert seen(0.5).seeds_to_settle() == 4
+    assert seen(0.5).count_seeds_to_settle() == 4
     # 2.8 standard errors of the documents alone are 0.0125: what is smaller has less power with any number.
-    assert seen(0.0120).seeds_to_settle() is None
-    assert seen(0.0127).seeds_to_settle() == MANY_SEEDS
+    assert seen(0.0120).count_seeds_to_settle() is None
+    assert seen(0.0127).count_seeds_to_settle() == MANY_SEEDS
     # But it may be settled down to 1.96 standard errors, 0.00877, and below by no number of seeds.
     assert seen(0.0089).can_settle()
     assert not seen(0.0087).can_settle()
     assert not seen(0.0089).can_settle(level=0.01)
     # Told from a margin of one point below zero, a difference of 0.01 is as far as one of 0.02 from zero.
-    assert seen(0.01).seeds_to_settle(-0.01) == needed
+    assert seen(0.01).count_seeds_to_settle(-0.01) == needed
 
 
 def test_holm_worked_by_hand() -> None:

@@ -199,7 +199,7 @@ def test_what_it_would_take_to_settle_a_claim() -> None:
     def advice(value: float, tests: int = 1) -> str:
         # Documents alone leave 1.96 x 0.00447 = 0.00877 open, and with 80 % power 2.8 x 0.00447 = 0.0125.
         seen = Estimate(value, Variance(0.00002, 10_000), (Variance(0.0002, 2),))
-        return advise([Contrast(seen, seen.chance(), "a over b")], ABOVE, tests)
+        return advise([Contrast(seen, seen.compute_p(), "a over b")], ABOVE, tests)
 
     assert advice(0.0087) == "not significant, and no number of seeds would settle it on these documents"
     some = "not significant; more seeds may settle it, with less than 80 % power on these documents"

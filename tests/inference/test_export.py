@@ -212,13 +212,13 @@ def test_a_linear_model_needs_no_graphs(runs: dict[str, Path]) -> None:
 def test_graphs_that_answer_differently_are_not_written(
     exported: Path, small_corpus: PreparedCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, network_weights = list_files(exported), export.network_weights
+    before, list_network_weights = list_files(exported), export.list_network_weights
 
     def change(state: Any) -> dict[str, Any]:
-        weights = network_weights(state)
+        weights = list_network_weights(state)
         return weights | {"set_decoder.W_o.weight": 1.5 * weights["set_decoder.W_o.weight"]}
 
-    monkeypatch.setattr(export, "network_weights", change)
+    monkeypatch.setattr(export, "list_network_weights", change)
     with pytest.raises(WorkError, match=r"the graphs answer differently from torch: of \d+ validation texts"):
         export_onnx(exported, ExportOptions(str(small_corpus.folder), force=True))
     assert list_files(exported) == before

@@ -23,7 +23,7 @@ def test_phi_by_hand():
 
 def test_equal_columns_are_exactly_one_and_opposite_columns_minus_one():
     # 2 of 7 documents: sqrt(10) x sqrt(10) is not 10 in floating point.
-    found = correlations([[1, 1, 0]] * 2 + [[0, 0, 1]] * 5).strongest(3)
+    found = correlations([[1, 1, 0]] * 2 + [[0, 0, 1]] * 5).find_strongest(3)
     assert [(p.first, p.second, p.phi, p.together) for p in found] == [
         ("a", "b", 1.0, 2),
         ("a", "c", -1.0, 0),
@@ -32,13 +32,13 @@ def test_equal_columns_are_exactly_one_and_opposite_columns_minus_one():
 
 
 def test_a_label_in_all_documents_correlates_with_nothing():
-    assert correlations([[1, 1], [1, 0]]).strongest(5) == ()
+    assert correlations([[1, 1], [1, 0]]).find_strongest(5) == ()
 
 
 def test_a_tie_goes_to_the_more_frequent_pair():
     # a = b in one document, c = d in two: both pairs have phi 1.
     rows = [[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]]
-    found = correlations(rows).strongest(2)
+    found = correlations(rows).find_strongest(2)
     assert [(p.first, p.second) for p in found] == [("c", "d"), ("a", "b")]
 
 
@@ -46,7 +46,7 @@ def test_fractions_that_differ_in_the_last_bit_only_are_a_tie():
     # n=10; a 4, b 5, both 3: 10 / sqrt(24 * 25); c 2, d 6, both 2: 8 / sqrt(16 * 24): both 1 / sqrt(6).
     a, b, c, d = "1111000000", "1110110000", "0000001100", "0000111111"
     rows = [list(map(int, row)) for row in zip(a, b, c, d, strict=True)]
-    order = [(p.first, p.second) for p in correlations(rows).strongest(6)]
+    order = [(p.first, p.second) for p in correlations(rows).find_strongest(6)]
     assert order.index(("a", "b")) < order.index(("c", "d"))
 
 

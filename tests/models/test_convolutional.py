@@ -84,7 +84,7 @@ def test_words_and_biases_add_up_to_the_logits() -> None:
     assert added.shape == (3, 3, 4)
     assert (added[1, :, 2:] == 0).all()  # padding
     assert (added[2, :, 1:] == 0).all()
-    kernels = output.windows.encoder.kernel_list()
+    kernels = output.windows.encoder.list_kernels()
     active = output.windows.summary > 0
     biases = torch.cat([kernel.bias for kernel in kernels if kernel.bias is not None]) * active  # (B, F)
     logits = output.logits - network.output.bias - biases @ output.weights.mT

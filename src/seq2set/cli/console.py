@@ -132,10 +132,10 @@ def print_table(
 
 def print_evaluation(*reports: Report) -> None:
     """Print a row per report in the form of the paper's tables, and what is to be known of the figures."""
-    from seq2set.config.catalog import shown_metrics
+    from seq2set.config.catalog import list_shown
 
     several, first = len(reports) > 1, reports[0]
-    metrics = {_format_head(row): (name, row.digits) for name, row in shown_metrics().items()}
+    metrics = {_format_head(row): (name, row.digits) for name, row in list_shown().items()}
     speed = f"{first.result.documents_per_second:,.0f} documents per second"
     title = (
         "" if several else f"{_describe_split(first)}, {count_things(first.result.labels, 'label')}; {speed}"

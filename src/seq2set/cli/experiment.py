@@ -168,7 +168,7 @@ def _print_table(shown: Table) -> None:
     columns = columns[: sum(width < Console().width for width in widths) - 1]
     rows: list[list[str | Text]] = []
     for number, row in enumerate(shown.rows):
-        best = [number in shown.best(place) for place in range(len(columns))]
+        best = [number in shown.find_best(place) for place in range(len(columns))]
         texts = [texts[1 + number] for texts in columns]
         rows.append([row.name, *map(Text, texts, ["bold" if one else "" for one in best])])
     heads = [texts[0] for texts in columns]

@@ -108,7 +108,7 @@ def _read_base(begin_from: Path | None, preset: str | None, model: str | None) -
 def print_outcome(run: RunFolder, progress: Progress) -> None:
     """Say how good the model is on validation, and what to type next."""
     from seq2set.config import load_config
-    from seq2set.config.catalog import shown_metrics
+    from seq2set.config.catalog import list_shown
     from seq2set.core.text_utils import count_things
     from seq2set.corpora.open_corpus import is_unsplit
     from seq2set.corpora.own_files import parse_size
@@ -119,7 +119,7 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
     documents = count_things(count, "document")
     figures = ", ".join(
         f"{row.title} {found['validation'][name]:.{row.digits}f}"
-        for name, row in shown_metrics().items()
+        for name, row in list_shown().items()
         if name in found["validation"]
     )
     progress.note(f"validation, {documents}, on which the model was tuned: {figures}")
@@ -140,11 +140,11 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
 
 def _print_folds(found: dict[str, Any]) -> None:
     from seq2set.cli.console import print_table
-    from seq2set.config.catalog import shown_metrics
+    from seq2set.config.catalog import list_shown
 
     numbers = ("mean", "lowest", "highest", "together", "95 % interval")
     rows = []
-    for name, row in shown_metrics().items():
+    for name, row in list_shown().items():
         one = found["metrics"][name]
         values = (one["mean"], min(one["folds"]), max(one["folds"]), one["together"])
         low, high = (f"{value:.{row.digits}f}" for value in one["interval"])

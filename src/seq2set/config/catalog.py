@@ -377,6 +377,6 @@ def list_tunable() -> dict[str, Metric]:
     return {name: row for name, row in METRICS.items() if row.tunable}
 
 
-def shown_metrics() -> dict[str, Metric]:
+def list_shown() -> dict[str, Metric]:
     """Return the metrics that terminal, report, model card and page show."""
     return {name: row for name, row in METRICS.items() if row.shown}

@@ -121,7 +121,7 @@ def compute_statistics(
         label_sets=_count_label_sets(table),
         imbalance=_compute_imbalance(frequencies),
         lengths=_describe_lengths(words),
-        correlations=correlations.strongest(top),
+        correlations=correlations.find_strongest(top),
         correlation_map=correlations.map(MAP_LABELS),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from seq2set.config.catalog import METRICS, shown_metrics
+from seq2set.config.catalog import METRICS, list_shown
 from seq2set.core.files import write_folder_aside, write_json, write_text
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_compared, draw_plots
@@ -36,7 +36,7 @@ def render_report(report: Report, beside: Sequence[Report] = ()) -> str:
         title=f"{report.model} on {report.data}",
         report=report,
         result=report.result,
-        metrics=shown_metrics(),
+        metrics=list_shown(),
         plots=draw_plots(report.result, report.history),
         compared=draw_compared([*beside, report]) if beside else [],
         # The figures of single labels on validation are left out: the page has its own, on what was measured.

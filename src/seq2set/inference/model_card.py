@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seq2set.config import Config
-from seq2set.config.catalog import ENCODERS, METRICS, REWARDS, find_model, shown_metrics
+from seq2set.config.catalog import ENCODERS, METRICS, REWARDS, find_model, list_shown
 from seq2set.labels.confidence.acceptance import describe_accepted
 from seq2set.labels.rules import Rule
 
@@ -29,20 +29,20 @@ def render_model_card(config: Config, metadata: Mapping[str, Any], facts: Mappin
         "",
         "## Data",
         "",
-        *_table(("", ""), _data_rows(corpus)),
+        *_format_table(("", ""), _data_rows(corpus)),
         "",
         "## Metrics on the validation split",
         "",
         "The decision rule and the other choices of this model were tuned on this very split, so these "
         f"figures are a little too good. {_describe_test(metadata)}",
         "",
-        *_table(("metric", "value"), _metric_rows(metadata["validation"])),
+        *_format_table(("metric", "value"), _list_metric_rows(metadata["validation"])),
         "",
         *_describe_tuning(metadata),
         *_describe_evidence(metadata),
         "## Training",
         "",
-        *_table(
+        *_format_table(
             ("", ""),
             [
                 (_TRAINING_NAMES.get(key, str(key)), _format_value(value))
@@ -56,15 +56,15 @@ def render_model_card(config: Config, metadata: Mapping[str, Any], facts: Mappin
         "## Limits",
         "",
         *_describe_confidence(metadata),
-        *_limits(corpus),
+        *_describe_limits(corpus),
         "",
     ]
     return "\n".join(lines)
 
 
-def _metric_rows(values: Mapping[str, float]) -> list[tuple[str, str]]:
+def _list_metric_rows(values: Mapping[str, float]) -> list[tuple[str, str]]:
     # A metric that is newer than the model has no value.
-    return [(row.title, f"{values[name]:.4f}") for name, row in shown_metrics().items() if name in values]
+    return [(row.title, f"{values[name]:.4f}") for name, row in list_shown().items() if name in values]
 
 
 def _describe_tuning(metadata: Mapping[str, Any]) -> list[str]:
@@ -119,7 +119,7 @@ def _describe_evidence(metadata: Mapping[str, Any]) -> list[str]:
         f"{found['documents']:,} documents, by `seq2set evaluate --evidence`: the mean over 1 to 50 % of a "
         f"text's words. Reasons take {found['cost']:.1f} times the CPU time of a prediction without.",
         "",
-        *_table(("", "words named", "words at random"), rows),
+        *_format_table(("", "words named", "words at random"), rows),
         "",
     ]
 
@@ -198,7 +198,7 @@ def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _limits(corpus: Mapping[str, Any]) -> list[str]:
+def _describe_limits(corpus: Mapping[str, Any]) -> list[str]:
     return [
         f"- It knows the {corpus['labels']:,} labels of its training data and no others.",
         "- Labels that were rare in training are rarely right; `seq2set evaluate --report` shows each "
@@ -212,7 +212,7 @@ def _limits(corpus: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
 
 

@@ -128,7 +128,7 @@ class JsonWriter:
         for row in rows:
             kept = {rename_column(name): value for name, value in (row.document.columns or {}).items()}
             found = row.to_dict(explain=self.explain)
-            plain = ({} if "id" in kept else {"id": found["id"]}) | kept | _without(found, "id")
+            plain = ({} if "id" in kept else {"id": found["id"]}) | kept | _drop_value(found, "id")
             line = json.dumps(plain, ensure_ascii=False, default=str)
             self.stream.write(line.encode("utf-8", "replace") + b"\n")
 
@@ -140,7 +140,7 @@ class JsonWriter:
         """Do nothing more."""
 
 
-def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _drop_value(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key != name}
 
 

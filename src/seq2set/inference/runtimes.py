@@ -97,13 +97,13 @@ def _refuse_odd_graphs(state: ModelState, folder: Path, described: Mapping[str, 
 def restore_onnx(state: ModelState, folder: Path, graphs: Mapping[str, str], threads: int = 1) -> Tagger:
     """Restore a network on ONNX Runtime, from graphs in a folder."""
     from seq2set.inference.onnx_decoder import Sessions
-    from seq2set.models.neural import NeuralTagger, network_weights
+    from seq2set.models.neural import NeuralTagger, list_network_weights
 
     network = load_named(find_model(state.config.model).onnx)(
         Sessions(folder, graphs, threads),
         state.config,
         len(state.labels),
         state.fitted["max_labels"],
-        lambda: network_weights(state),
+        lambda: list_network_weights(state),
     )
     return NeuralTagger.from_network(state, network)

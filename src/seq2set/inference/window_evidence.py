@@ -158,12 +158,12 @@ class _LabelLstm:
         return label + gate * (mean - label), _Mixing(gate, mean - label)
 
     def _run_layer(self, number: int, below: Array, hidden: Array, cell: Array) -> _LayerStep:
-        w_x, w_h, b_x, b_h = self._unit(number)
+        w_x, w_h, b_x, b_h = self._take_unit(number)
         i, f, g, o = np.split(below @ w_x.T + hidden @ w_h.T + b_x + b_h, 4, axis=1)
         i, f, g, o = _sigmoid(i), _sigmoid(f), np.tanh(g), _sigmoid(o)
         return _LayerStep((i, f, g, o), cell, np.tanh(f * cell + i * g))
 
-    def _unit(self, number: int) -> tuple[Array, Array, Array, Array]:
+    def _take_unit(self, number: int) -> tuple[Array, Array, Array, Array]:
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         w_x, w_h, b_x, b_h = (self.weights[f"cells.{number}.{name}"] for name in names)
         return w_x, w_h, b_x, b_h
@@ -194,7 +194,7 @@ class _LabelLstm:
     def _go_back_layer(
         self, number: int, layer: _LayerStep, to_hidden: Array, to_cell: Array
     ) -> tuple[Array, Array, Array]:
-        w_x, w_h, _, _ = self._unit(number)
+        w_x, w_h, _, _ = self._take_unit(number)
         i, f, g, o = layer.gates
         to_cell = to_cell + to_hidden * o * (1 - layer.tanh**2)
         to_gates = (

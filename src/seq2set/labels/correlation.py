@@ -46,7 +46,7 @@ class Correlations:
         self._together: NDArray[np.int64] = together.toarray().astype(np.int64)
         self._phi = compute_phi(self._together, indicators.shape[0])
 
-    def strongest(self, top: int) -> tuple[LabelPair, ...]:
+    def find_strongest(self, top: int) -> tuple[LabelPair, ...]:
         """Return the pairs with the greatest phi, whichever its sign; more frequent pairs first in a tie."""
         first, second = np.triu_indices(len(self._names), k=1)
         # Equal fractions may differ in the last bit, and would then not be seen as a tie.

@@ -32,8 +32,10 @@ class _Documents:
     def gains(self, label: int) -> NDArray[np.float64]:
         """Return how much better each document is with the label than without it, all else as it is."""
         self._count(label, -1)
-        without = self._quality(self.hits, self.sizes)
-        gains: NDArray[np.float64] = self._quality(self.hits + self.right[:, label], self.sizes + 1) - without
+        without = self._compute_quality(self.hits, self.sizes)
+        gains: NDArray[np.float64] = (
+            self._compute_quality(self.hits + self.right[:, label], self.sizes + 1) - without
+        )
         self._count(label, 1)
         return gains
 
@@ -47,7 +49,7 @@ class _Documents:
         self.sizes += times * self.given[:, label]
         self.hits += times * (self.given[:, label] & self.right[:, label])
 
-    def _quality(self, hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _compute_quality(self, hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         if self.metric == "example_f1":
             return np.asarray(f1(hits, sizes, self.actual), np.float64)
         return np.asarray((hits == sizes) & (hits == self.actual), np.float64)

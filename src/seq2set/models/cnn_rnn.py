@@ -50,10 +50,10 @@ class WindowedOutput(DecoderOutput):
         with torch.inference_mode(False), torch.enable_grad():
             features, labels = self.windows.summary.detach().clone(), sequences.clone()
             way = [(point + 0.5) / POINTS * features for point in range(POINTS)]
-            slopes = torch.stack([self._slopes(one.requires_grad_(), labels) for one in way]).mean(0)
+            slopes = torch.stack([self._compute_slopes(one.requires_grad_(), labels) for one in way]).mean(0)
         return self.windows.contributions(slopes)
 
-    def _slopes(self, features: Tensor, labels: Tensor) -> Tensor:
+    def _compute_slopes(self, features: Tensor, labels: Tensor) -> Tensor:
         """Return the slopes (B, S, F) of the log-probabilities of labels (B, S) in features (B, F)."""
         steps = score_sequences(self.network.bind(features), labels).steps  # (B, S + 1)
         slopes = features.new_zeros(*labels.shape, features.shape[1])

@@ -57,13 +57,13 @@ def find_combinations(targets: csr_matrix, *, most: int, least: int) -> Combinat
     pruned = ranked[len(kept) :]
     holds = build_indicator(kept, targets.shape[1], np.float32)
     numbers = {one: number for number, one in enumerate(kept)}
-    numbers.update(zip(pruned, _largest_parts(pruned, holds).tolist(), strict=True))
+    numbers.update(zip(pruned, _find_largest_parts(pruned, holds).tolist(), strict=True))
     classes = np.array([numbers[one] for one in sets], np.int64)
     lost, beyond = int((classes < 0).sum()), sum(counts[one] for one in pruned)
     return Combinations(holds, classes, len(pruned), beyond - lost, lost)
 
 
-def _largest_parts(pruned: list[tuple[int, ...]], holds: csr_matrix) -> Ints:
+def _find_largest_parts(pruned: list[tuple[int, ...]], holds: csr_matrix) -> Ints:
     """Return for each pruned combination the largest kept one that is a part of it (P,), or -1.
 
     Of equally large ones the most frequent is taken; no label at all is a part of everything,

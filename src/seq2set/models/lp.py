@@ -126,13 +126,15 @@ def fit_posterior(holds: CompressedRows, margins: Reals, actual: npt.NDArray[np.
     """Find the scale under which the labels (N, L) that the documents really have are the likeliest."""
     from scipy.optimize import minimize_scalar
 
-    def surprise(exponent: float) -> float:
+    def measure_surprise(exponent: float) -> float:
         scores = Posterior(holds, float(np.exp(exponent))).labels(margins).astype(np.float64)
         right = np.where(actual, scores, 1 - scores)
         return -float(np.log(np.maximum(right, _CERTAIN)).mean())
 
     widest = float(np.log(SHARPEST))
-    found = minimize_scalar(surprise, bounds=(-widest, widest), method="bounded", options={"xatol": _EXACT})
+    found = minimize_scalar(
+        measure_surprise, bounds=(-widest, widest), method="bounded", options={"xatol": _EXACT}
+    )
     return Posterior(holds, float(np.exp(found.x)))
 
 

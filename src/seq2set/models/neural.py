@@ -141,7 +141,7 @@ class NeuralTagger:
                 scores[block.places], known[block.places] = found.scores, block.known
                 if margins is not None:
                     margins[block.places] = block.margins
-                given = withhold(self._chosen(found, request), block.known, request)
+                given = withhold(self._choose_labels(found, request), block.known, request)
                 for place, labels in zip(block.places, given, strict=True):
                     chosen[place] = labels
                 if request.explain:
@@ -203,7 +203,7 @@ class NeuralTagger:
             output = self.network.read(*pad_documents(encoded, index), prior)
             yield _Block(index, output, known[index], prior)
 
-    def _chosen(self, found: SearchResult, request: Request) -> list[npt.NDArray[np.intp]]:
+    def _choose_labels(self, found: SearchResult, request: Request) -> list[npt.NDArray[np.intp]]:
         if found.sequences is None:
             return decide(found.scores, self.rule, request)
         return [row[: request.max_labels] for row in found.sequences]
@@ -292,7 +292,7 @@ class NeuralTagger:
 
         most = state.fitted["max_labels"]
         sizes = len(state.words), len(state.labels), most
-        return cls.from_network(state, restore_networks(state.config, *sizes, network_weights(state)))
+        return cls.from_network(state, restore_networks(state.config, *sizes, list_network_weights(state)))
 
     @classmethod
     def from_network(cls, state: ModelState, network: RuntimeNetwork) -> NeuralTagger:
@@ -304,7 +304,7 @@ class NeuralTagger:
         return cls(state.config, state.words, state.labels, network, prior, rule, confidence, own)
 
 
-def network_weights(state: ModelState) -> dict[str, npt.NDArray[Any]]:
+def list_network_weights(state: ModelState) -> dict[str, npt.NDArray[Any]]:
     """Return the network's own tensors by their names in it."""
     names = (name for name in state.tensors if name.startswith(_NETWORK))
     return {name.removeprefix(_NETWORK): state.tensors[name] for name in names}

@@ -71,13 +71,13 @@ class AdditiveAttention(nn.Module):
     def forward(self, query: Tensor, memory: Memory) -> Attended:
         """Read from a memory with queries (B, K, H)."""
         queries = multiply(query, self.W_a.weight)
-        energies = additive_energies(queries, memory.keys, self.v_a)  # eq. 1: (B, K, T)
+        energies = compute_energies(queries, memory.keys, self.v_a)  # eq. 1: (B, K, T)
         energies = energies.masked_fill(~memory.mask[:, None], float("-inf"))
         weights = torch.softmax(energies, -1)  # eq. 2
         return Attended(weights @ memory.values, weights)  # eq. 3: (B, K, T) x (B, T, V)
 
 
-def additive_energies(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
+def compute_energies(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
     """Return v . tanh(q + k), but for a constant, of queries (B, K, A) and keys (B, T, A): (B, K, T).
 
     Since tanh(x) = 2 sigmoid(2x) - 1, v . tanh(x) is 2 v . sigmoid(2x) but for a constant, which the softmax

@@ -113,7 +113,7 @@ class AttentionDecoder(nn.Module):
         """Bind to documents: what s_0 comes from (B, ..), the sources, and a bias (B, L + 1) on logits."""
         attentions = cast("list[AdditiveAttention]", list(self.attentions))
         memories = tuple(part.prepare(source) for part, source in zip(attentions, sources, strict=True))
-        first = self._first_state(start, memories)
+        first = self._build_first_state(start, memories)
         return DecoderPolicy(self, memories, first, bias, keys=get_keys())
 
     def advance(
@@ -148,10 +148,12 @@ class AttentionDecoder(nn.Module):
         if self.feedback is None:
             return label
         # No state emitted `bos`; mixed with itself it stays as it is, and no weight is ever without gradient.
-        mixed: Tensor = self.feedback(label, self._mean(state, bias) if state.emitted else label)
+        mixed: Tensor = self.feedback(
+            label, self._average_embeddings(state, bias) if state.emitted else label
+        )
         return mixed
 
-    def _mean(self, state: DecoderState, bias: Tensor | None) -> Tensor:
+    def _average_embeddings(self, state: DecoderState, bias: Tensor | None) -> Tensor:
         """Return the mean embedding (B, K, E) under softmax(o_t + I_t), eq. 6."""
         likely = compute_log_probs(self.logits(state.features, bias), state.emitted[0]).exp()
         table = self.embedding.weight[: self.symbols.outputs]  # (L + 1, E)
@@ -164,7 +166,7 @@ class AttentionDecoder(nn.Module):
         nothing = previous.new_zeros(*previous.shape, self.symbols.outputs, dtype=torch.bool)
         return (mark_emitted(state.emitted[0] if state.emitted else nothing, previous),)
 
-    def _first_state(self, start: Tensor, memories: Sequence[Memory]) -> DecoderState:
+    def _build_first_state(self, start: Tensor, memories: Sequence[Memory]) -> DecoderState:
         pairs = [layer(start)[:, None].chunk(2, -1) for layer in self.first]  # (B, 1, H) each
         hidden = tuple(torch.tanh(s) for s, _ in pairs)
         return self._attend(memories, hidden, tuple(c for _, c in pairs))

@@ -140,7 +140,7 @@ def _fit(
     read = _read_terms(config, features, encoded, texts, progress)
     scored = _fit_in_folds(config, read.matrix, frequent, fold, progress)
     sigmoid = fit_sigmoid(scored.margins, frequent.toarray())
-    constant = _constant_margins(targets[:, config.prior.labels :], sigmoid)  # (L - K,)
+    constant = _compute_constant_margins(targets[:, config.prior.labels :], sigmoid)  # (L - K,)
     scorer = LinearScorer(scored.scorer.weights, np.concatenate([scored.scorer.bias, constant]))
     everywhere = np.broadcast_to(constant, (len(texts), len(constant)))
     model = PriorModel(read.features, scorer)
@@ -252,7 +252,7 @@ def _fit_in_folds(
         return _Scored(fit(np.arange(documents)), margins)
 
 
-def _constant_margins(targets: csr_matrix, sigmoid: Sigmoid) -> Reals:
+def _compute_constant_margins(targets: csr_matrix, sigmoid: Sigmoid) -> Reals:
     """Return the margin (L - K,) of each label whose probability is its share of the documents."""
     documents = targets.shape[0]
     times = np.asarray(targets.sum(axis=0)).ravel()

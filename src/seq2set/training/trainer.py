@@ -121,7 +121,7 @@ class Trainer:
                     if position.update % self.settings.validate_every == 0 or position.batch == len(plan):
                         position = self._validate(position, phase)
                     advance(1, self.means.status(position.best, self.threads.describe()))
-                    if self._any_process(interruption.asked):
+                    if self._ask_all_processes(interruption.asked):
                         self._stop(position)
                 position = position.move(epoch=position.epoch + 1, batch=0)
         return position
@@ -181,7 +181,7 @@ class Trainer:
             score = self._measure()
             better = score > position.best
             if better and self.fabric.is_global_zero:
-                save_weights(self._best_weights(position.update), self.network)
+                save_weights(self._find_best_weights(position.update), self.network)
         position = position.move(
             best=max(score, position.best),
             best_update=position.update if better else position.best_update,
@@ -221,7 +221,7 @@ class Trainer:
         """Load the best weights so far for the next phase, with a fresh optimiser."""
         self.fabric.barrier()
         if position.best_update >= 0:
-            load_weights(self._best_weights(position.best_update), self.network)
+            load_weights(self._find_best_weights(position.best_update), self.network)
         self.adam.state.clear()
         self.averaged.restart()
         position = position.move(phase=position.phase + 1, epoch=0, batch=0, waited=0)
@@ -251,7 +251,7 @@ class Trainer:
             "and a smaller learning rate or gradient norm may help"
         )
 
-    def _any_process(self, asked: bool) -> bool:
+    def _ask_all_processes(self, asked: bool) -> bool:
         """Say whether any process was asked to stop, so that all stop after the same update."""
         if self.fabric.world_size == 1:
             return asked
@@ -271,13 +271,13 @@ class Trainer:
     def _out_of_patience(self, position: Position) -> bool:
         return 0 < self.settings.patience <= position.waited
 
-    def _best_weights(self, update: int) -> Path:
+    def _find_best_weights(self, update: int) -> Path:
         return find_best_weights(self.run_folder.checkpoints, update)
 
     def _remove_older_weights(self, position: Position) -> None:
         """Remove what no checkpoint on disk refers to any more."""
         for path in self.run_folder.checkpoints.glob("best-*.safetensors"):
-            if path != self._best_weights(position.best_update):
+            if path != self._find_best_weights(position.best_update):
                 path.unlink()
 
     def _discard_after(self, position: Position) -> None:

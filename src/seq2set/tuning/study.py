@@ -64,7 +64,7 @@ class StudyFolder:
             elif RunFolder(path).model.is_dir():
                 yield read_metadata(path)["corpus"]["fingerprint"]
 
-    def worker_log(self, number: int) -> Path:
+    def name_worker_log(self, number: int) -> Path:
         """Return the file for the output of a worker process."""
         return self.path / f"worker-{number + 1}.log"
 

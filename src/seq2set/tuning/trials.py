@@ -164,7 +164,7 @@ def run_workers(
         for number in range(jobs):
             numbers = (plan.trials, threads, *plan.stopped[number::jobs])
             command = ["-m", "seq2set.tuning.trials", str(folder.path), *map(str, numbers)]
-            pool.start(number, command, log=folder.worker_log(number))
+            pool.start(number, command, log=folder.name_worker_log(number))
         while pool.jobs:
             ended = pool.wait(REPORT_SECONDS)
             report()
@@ -175,7 +175,7 @@ def run_workers(
 def _refuse_failure(folder: StudyFolder, worker: EndedWorker[int]) -> None:
     if not worker.code:
         return
-    log = folder.worker_log(worker.job)
+    log = folder.name_worker_log(worker.job)
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     last = lines[-1] if lines else f"exit code {worker.code}"
     raise WorkError(

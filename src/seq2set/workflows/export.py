@@ -19,7 +19,7 @@ from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import find_model_folder, load_model, read_metadata, replace_files, verify
 from seq2set.inference.predictor import Predictor
 from seq2set.inference.runtimes import GRAPH_FORMAT, GRAPHS, TENSORS, restore_onnx
-from seq2set.models.neural import network_weights
+from seq2set.models.neural import list_network_weights
 from seq2set.models.predictions import Request
 from seq2set.models.prior import has_prior
 from seq2set.models.tagger import Tagger
@@ -110,7 +110,7 @@ def write_graphs(folder: Path, tagger: Tagger, *, int8: bool = False) -> dict[st
     from seq2set.inference.graphs.check import quantize
 
     made = load_named(find_model(tagger.config.model).onnx).build_graphs(
-        tagger.config, network_weights(tagger.state())
+        tagger.config, list_network_weights(tagger.state())
     )
     graphs = {name: f"{name}.onnx" for name in made}
     for name, graph in made.items():

@@ -63,7 +63,7 @@ class ExactDuplicates:
 
     def pairs(self, split: str) -> list[DuplicatePair]:
         """Return the documents of a held-out split that repeat another, each with the first one repeated."""
-        rows, others, digests = self.rows(split), self.earlier(split), self.digests
+        rows, others, digests = self.rows(split), self.list_earlier(split), self.digests
         if not len(others):
             return []
         positions = np.searchsorted(digests[others], digests[rows])
@@ -75,7 +75,7 @@ class ExactDuplicates:
         """Return the rows of a split that have a text."""
         return np.flatnonzero(np.array(self._splits) == SPLITS.index(split))
 
-    def earlier(self, split: str) -> NDArray[np.int64]:
+    def list_earlier(self, split: str) -> NDArray[np.int64]:
         """Return one row per text of the splits that a held-out split must not repeat, in digest order."""
         rows = np.concatenate([self.rows(name) for name in HELD_OUT[split]])
         return rows[np.unique(self.digests[rows], return_index=True)[1]]
@@ -243,7 +243,7 @@ class NearDuplicates:
     def _find_candidates(self, split: str) -> dict[int, list[int]]:
         repeated = [pair.row for pair in self._exact.pairs(split)]
         rows = np.setdiff1d(self._exact.rows(split), repeated)
-        return find_candidates(self._sketches, rows, np.sort(self._exact.earlier(split)))
+        return find_candidates(self._sketches, rows, np.sort(self._exact.list_earlier(split)))
 
     def _read_shingles(self, wanted: set[int]) -> dict[int, NDArray[np.uint64]]:
         """Read the wanted rows again and return all their shingles."""

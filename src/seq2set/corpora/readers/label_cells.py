@@ -180,7 +180,7 @@ class LabelTally:
 
     def sentences(self) -> list[str]:
         """Describe what was found; nothing where all cells were plain."""
-        said = [self._missing()] if self.missing.count else []
+        said = [self._describe_missing()] if self.missing.count else []
         if self.bare.count:
             verb = "is read as a list" if self.bare.count == 1 else "are read as lists"
             said.append(
@@ -199,7 +199,7 @@ class LabelTally:
             said.append(f"{some} no id and the number of the row in its place; --id names another column")
         return said
 
-    def _missing(self) -> str:
+    def _describe_missing(self) -> str:
         values, are = ("value stands", "is") if self.missing.count == 1 else ("values stand", "are")
         sentence = (
             f"{self.missing.count:,} {values} for missing labels ({self.missing.quote()}) and {are} not read "

@@ -184,7 +184,7 @@ def measure_ratio(
 
 def adjust_differences(estimates: Sequence[Estimate]) -> list[Difference]:
     """Test differences that stand side by side."""
-    chances = adjust_by_holm([one.chance() for one in estimates])
+    chances = adjust_by_holm([one.compute_p() for one in estimates])
     return [Difference(*one) for one in zip(estimates, chances, strict=True)]
 
 

@@ -106,7 +106,7 @@ class Estimate:
         reach = self.error * float(stdtrit(self.degrees, (1 + COVERAGE) / 2))
         return Interval(self.value - reach, self.value + reach)
 
-    def chance(self, supposed: float = 0.0) -> float | None:
+    def compute_p(self, supposed: float = 0.0) -> float | None:
         """Return the two-sided p of what was seen if the true value were `supposed`; None with few seeds."""
         if self.few:
             return None
@@ -114,9 +114,9 @@ class Estimate:
         if distance <= NOTHING:
             return 1.0
         tail = float(stdtr(self.degrees, -distance / self.error)) if self.error > NOTHING else 0.0
-        return min(1.0, max(2 * tail, self._least(distance, supposed)))
+        return min(1.0, max(2 * tail, self._find_least_p(distance, supposed)))
 
-    def _least(self, distance: float, supposed: float) -> float:
+    def _find_least_p(self, distance: float, supposed: float) -> float:
         """Return a p that no test can go below, which matters where few units differ or none.
 
         Of m that differ no test by signs gives less than 2 / 2^m. And a distance of d from what is supposed
@@ -132,27 +132,27 @@ class Estimate:
         distance = abs(self.value - supposed)
         alone = replace(self, seeds=())
         reach = alone.error * float(stdtrit(alone.degrees, 1 - level / 2))
-        return distance > reach and self._least(distance, supposed) < level
+        return distance > reach and self._find_least_p(distance, supposed) < level
 
-    def seeds_to_settle(self, supposed: float = 0.0, level: float = SIGNIFICANT) -> int | None:
+    def count_seeds_to_settle(self, supposed: float = 0.0, level: float = SIGNIFICANT) -> int | None:
         """Return how many seeds of each row would probably tell the value from `supposed`.
 
         The value is taken to be what was seen; there are more seeds than were trained. None where no number
         has the power that is wanted, since these documents alone leave too much open.
         """
         distance = abs(self.value - supposed)
-        least = self._least(distance, supposed)
-        if not self.seeds or least >= level or distance <= replace(self, seeds=())._found_from(level):
+        least = self._find_least_p(distance, supposed)
+        if not self.seeds or least >= level or distance <= replace(self, seeds=())._find_distance(level):
             return None
         variances = [one.value * (one.degrees + 1) for one in self.seeds]  # of a single training
         trained = max(round(one.degrees) + 1 for one in self.seeds)
         for number in range(max(FEWEST_SEEDS, trained + 1), MANY_SEEDS):
             planned = tuple(Variance(one / number, number - 1) for one in variances)
-            if distance >= replace(self, seeds=planned)._found_from(level):
+            if distance >= replace(self, seeds=planned)._find_distance(level):
                 return number
         return MANY_SEEDS
 
-    def _found_from(self, level: float) -> float:
+    def _find_distance(self, level: float) -> float:
         """Return the distance from which on a test at a level finds it with the power that is wanted."""
         tails = float(stdtrit(self.degrees, 1 - level / 2) + stdtrit(self.degrees, POWER))
         return self.error * tails

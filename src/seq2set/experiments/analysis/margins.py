@@ -212,7 +212,7 @@ def judge_claims(
 def _judge_each(differences: Sequence[Contrast], expected: Expectation) -> list[bool | None]:
     """Say for each difference whether it speaks for the claim, against it, or not at all."""
     beyond = expected.beyond / 100
-    chances = [one.estimate.chance(beyond) for one in differences]
+    chances = [one.estimate.compute_p(beyond) for one in differences]
     verdicts: list[bool | None] = []
     for one, chance, adjusted in zip(differences, chances, adjust_by_holm(chances), strict=True):
         agrees = expected.side * (one.estimate.value - beyond) > 0
@@ -242,7 +242,7 @@ def advise(differences: Sequence[Contrast], expected: Expectation, tests: int) -
     levels = [(one, _find_level(one, expected, tests)) for one in estimates]
     if not all(one.can_settle(beyond, level) for one, level in levels):
         return "not significant, and no number of seeds would settle it on these documents"
-    needed = [one.seeds_to_settle(beyond, level) for one, level in levels]
+    needed = [one.count_seeds_to_settle(beyond, level) for one, level in levels]
     numbers = [one for one in needed if one is not None]
     if len(numbers) < len(needed):
         power = f"{100 * POWER:.0f} %"

@@ -28,13 +28,13 @@ class PublishedTable:
     rows: Mapping[str, PublishedRow]
     """By the names of our models"""
 
-    def margin(self, ours: str, theirs: str) -> float | None:
+    def measure_margin(self, ours: str, theirs: str) -> float | None:
         """Return by how many points of micro-F1 one model lies above another, where both are there."""
         if ours not in self.rows or theirs not in self.rows:
             return None
         return round(100 * (self.rows[ours].micro_f1 - self.rows[theirs].micro_f1), 1)
 
-    def change(self, model: str, before: PublishedTable) -> float | None:
+    def measure_change(self, model: str, before: PublishedTable) -> float | None:
         """Return by how many points of micro-F1 a model lies above what it has in another table."""
         if model not in self.rows or model not in before.rows:
             return None

@@ -112,7 +112,7 @@ class Table:
         """The heads of all columns, that of the rows' names first."""
         return [self.rows_are, *(column.head for column in self.columns)]
 
-    def best(self, column: int) -> set[int]:
+    def find_best(self, column: int) -> set[int]:
         """Return the rows with the best value of a column, as printed; none where there is no contest."""
         better = self.columns[column].better
         entries = [row.entries[column] for row in self.rows]
@@ -208,7 +208,7 @@ def _format_rows(
     table: Table, escaped: Callable[[str], str], strong: Callable[[str], str]
 ) -> list[list[str]]:
     """Return the texts of all rows, the names first, with the best of each column strong."""
-    best = [table.best(column) for column in range(len(table.columns))]
+    best = [table.find_best(column) for column in range(len(table.columns))]
     found = []
     for place, row in enumerate(table.rows):
         entries = [escaped(format_entry(entry)) for entry in row.entries]

@@ -103,7 +103,7 @@ def _select(orders: Collection[str], data: StudyData) -> list[Margin]:
 
 def _find_published(margin: Margin) -> float | None:
     tables = (_KNOWN | _UNKNOWN).get(margin.pair.ours.key.variant)
-    return tables[0].margin(_FULL, _SIMPLE) if tables else None
+    return tables[0].measure_margin(_FULL, _SIMPLE) if tables else None
 
 
 def _remark_beside(data: StudyData) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _remark_beside(data: StudyData) -> Iterator[str]:
     tables = [table for order, some in (_KNOWN | _UNKNOWN).items() if order in done for table in some]
     full, simple = MODELS[_FULL].title, MODELS[_SIMPLE].title
     for table in dict.fromkeys(tables):
-        points = format_points(table.margin(_FULL, _SIMPLE))
+        points = format_points(table.measure_margin(_FULL, _SIMPLE))
         yield f"In the paper's {table.name}, {table.short}, {full} lies {points} points over {simple}."
 
 

@@ -117,7 +117,9 @@ def _count_changed(one: Summary, other: Summary) -> int:
 
 def _remark_beside(data: StudyData) -> Iterator[str]:
     yield summarize_margins([*data.margins["drops"], *data.margins["leads"]])
-    lost = {MODELS[model].title: format_points(SHUFFLED.change(model, RCV1)) for model in SHUFFLED.rows}
+    lost = {
+        MODELS[model].title: format_points(SHUFFLED.measure_change(model, RCV1)) for model in SHUFFLED.rows
+    }
     changes = ", ".join(f"{title} {points}" for title, points in lost.items())
     yield f"In the paper, from Table 3 to Table 6, the points of micro-F1 change so: {changes}."
 
@@ -143,7 +145,7 @@ STUDY = Study(
             "drops",
             "What shuffling costs, beside the paper's Tables 3 and 6",
             _pair_with_order,
-            {"paper, RCV1-V2": lambda margin: SHUFFLED.change(margin.pair.ours.model, RCV1)},
+            {"paper, RCV1-V2": lambda margin: SHUFFLED.measure_change(margin.pair.ours.model, RCV1)},
         ),
         MarginTable(
             "leads",

@@ -62,7 +62,7 @@ def _remark_beside(data: StudyData) -> Iterator[str]:
 
 def find_margin(table: PublishedTable) -> Callable[[Margin], float | None]:
     """Return what finds the published margin of the same two models."""
-    return lambda margin: table.margin(margin.pair.ours.model, margin.pair.theirs.model)
+    return lambda margin: table.measure_margin(margin.pair.ours.model, margin.pair.theirs.model)
 
 
 STUDY = Study(

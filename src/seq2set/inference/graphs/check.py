@@ -18,7 +18,7 @@ from seq2set.config.catalog import find_model
 from seq2set.core.errors import ModelFolderError
 from seq2set.core.names import load_named
 from seq2set.inference.graphs.builder import Array
-from seq2set.models.neural import network_weights
+from seq2set.models.neural import list_network_weights
 from seq2set.models.tagger import ModelState
 
 _SPARE = 1 << 20
@@ -29,7 +29,7 @@ _WEIGHTS = (onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.UINT
 
 def build_wanted_graphs(state: ModelState, *, int8: bool) -> dict[str, Any]:
     """Return the graphs that the settings and the weights of a model give, by name."""
-    weights, hidden = network_weights(state), state.config.decoder.hidden
+    weights, hidden = list_network_weights(state), state.config.decoder.hidden
     _refuse_odd_weights(weights, hidden, len(state.labels))
     graphs = load_named(find_model(state.config.model).onnx).build_graphs(state.config, weights)
     return {name: quantize(graph) if int8 else graph for name, graph in graphs.items()}
@@ -68,7 +68,9 @@ def refuse_odd_graphs(folder: Path, files: Mapping[str, str], wanted: Mapping[st
         names = ", ".join(sorted(wanted))
         raise ValueError(f"the model has the graphs {names}, and not {len(files)} of other names")
     for name, file in files.items():
-        if _outline(_read_graph(folder / file, wanted[name].ByteSize())) != _outline(wanted[name]):
+        if _strip_weights(_read_graph(folder / file, wanted[name].ByteSize())) != _strip_weights(
+            wanted[name]
+        ):
             raise ModelFolderError(
                 f"{folder / file} is not the graph that an export of this model by this version writes; "
                 f"run `seq2set export {folder} --to onnx --force`"
@@ -85,7 +87,7 @@ def _read_graph(path: Path, wanted: int) -> Any:
         raise ModelFolderError(f"{path} is no graph that can be opened: {error}") from error
 
 
-def _outline(model: Any) -> Any:
+def _strip_weights(model: Any) -> Any:
     """Return a copy of a graph without the numbers of its weights, but with sizes and places."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)

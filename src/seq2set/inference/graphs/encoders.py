@@ -105,7 +105,7 @@ def add_convolution(graph: GraphBuilder) -> EncoderValues:
         bias = graph.weight(f"encoder.kernels.{number}.bias")
         responses = graph.add("Conv", vectors, graph.weight(name), bias)  # (B, f, N)
         responses = graph.add(
-            "Where", _find_outside(graph, responses, lengths, width), _lowest(graph), responses
+            "Where", _find_outside(graph, responses, lengths, width), _add_lowest(graph), responses
         )
         positive = graph.add("Relu", responses)
         states.append(graph.add("Pad", positive, graph.axes(0, 0, 0, 0, 0, width - 1)))  # (B, f, T)
@@ -116,7 +116,7 @@ def add_convolution(graph: GraphBuilder) -> EncoderValues:
     return EncoderValues(whole, graph.concat(*summary), graph.concat(*places))
 
 
-def _lowest(graph: GraphBuilder) -> str:
+def _add_lowest(graph: GraphBuilder) -> str:
     return graph.constant(-np.inf)
 
 

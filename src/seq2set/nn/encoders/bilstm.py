@@ -86,14 +86,16 @@ class BiLSTM(nn.Module):
                 return self.forward(vectors.float(), lengths, route)
         route = route or choose_route(vectors.device)
         if route == "packed":
-            return self._packed(vectors, lengths)
+            return self._read_packed(vectors, lengths)
         if route == "whole":
             every = torch.arange(len(lengths), device=lengths.device)
-            return self._flipped(vectors, lengths, every, [Segment(vectors.shape[1], vectors.shape[0])])
+            return self._read_flipped(vectors, lengths, every, [Segment(vectors.shape[1], vectors.shape[0])])
         order = lengths.sort(descending=True, stable=True).indices
-        return self._flipped(vectors, lengths, order, cut_segments(lengths[order].tolist(), vectors.shape[1]))
+        return self._read_flipped(
+            vectors, lengths, order, cut_segments(lengths[order].tolist(), vectors.shape[1])
+        )
 
-    def _packed(self, vectors: Tensor, lengths: Tensor) -> Encoded:
+    def _read_packed(self, vectors: Tensor, lengths: Tensor) -> Encoded:
         width = vectors.shape[1]
         packed = pack_padded_sequence(vectors, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, (hidden, _) = self.lstm(packed)
@@ -101,7 +103,9 @@ class BiLSTM(nn.Module):
         mask = torch.arange(width, device=vectors.device) < lengths[:, None]
         return Encoded(states, mask, torch.cat([hidden[-2], hidden[-1]], -1))
 
-    def _flipped(self, vectors: Tensor, lengths: Tensor, order: Tensor, segments: list[Segment]) -> Encoded:
+    def _read_flipped(
+        self, vectors: Tensor, lengths: Tensor, order: Tensor, segments: list[Segment]
+    ) -> Encoded:
         """Read documents in this order, ahead and flipped within their lengths."""
         batch, width = vectors.shape[:2]
         rows = _Rows.of(lengths, order, width)
@@ -113,8 +117,10 @@ class BiLSTM(nn.Module):
                 dropped = drop_between(both.view(width, batch, -1), self.lstm.dropout, self.training, order)
                 ahead = dropped.flatten(0, 1)
                 back = _permute(ahead, rows.flip, rows.flip)
-            ahead = self._one_way(ahead.view(width, batch, -1), f"l{layer}", segments).flatten(0, 1)
-            back = self._one_way(back.view(width, batch, -1), f"l{layer}_reverse", segments).flatten(0, 1)
+            ahead = self._read_one_way(ahead.view(width, batch, -1), f"l{layer}", segments).flatten(0, 1)
+            back = self._read_one_way(back.view(width, batch, -1), f"l{layer}_reverse", segments).flatten(
+                0, 1
+            )
         # The two last states: forward at the last word, backward at the first.
         last = rows.from_ahead.view(batch, width).gather(1, lengths[:, None] - 1)[:, 0]  # (B,)
         summary = torch.cat([ahead[last], back[last]], -1)  # (B, 2H)
@@ -124,7 +130,7 @@ class BiLSTM(nn.Module):
         states = torch.cat([ahead, back], -1).view(batch, width, -1)
         return Encoded(states.masked_fill(~mask[..., None], 0.0), mask, summary)
 
-    def _one_way(self, states: Tensor, suffix: str, segments: list[Segment]) -> Tensor:
+    def _read_one_way(self, states: Tensor, suffix: str, segments: list[Segment]) -> Tensor:
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         weights = [getattr(self.lstm, f"{name}_{suffix}") for name in names]
         batch, outputs = states.shape[1], []

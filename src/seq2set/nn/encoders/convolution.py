@@ -39,25 +39,25 @@ class ConvolutionalEncoder(Encoder):
         """Encode (B, T) word numbers: a word's state has the responses to the windows that begin with it."""
         place = torch.arange(tokens.shape[1], device=tokens.device)
         mask = place < lengths[:, None]
-        responses = self._responses(tokens, lengths)
+        responses = self._compute_responses(tokens, lengths)
         states = torch.cat([_pad(one, tokens.shape[1]) for one in responses], 1).mT  # (B, T, F)
         summary = torch.cat([functional.relu(one.max(-1).values) for one in responses], 1)  # (B, F)
         return Encoded(functional.relu(states).masked_fill(~mask[..., None], 0.0), mask, summary)
 
     def read_windows(self, tokens: Tensor, lengths: Tensor) -> Windows:
         """Encode documents to a summary alone, and remember the windows that it comes from."""
-        best = [one.max(-1) for one in self._responses(tokens, lengths)]
+        best = [one.max(-1) for one in self._compute_responses(tokens, lengths)]
         summary = torch.cat([functional.relu(one.values) for one in best], 1)
         return Windows(self, tokens, lengths, summary, torch.cat([one.indices for one in best], 1))
 
-    def kernel_list(self) -> list[nn.Conv1d]:
+    def list_kernels(self) -> list[nn.Conv1d]:
         """Return the filters of each width."""
         return cast("list[nn.Conv1d]", list(self.kernels))
 
-    def _responses(self, tokens: Tensor, lengths: Tensor) -> list[Tensor]:
+    def _compute_responses(self, tokens: Tensor, lengths: Tensor) -> list[Tensor]:
         """Return the filters' responses (B, f, T - w + 1), for each width w, before relu."""
         vectors = self.dropout(self.embedding(tokens)).mT  # (B, E, T)
-        return [_respond(kernel, vectors, lengths) for kernel in self.kernel_list()]
+        return [_respond(kernel, vectors, lengths) for kernel in self.list_kernels()]
 
 
 def build_convolution(config: Config, words: int) -> ConvolutionalEncoder:
@@ -100,7 +100,7 @@ class Windows:
 
         A response is a sum over the words of its window, so this is exact; only the biases are missing.
         """
-        kernels = self.encoder.kernel_list()
+        kernels = self.encoder.list_kernels()
         widest = max(kernel.kernel_size[0] for kernel in kernels)
         vectors = functional.pad(self.encoder.embedding(self.tokens), (0, 0, 0, widest))  # (B, T + w, E)
         added = slopes.new_zeros(*slopes.shape[:2], vectors.shape[1])  # (B, S, T + w)

@@ -92,7 +92,7 @@ def test_an_argument_that_the_locale_cannot_read_is_refused(verb: list[str], tmp
 def test_errors_are_sentences_without_traceback(seq2set, tmp_path: Path) -> None:
     outcome = seq2set("predict", tmp_path / "nowhere", "text")
     assert outcome.code == 2
-    assert outcome.err == f"seq2set: {tmp_path}/nowhere does not exist; a run or a model folder is wanted\n"
+    assert outcome.err == f"seq2set: {tmp_path}/nowhere does not exist; it must be a run or a model folder\n"
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:

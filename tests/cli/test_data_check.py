@@ -57,7 +57,7 @@ def test_an_error_fails(tmp_path):
     assert (
         "error duplicates-in-test: 1 of 5 (20.0 %) test texts stand word for word in train or valid." in text
     )
-    assert "why: a model that has learnt them by heart looks better on test than it is." in text
+    assert "why: a model that has memorised them looks better on test than it is." in text
     assert "do: remove them, or split again" in text
     assert "such as: copy[b]\\x1b[31m (test) = train0 (train)" in text
     assert "1 error, 0 warnings, 0 notes." in text

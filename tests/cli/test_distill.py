@@ -266,7 +266,7 @@ def test_calls_that_cannot_be_right(
 def test_teachers_that_cannot_teach(seq2set, br_run: RunFolder, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "student"
     outcome = seq2set("distill", tmp_path / "nothing", "--data", corpus, "--out", out)
-    assert (outcome.code, "does not exist; a run or a model folder is wanted" in outcome.err) == (2, True)
+    assert (outcome.code, "does not exist; it must be a run or a model folder" in outcome.err) == (2, True)
     others = [Document(f"{number}", f"word {number % 3}", (f"x{number % 3}",)) for number in range(30)]
     write_jsonl(tmp_path / "others.jsonl", others)
     outcome = seq2set("distill", br_run.path, "--data", tmp_path / "others.jsonl", "--out", out)

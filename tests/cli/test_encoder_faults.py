@@ -153,4 +153,4 @@ def test_a_full_disk(
         assert not (tmp_path / "run" / "model").exists()
     else:
         assert outcome.code == 0, outcome.err
-        assert "the states are computed anew in every epoch" in outcome.err
+        assert "the states are computed again in every epoch" in outcome.err

@@ -84,7 +84,7 @@ def test_errors_are_a_file_to_read(seq2set, br_run: RunFolder, tmp_path: Path) -
     )
     assert seq2set(*command, "--force").code == 0
     folder = seq2set(*command[:-1], tmp_path, "--force")
-    assert (folder.code, folder.err) == (2, f"seq2set: {tmp_path} is a folder; a file is wanted here\n")
+    assert (folder.code, folder.err) == (2, f"seq2set: {tmp_path} is a folder; a file is expected here\n")
 
 
 @pytest.mark.parametrize("column", ["body", "köper 'x'"])

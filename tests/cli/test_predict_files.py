@@ -199,7 +199,7 @@ def test_a_folder_of_shards_is_made_of_files(seq2set, br_run: RunFolder, tmp_pat
     (tmp_path / "file").write_text("x")
     (tmp_path / "in.csv").write_text("text\nwheat\n")
     outcome = seq2set("predict", br_run.path, "--input", tmp_path / "in.csv", "--output", tmp_path / "file")
-    assert (outcome.code, "file is a file; a folder is wanted here" in outcome.err) == (2, True)
+    assert (outcome.code, "file is a file; a folder is expected here" in outcome.err) == (2, True)
 
 
 def test_a_missing_extra_says_how_to_install_it(

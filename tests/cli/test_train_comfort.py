@@ -152,7 +152,7 @@ def test_a_finished_run_has_nothing_to_do(seq2set, corpus: Path, tmp_path: Path)
     assert seq2set("train", "--data", corpus, "--out", run, *BR).code == 0
     outcome = seq2set("train", "--out", run, "--resume")
     assert outcome.code == 0
-    said = f"nothing to do: {run} is finished already; pass --force to train it anew\n"
+    said = f"nothing to do: {run} is finished already; pass --force to train it again\n"
     assert said in outcome.err
     assert f"seq2set evaluate {run}\n" in outcome.err
 

@@ -108,7 +108,7 @@ def test_a_stopped_one_needs_the_other_no_more(seq2set, folder: Path, first: Pat
         (("--folds", "3"), "--from and --folds are both given"),
         (("--set", "encoder.hidden=9"), "encoder.hidden: 8 -> 9; leave them as they were"),
         (("--valid", "first.jsonl"), "was trained on all"),
-        (("--from", "nowhere"), "nowhere does not exist; a run or a model folder is wanted"),
+        (("--from", "nowhere"), "nowhere does not exist; it must be a run or a model folder"),
     ],
 )
 def test_what_cannot_go_on_is_a_sentence(

@@ -172,7 +172,7 @@ def test_systems_that_do_not_tell_when_a_process_began(
 def test_a_folder_is_wanted(tmp_path: Path) -> None:
     (tmp_path / "run").touch()
     with (
-        pytest.raises(OutputError, match="run is a file; a folder is wanted here"),
+        pytest.raises(OutputError, match="run is a file; a folder is expected here"),
         hold_run(tmp_path / "run"),
     ):
         pass

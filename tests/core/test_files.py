@@ -104,7 +104,7 @@ def test_an_occupied_folder_needs_force(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "out").touch()
     with (
-        pytest.raises(OutputError, match="out is a file; a folder is wanted here"),
+        pytest.raises(OutputError, match="out is a file; a folder is expected here"),
         write_folder_aside(tmp_path / "out", force=True),
     ):
         pass

@@ -250,7 +250,7 @@ def with_another_label(text: str) -> str:
 def test_a_damaged_cell_is_named(published: Options, damage: Callable[[str], str], why: str) -> None:
     path = folder_of(published) / "br.json"
     path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8")
-    sentence = f"{path} is damaged: {why}; put it back, or delete it to train the cell anew"
+    sentence = f"{path} is damaged: {why}; put it back, or delete it to train the cell again"
     with pytest.raises(InputError) as error:
         plan_experiment("compare", published)
     assert str(error.value) == sentence

@@ -122,7 +122,7 @@ def test_weights_that_overflow_are_a_sentence(name: str, tmp_path: Path) -> None
             tensors[key] = (np.full(values.size, 3e38) * signs).astype(np.float32).reshape(values.shape)
     save_file(tensors, model / "model.safetensors")
     tagger = load_model(seal(model))
-    with pytest.raises(WorkError, match="gives scores that are no numbers; its weights are too large"):
+    with pytest.raises(WorkError, match="gives scores that are not numbers; its weights are too large"):
         tagger.infer([TEXT], Request())
 
 

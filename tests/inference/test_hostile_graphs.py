@@ -177,5 +177,5 @@ def test_graphs_whose_weights_are_no_numbers(tmp_path: Path) -> None:
                 one.raw_data = np.full(one.dims, np.nan, np.float32).tobytes()
 
     tagger = load_model(change_graph(export(tmp_path, "cnn"), spoil), "onnx")
-    with pytest.raises(WorkError, match="gives scores that are no numbers"):
+    with pytest.raises(WorkError, match="gives scores that are not numbers"):
         tagger.infer(["wheat harvest"], Request())

@@ -223,7 +223,7 @@ def test_killed_at_any_moment_the_folder_opens(br_run: RunFolder, model: Path, t
 
 
 def test_what_is_no_model_folder(tmp_path: Path) -> None:
-    with pytest.raises(ModelFolderError, match="nowhere does not exist; a run or a model folder is wanted"):
+    with pytest.raises(ModelFolderError, match="nowhere does not exist; it must be a run or a model folder"):
         find_model_folder(tmp_path / "nowhere")
     with pytest.raises(ModelFolderError, match=r"holds no model: there is no manifest.json in it$"):
         find_model_folder(tmp_path)

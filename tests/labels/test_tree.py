@@ -48,8 +48,8 @@ def test_a_parent_under_nothing_stands_at_the_top(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Root\ta\tb\na\tb\n", r"tree\.txt, line 2: 'b' has two parents; a tree is wanted"),
-        ("a\tb\nb\tc\nc\ta\n", r"tree\.txt: '[abc]' stands above itself; a tree is wanted"),
+        ("Root\ta\tb\na\tb\n", r"tree\.txt, line 2: 'b' has two parents; the labels must form a tree"),
+        ("a\tb\nb\tc\nc\ta\n", r"tree\.txt: '[abc]' stands above itself; the labels must form a tree"),
         (
             "Root\ta\nlonely\n",
             r"line 2: the line is 'lonely'; it must be a parent and its children between tabs, or 'parent",

@@ -107,7 +107,7 @@ def test_what_is_no_feedback_database_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE birds (name TEXT)")
-    with pytest.raises(OutputError, match="the database holds other tables; a feedback database is wanted"):
+    with pytest.raises(OutputError, match="the database holds other tables; a feedback database is expected"):
         FeedbackStore(other, "m")
     newer = tmp_path / "newer.sqlite"
     FeedbackStore(newer, "m").close()

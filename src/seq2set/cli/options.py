@@ -165,7 +165,7 @@ def refuse_unread(corpus: str | None, columns: Settings) -> None:
         raise InputError(
             f"{join_names(given)} {has} no effect on {corpus}, a corpus that is "
             f"prepared or known, whose texts, labels and splits are fixed; leave {it} out, or "
-            f"prepare the raw files anew: seq2set data prepare NAME --from PATH {' '.join(given)} ..."
+            f"prepare the raw files again: seq2set data prepare NAME --from PATH {' '.join(given)} ..."
         )
 
 

@@ -197,7 +197,7 @@ class EncoderSettings(Settings):
     the sub-word vectors; 0 lets all that learn do so from the beginning."""
     cache_gigabytes: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
     """How much of the cache the states of an encoder that stays as it is may take, with those of earlier
-    trainings, of which the oldest leave; 0 computes them anew in every epoch."""
+    trainings, of which the oldest leave; 0 computes them again in every epoch."""
 
 
 class CnnSettings(Settings):

@@ -134,7 +134,7 @@ def _put_in_place(new: Path, path: Path) -> None:
 def refuse_occupied(path: Path, *, force: bool = False) -> None:
     """Refuse an output folder that is a file, or that holds something and may not be replaced."""
     if path.exists() and not path.is_dir():
-        raise OutputError(f"{path} is a file; a folder is wanted here")
+        raise OutputError(f"{path} is a file; a folder is expected here")
     if not force and path.is_dir() and any(path.iterdir()):
         raise OutputError(f"{path} is not empty; name another folder or pass --force to replace it")
 
@@ -142,7 +142,7 @@ def refuse_occupied(path: Path, *, force: bool = False) -> None:
 def refuse_existing(path: Path, *, force: bool = False) -> None:
     """Refuse an output file that is there and may not be replaced."""
     if path.is_dir():
-        raise OutputError(f"{path} is a folder; a file is wanted here")
+        raise OutputError(f"{path} is a folder; a file is expected here")
     if path.exists() and not force:
         raise OutputError(f"{path} exists; name another file or pass --force to replace it")
 

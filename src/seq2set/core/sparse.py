@@ -109,7 +109,7 @@ def as_scipy(matrix: Any) -> csr_matrix[Any]:
 
 
 def stack_rows(parts: Sequence[SparseRows], columns: int) -> SparseRows:
-    """Put matrices below each other."""
+    """Stack matrices, one below the other."""
     starts = np.cumsum([0, *(part.nnz for part in parts)])
     ends = [part.indptr[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
     return SparseRows(

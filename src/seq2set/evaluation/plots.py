@@ -51,7 +51,7 @@ def draw_plots(result: Evaluation, history: list[dict[str, Any]]) -> list[Report
         plots.append(
             ReportPlot(
                 curve,
-                "On the line scores are right probabilities; below it they promise too much. "
+                "On the line scores are right probabilities; below it they are overconfident. "
                 "Each point stands for about as many labels that score 0.05 or more, with its 95 % interval.",
             )
         )

@@ -42,7 +42,7 @@ def find_model_folder(path: Path) -> Path:
         if (candidate / MANIFEST).is_file():
             return candidate
     if not path.exists():
-        raise ModelFolderError(f"{path} does not exist; a run or a model folder is wanted")
+        raise ModelFolderError(f"{path} does not exist; it must be a run or a model folder")
     hint = " (the run has not finished: pass --resume to train)" if (path / "config.toml").is_file() else ""
     raise ModelFolderError(f"{path} holds no model: there is no {MANIFEST} in it{hint}")
 
@@ -115,7 +115,7 @@ def _refuse_special(path: Path, mode: int) -> None:
 
 
 def _may_be_missing(recorded: Any) -> bool:
-    """Say whether a file is just coming or going: `replace_files` was stopped in the middle."""
+    """Say whether a file may be absent: `replace_files` was stopped halfway."""
     return isinstance(recorded, dict) and recorded.get("moving") is True
 
 

@@ -150,7 +150,7 @@ class SavedConfidence(Open):
 
 
 class SavedFacts(Open):
-    """What training found; which of it a model has is the model's business."""
+    """What training found; which of it there is depends on the model."""
 
     rule: SavedRule = SavedRule()
     threshold: Real | None = None

@@ -74,7 +74,7 @@ class Labels:
                 f"the labels hold {seen}; they must hold names and as many whole-number frequencies"
             )
         if not names or any(not 0 <= one < 2**53 for one in frequencies):
-            raise ModelFolderError("the labels are none, or have impossible frequencies")
+            raise ModelFolderError("there are no labels, or their frequencies are impossible")
         if len(set(names)) < len(names):
             raise ModelFolderError("the labels name one label twice; each must stand there once")
         return cls(names, frequencies)

@@ -37,7 +37,7 @@ class Body(BaseModel):
 
 
 class JsonRequest(Request):
-    """A request whose body a quick parser reads, which bounds the depth; in a thread where it is large.
+    """A request whose body is parsed quickly and not too deep; a large one in a thread.
 
     The body is let go once it is parsed: the framework would keep it until the answer is sent.
     """

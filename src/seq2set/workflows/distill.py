@@ -98,7 +98,7 @@ def distill(
     with hold_run(out):
         run = RunFolder.start(out, config, provenance=begun, resume=resume, force=force, watch=watch)
         if run.model.is_dir():
-            progress.note(f"nothing to do: {out} is finished already; pass --force to train it anew")
+            progress.note(f"nothing to do: {out} is finished already; pass --force to train it again")
             return run
         write_json(out / TEACHER, record)
         for remark in _list_remarks(opened, data, further):

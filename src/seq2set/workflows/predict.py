@@ -134,7 +134,7 @@ def plan_output(out: str, form: str | None, files: Sequence[InputFile], *, force
         if not files:
             raise InputError(f"{path} is a folder of shards, which are made of files; pass --input")
         if path.is_file():
-            raise OutputError(f"{path} is a file; a folder is wanted here")
+            raise OutputError(f"{path} is a file; a folder is expected here")
         return OutputPlan(path, form or "jsonl", folder=True)
     name = choose_output(path)
     if form not in (None, name):

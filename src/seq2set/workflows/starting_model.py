@@ -45,7 +45,7 @@ class StartingModel(NamedTuple):
         if not isinstance(tagger, NeuralTagger):
             raise InputError(
                 f"{name} is a linear model, which a training cannot begin from: it finds the best weights "
-                "from anywhere; train it anew on the documents of both, such as --data old.csv,new.csv"
+                "from anywhere; train it again on the documents of both, such as --data old.csv,new.csv"
             )
         from seq2set.training.starting_network import StartingNetwork  # torch: measuring comes by here too
 

@@ -112,7 +112,7 @@ def train(
     with hold_run(out) if get_rank() == 0 else nullcontext():  # the first process holds it for all
         run = _open_run(out, config, record_provenance(corpus, data), resume, force, watch, copied)
         if run.model.is_dir():
-            progress.note(f"nothing to do: {out} is finished already; pass --force to train it anew")
+            progress.note(f"nothing to do: {out} is finished already; pass --force to train it again")
             return run
         measured = None
         if folds is not None and pooled is not None:

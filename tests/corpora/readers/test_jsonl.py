@@ -54,7 +54,10 @@ def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
         ('{"text": "t"', "the line is not JSON"),
         ("[" * 200_000, "the line is not JSON (too deep or too large)"),
         ("1" * 5000, "the line is not JSON (too deep or too large)"),
-        ('["t", "x"]', "the line holds a JSON list; one object per line, or one list of objects, is wanted"),
+        (
+            '["t", "x"]',
+            "the line holds a JSON list; one object per line, or one list of objects, is expected",
+        ),
     ],
 )
 def test_lines_that_are_no_objects_are_refused(tmp_path: Path, line: str, message: str) -> None:

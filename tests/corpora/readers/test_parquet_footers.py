@@ -199,9 +199,9 @@ ODD_FOOTERS = {
     "nothing": (b"", "its footer cannot be read: it ends too early"),
     "a field that stands there twice": (
         b"\x15\x02\x05\x02\x02\0",
-        "field 1 stands there twice, or cannot be",
+        "field 1 is repeated or invalid",
     ),
-    "a field below 1": (b"\x05\x01\x02\0", "field -1 stands there twice, or cannot be"),
+    "a field below 1": (b"\x05\x01\x02\0", "field -1 is repeated or invalid"),
     "a number without an end": (b"\x16" + b"\x80" * 20, "a number has no end"),
     "a number of 33 bits": (b"\x15\x80\x80\x80\x80\x10\0", "a number has more than 32 bits"),
     "a text behind the end": (b"\x68\xff\x01a\0", "it ends too early"),

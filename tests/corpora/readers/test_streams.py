@@ -110,7 +110,7 @@ def test_an_empty_file_is_refused(tmp_path: Path, suffix: str) -> None:
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"a\.txt: the file does not exist"):
         list(read_lines(tmp_path / "a.txt"))
-    with pytest.raises(CorpusError, match="this is a folder; a file is wanted here"):
+    with pytest.raises(CorpusError, match="this is a folder; a file is expected here"):
         list(read_lines(tmp_path))
 
 

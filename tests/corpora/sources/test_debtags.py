@@ -218,6 +218,6 @@ def test_wrong_places_are_refused(tmp_path):
         read(tmp_path)
     (tmp_path / "prose").write_text("Once upon a time.\n", encoding="utf-8")
     with pytest.raises(
-        CorpusError, match="prose: there is no package here; the stanzas of a package index are wanted"
+        CorpusError, match="prose: there is no package here; the stanzas of a package index are expected"
     ):
         read(tmp_path / "prose")

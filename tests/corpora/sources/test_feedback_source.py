@@ -77,7 +77,7 @@ def test_what_is_no_feedback_database_is_refused(tmp_path: Path) -> None:
     empty, noise = tmp_path / "empty.sqlite", tmp_path / "noise"
     empty.touch()
     noise.write_bytes(b"noise" * 1000)
-    with pytest.raises(CorpusError, match="the database is empty; a feedback database is wanted"):
+    with pytest.raises(CorpusError, match="the database is empty; a feedback database is expected"):
         read(empty)
     with pytest.raises(CorpusError, match="cannot be read as a feedback database: file is not a database"):
         read(noise)
@@ -125,5 +125,5 @@ def test_a_label_has_a_limit(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "f.sqlite")
-    with pytest.raises(CorpusError, match="this is no regular file; a feedback database is wanted"):
+    with pytest.raises(CorpusError, match="this is no regular file; a feedback database is expected"):
         list(read_source("feedback", tmp_path / "f.sqlite", PrepareOptions()))

@@ -145,7 +145,7 @@ def test_an_empty_file_is_refused(tmp_path):
 
 def test_other_xml_is_refused(tmp_path):
     (tmp_path / "other.xml").write_text("<html><p/></html>", encoding="utf-8")
-    with pytest.raises(CorpusError, match="the file holds 'html'; a MEDLINE 'PubmedArticleSet' is wanted"):
+    with pytest.raises(CorpusError, match="the file holds 'html'; a MEDLINE 'PubmedArticleSet' is expected"):
         list(read_records(tmp_path / "other.xml"))
 
 

@@ -86,7 +86,7 @@ def test_only_a_whole_placeholder_is_dropped():
 
 def test_cut_files_and_foreign_files_are_refused():
     with pytest.raises(
-        CorpusError, match=r"x\.sgm: 2 stories begin and 1 are complete; whole SGML files are wanted"
+        CorpusError, match=r"x\.sgm: 2 stories begin and 1 are complete; complete SGML files are expected"
     ):
         list(parse_sgml(sgml(story(1), story(2).replace("</REUTERS>", "")), "x.sgm"))
     with pytest.raises(CorpusError, match="0 stories begin and 0 are complete"):
@@ -184,8 +184,8 @@ def test_the_unused_runs_hold_what_modapte_leaves_out():
     ("content", "message"),
     [
         ("{", r"x\.json: the file is not JSON \(Expecting"),
-        ("{}", "the file holds a JSON dict; a list of stories is wanted"),
-        ('[{"title": "a"}]', "story 1 has no 'id' that is a number; the package's full files are wanted"),
+        ("{}", "the file holds a JSON dict; a list of stories is expected"),
+        ('[{"title": "a"}]', "story 1 has no 'id' that is a number; the package's full files are expected"),
         ("[3]", "story 1 has no 'id'"),
     ],
 )

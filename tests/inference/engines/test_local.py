@@ -103,7 +103,7 @@ def test_leaving_in_mid_work_ends_all(settings: EngineSettings) -> None:
 def test_a_wrong_model_or_request_is_the_sentence_of_one_process(tmp_path: Path, br_run: RunFolder) -> None:
     with (
         pytest.raises(
-            InputError, match=f"{tmp_path / 'none'} does not exist; a run or a model folder is wanted"
+            InputError, match=f"{tmp_path / 'none'} does not exist; it must be a run or a model folder"
         ),
         WorkerProcesses(EngineSettings(tmp_path / "none", Request()), 2) as engine,
     ):

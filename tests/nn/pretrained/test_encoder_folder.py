@@ -201,7 +201,7 @@ def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
     weights = load_file(write_encoder(tmp_path) / "model.safetensors")
     broken = {name: value.fill_(float("nan")) for name, value in weights.items()}
     save_file(broken, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(InputError, match="model.safetensors gives vectors that are no numbers"):
+    with pytest.raises(InputError, match="model.safetensors gives vectors that are not finite numbers"):
         PooledEncoder(tmp_path).embed(["wheat"], 9)
 
 

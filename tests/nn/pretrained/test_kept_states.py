@@ -193,7 +193,7 @@ def test_no_more_disk_than_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (note,) = keep(encoder)
     assert note.endswith(
         ", where 1.1 GB are free, of which 1.1 GB stay for the run itself; "
-        "the states are computed anew in every epoch"
+        "the states are computed again in every epoch"
     )
     assert list_files() == []
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 0, kept_states.SPARE + 2848))
@@ -210,7 +210,7 @@ def test_no_more_disk_than_is_set(tmp_path: Path) -> None:
     refused = build(folder, "encoder.cache_gigabytes=0.000002")  # 2,000 bytes, and 2,848 are wanted
     (note,) = keep(refused)
     assert note.endswith(
-        "and 2 kB are left of encoder.cache_gigabytes; the states are computed anew in every epoch"
+        "and 2 kB are left of encoder.cache_gigabytes; the states are computed again in every epoch"
     )
     assert list_files() == [small]
     keep(build(folder, "encoder.cache_gigabytes=0.000003"))  # there is room where the oldest file leaves
@@ -252,7 +252,7 @@ def test_a_full_disk_leaves_nothing_and_training_goes_on(
     encoder = build(write_encoder(tmp_path / "encoder"))
     _, note = keep(encoder)
     assert note.startswith("cannot write to ")
-    assert note.endswith(": the disk is full; the states are computed anew in every epoch")
+    assert note.endswith(": the disk is full; the states are computed again in every epoch")
     assert list_files() == []
     trained(tmp_path / "run", config_of(tmp_path / "encoder"))
 
@@ -260,7 +260,7 @@ def test_a_full_disk_leaves_nothing_and_training_goes_on(
 def test_a_cache_that_nobody_may_write(tmp_path: Path, own_cache: Path) -> None:
     own_cache.write_text("a file, not a folder")
     _, note = keep(build(write_encoder(tmp_path / "encoder")))
-    assert note.endswith("a file, not a folder; the states are computed anew in every epoch")
+    assert note.endswith("a file, not a folder; the states are computed again in every epoch")
 
 
 def change_scale(folder: Path, factor: float) -> None:
@@ -279,7 +279,7 @@ def test_numbers_that_16_bits_cannot_hold(tmp_path: Path) -> None:
     )
     assert list_files() == []
     change_scale(folder, float("nan"))
-    with pytest.raises(InputError, match="model.safetensors gives states that are no numbers"):
+    with pytest.raises(InputError, match="model.safetensors gives states that are not finite numbers"):
         keep(build(folder))
 
 

@@ -237,7 +237,7 @@ def test_a_tokenizer_that_no_model_could_be_opened_with_is_refused(tmp_path: Pat
     tokenizer.pre_tokenizer = pre_tokenizers.Split("a", "isolated")
     tokenizer.save(str(folder / "tokenizer.json"))
     build(folder)  # as it is
-    with pytest.raises(InputError, match="a part that is not let in: pre_tokenizer Split"):
+    with pytest.raises(InputError, match="a part that is not allowed: pre_tokenizer Split"):
         build(folder, "encoder.tune=1")
 
 
@@ -268,5 +268,5 @@ def test_parts_in_a_row_are_let_in_where_each_is(tmp_path: Path) -> None:
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), spaces])
     refuse_unknown_parts(tokenizer.to_str())
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex("a"), "b")])
-    with pytest.raises(ValueError, match="not let in: normalizer Replace"):
+    with pytest.raises(ValueError, match="not allowed: normalizer Replace"):
         refuse_unknown_parts(tokenizer.to_str())

@@ -254,11 +254,11 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "no number": (change_config(hidden_size="many"), "describes no network that can be built"),
     "words": (change_config(vocab_size=4), "they do not belong together"),
-    "an expression": (change_tokenizer(normalizer=REPLACES), "not let in: normalizer Replace"),
+    "an expression": (change_tokenizer(normalizer=REPLACES), "not allowed: normalizer Replace"),
     "a long word": (change_tokenizer(model=LONG), "longer words, than are let in"),
     "marks": (change_tokenizer(post_processor=MARKS), "more parts or marks"),
-    "no tokenizer": (change_tokenizer(model=None), "is not laid out as one"),
-    "a model": (change_tokenizer(model={"type": "Own"}), "not let in: model Own"),
+    "no tokenizer": (change_tokenizer(model=None), "the tokenizer is malformed"),
+    "a model": (change_tokenizer(model={"type": "Own"}), "not allowed: model Own"),
     "window": (change_fact(window=0), "facts.pretrained.window"),
 }
 

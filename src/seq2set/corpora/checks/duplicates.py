@@ -99,7 +99,7 @@ class ExactDuplicates:
             + " or ".join(HELD_OUT[split]),
             count=len(pairs),
             examples=tuple(f"{self.name_row(a)} = {self.name_row(b)}" for a, b in pairs[:MOST_EXAMPLES]),
-            why=f"a model that has learnt them by heart looks better on {split} than it is",
+            why=f"a model that has memorised them looks better on {split} than it is",
             todo="remove them, or split again with the documents that belong together in one group",
         )
 
@@ -273,7 +273,7 @@ class NearDuplicates:
             f"with few changes (similarity {self._threshold:g} or more)",
             count=len(matches),
             examples=tuple(map(self._format_example, matches[:MOST_EXAMPLES])),
-            why=f"a model that has learnt them by heart looks better on {split} than it is",
+            why=f"a model that has memorised them looks better on {split} than it is",
             todo="look at the examples; where they are one text, split again with such texts in one group",
         )
 

@@ -130,7 +130,7 @@ def find_format(path: Path) -> FileFormat:
         if list_texts(path):
             return FORMATS["texts"]
         raise CorpusError(
-            "the folder has no text_train; a file, or a folder of files or in the AAPD layout, is wanted",
+            "the folder has no text_train; it must be a file, or a folder of files or in the AAPD layout",
             path,
         )
     check_file(path)

@@ -14,7 +14,7 @@ from seq2set.corpora.readers.records import Record, RecordTable
 from seq2set.corpora.readers.streams import read_lines, read_text
 
 _BETWEEN = " \t\r\n,"
-_WANTED = "one object per line, or one list of objects, is wanted"
+_WANTED = "one object per line, or one list of objects, is expected"
 # Not strict: control characters inside texts are damage that can be lived with.
 _DECODER = json.JSONDecoder(strict=False)
 

@@ -48,7 +48,7 @@ def find_file(folder: Path, *names: str) -> Path | None:
 def check_file(path: Path) -> None:
     """Refuse what is missing or is no file."""
     if path.is_dir():
-        raise CorpusError("this is a folder; a file is wanted here", path)
+        raise CorpusError("this is a folder; a file is expected here", path)
     if not path.exists():
         raise CorpusError("the file does not exist", path)
 

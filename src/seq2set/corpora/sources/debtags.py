@@ -125,7 +125,7 @@ def _read_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
             yield document
     if not counts["packages"]:
         raise CorpusError(
-            "there is no package here; the stanzas of a package index are wanted", files.packages[0]
+            "there is no package here; the stanzas of a package index are expected", files.packages[0]
         )
     notes.update(counts)
     if (short := counts["without_long_description"]) and not files.translations:

@@ -69,7 +69,7 @@ def check_version(connection: sqlite3.Connection, path: Path) -> bool:
     if not tables:
         return False
     if "schema_version" not in tables or not tables >= {"texts", "feedback", "feedback_labels"}:
-        raise CorpusError("the database holds other tables; a feedback database is wanted", path)
+        raise CorpusError("the database holds other tables; a feedback database is expected", path)
     for table in ("schema_version", "texts", "feedback", "feedback_labels"):
         made = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
         kinds = {row[6] for row in connection.execute(f"PRAGMA table_xinfo({table})")}
@@ -98,13 +98,13 @@ def _read_texts(path: Path, notes: Notes) -> Iterator[Document]:
     """Yield each text once with the labels that it was last said to have; `notes` says how many."""
     check_file(path)
     if not path.is_file():  # to open a pipe would take for ever
-        raise CorpusError("this is no regular file; a feedback database is wanted", path)
+        raise CorpusError("this is no regular file; a feedback database is expected", path)
     texts = 0
     try:
         # Read only, so that a server may go on writing to it; what it writes meanwhile is not seen.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             if not check_version(connection, path):
-                raise CorpusError("the database is empty; a feedback database is wanted", path)
+                raise CorpusError("the database is empty; a feedback database is expected", path)
             connection.execute("BEGIN")
             for number, text, last in connection.execute(_LAST_WORDS):
                 labels = [label for (label,) in connection.execute(_LABELS, (last,))]

@@ -63,7 +63,7 @@ def read_records(path: Path) -> Iterator[Document]:
         except ET.ParseError as error:
             raise CorpusError(f"the file is not well-formed XML ({error})", path, error.position[0]) from None
     if root.tag != "PubmedArticleSet":
-        raise CorpusError(f"the file holds '{root.tag}'; a MEDLINE 'PubmedArticleSet' is wanted", path)
+        raise CorpusError(f"the file holds '{root.tag}'; a MEDLINE 'PubmedArticleSet' is expected", path)
 
 
 def _build_document(article: ET.Element) -> Document | None:

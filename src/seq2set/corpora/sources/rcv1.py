@@ -239,11 +239,13 @@ def read_tree(path: Path) -> LabelTree:
     for line in read_lines(path):
         for parent, child in _parse_edges(line, path):
             if child in parents:
-                raise CorpusError(f"'{child}' has two parents; a tree is wanted", path, line.number)
+                raise CorpusError(
+                    f"'{child}' has two parents; the labels must form a tree", path, line.number
+                )
             parents[child] = None if parent == _ROOT else parent
     tree = LabelTree.build(parents)
     if (label := tree.find_cycle()) is not None:
-        raise CorpusError(f"'{label}' stands above itself; a tree is wanted", path)
+        raise CorpusError(f"'{label}' stands above itself; the labels must form a tree", path)
     return tree
 
 

@@ -104,7 +104,7 @@ def _read_documents(path: Path, encoding: str | None, notes: Notes) -> Iterator[
 
 def _find_form(path: Path) -> _Form:
     if path.is_file() and not is_archive(path):
-        raise CorpusError("a folder, or an archive named .tar, .tar.gz, .tgz or .tar.xz is wanted", path)
+        raise CorpusError("a folder, or an archive named .tar, .tar.gz, .tgz or .tar.xz is expected", path)
     names = list_members(path)
     if sgml := [name for name in names if _SGML.fullmatch(name)]:
         return _Form("SGML", sgml, "latin-1", parse_sgml)
@@ -145,7 +145,7 @@ def parse_sgml(content: str, place: str) -> Iterator[Story]:
     opened = content.count("<REUTERS ")
     if opened == 0 or opened != count:
         raise CorpusError(
-            f"{opened:,} stories begin and {count:,} are complete; whole SGML files are wanted", place
+            f"{opened:,} stories begin and {count:,} are complete; complete SGML files are expected", place
         )
 
 
@@ -208,11 +208,13 @@ def parse_json(content: str, place: str) -> Iterator[Story]:
     except ValueError as error:
         raise CorpusError(f"the file is not JSON ({error})", place) from None
     if not isinstance(items, list):
-        raise CorpusError(f"the file holds a JSON {type(items).__name__}; a list of stories is wanted", place)
+        raise CorpusError(
+            f"the file holds a JSON {type(items).__name__}; a list of stories is expected", place
+        )
     for number, item in enumerate(items, start=1):
         if not isinstance(item, dict) or not str(item.get("id", "")).isdecimal():
             raise CorpusError(
-                f"story {number} has no 'id' that is a number; the package's full files are wanted", place
+                f"story {number} has no 'id' that is a number; the package's full files are expected", place
             )
         yield _build_story(item)
 

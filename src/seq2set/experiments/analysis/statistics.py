@@ -145,7 +145,7 @@ def _count_telling(merged: Sequence[_Merged], *, pair: bool) -> int:
 
 
 def _align(terms: Sequence[tuple[float, MeasuredRatio]]) -> list[tuple[float, MeasuredRatio]]:
-    """Give all rows the same units; what was not measured in a row pulls it nowhere."""
+    """Give all rows the same units; what was not measured in a row does not move it."""
     first = terms[0][1].units
     if all(one.units is first or np.array_equal(one.units, first) for _, one in terms):
         return list(terms)

@@ -130,7 +130,7 @@ def read_cells(folder: Path) -> list[PublishedCell]:
 
 
 def _build_damage(path: Path, why: str) -> InputError:
-    return InputError(f"{path} is damaged: {why}; put it back, or delete it to train the cell anew")
+    return InputError(f"{path} is damaged: {why}; put it back, or delete it to train the cell again")
 
 
 def _choose_path(name: str, facts: Mapping[str, Any], folder: Path) -> Path:

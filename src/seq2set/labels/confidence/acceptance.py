@@ -64,7 +64,7 @@ class Confidence:
         found = scores if calibrator is None else calibrator(scores, margins)
         if np.isnan(found).any():
             raise WorkError(
-                "the model gives scores that are no numbers; its weights are too large: train it anew"
+                "the model gives scores that are not numbers; its weights are too large: train it again"
             )
         return found
 

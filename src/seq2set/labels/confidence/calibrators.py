@@ -139,7 +139,7 @@ class IsotonicCalibrator:
         return _clip((1 - _SLOPE) * found + _SLOPE * known)
 
     def refuse_misfit(self, labels: int) -> None:
-        """Refuse lines of labels that there are not."""
+        """Refuse lines for labels that do not exist."""
         if self.own and max(self.own) >= labels:
             raise InputError(f"a line of label {max(self.own)} cannot calibrate {labels} labels")
         if self.first is not None:

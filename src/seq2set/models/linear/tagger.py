@@ -39,7 +39,7 @@ from seq2set.text.vocabulary import Words
 
 @dataclass(frozen=True)
 class LinearTagger(ABC):
-    """A trained linear model; what it is made of is its subclass's business."""
+    """A trained linear model; a subclass says what it is made of."""
 
     config: Config
     features: TfidfFeatures

@@ -65,7 +65,7 @@ def find_encoder(name: str, sha256: str = "", revision: str = "") -> EncoderFold
     if sha256 and found.sha256 != sha256:
         raise InputError(
             f"the encoder '{name}' in {path} is not the one that the model was trained with: its SHA-256 is "
-            f"{found.sha256[:16]} and was {sha256[:16]}; put the old files back, or train anew"
+            f"{found.sha256[:16]} and was {sha256[:16]}; put the old files back, or train again"
         )
     return found
 

@@ -129,7 +129,7 @@ class KeptStates:
         return True
 
 
-_ANEW = "the states are computed anew in every epoch"
+_ANEW = "the states are computed again in every epoch"
 
 
 def digest_tokens(tokens: npt.NDArray[Any]) -> bytes:
@@ -198,7 +198,7 @@ def _read_alone(texts: Sequence[Ids], source: EncoderSource, device: str) -> Poo
             exact = reader.read(body, read.ids.to(device), read.lengths.to(device)).numpy(force=True)
             if not np.isfinite(exact).all():
                 place = source.folder.path / WEIGHTS
-                raise InputError(f"{place} gives states that are no numbers, and is of no use")
+                raise InputError(f"{place} gives states that are not finite numbers; it cannot be used")
             if np.abs(exact).max() > np.finfo(np.float16).max:
                 raise _TooLargeError("the encoder's states are too large to be kept with 16 bits")
             states[start : start + at_a_time, : exact.shape[1]] = exact

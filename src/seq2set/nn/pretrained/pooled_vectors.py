@@ -68,7 +68,9 @@ class PooledEncoder:
             vectors = self._encode([windows.ids[one] for one in index])
             np.add.at(sums, np.array(windows.text)[index], vectors * lengths[index, None])
         if not np.isfinite(sums).all():
-            raise InputError(f"{self.path / WEIGHTS} gives vectors that are no numbers, and is of no use")
+            raise InputError(
+                f"{self.path / WEIGHTS} gives vectors that are not finite numbers; it cannot be used"
+            )
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         return Pooled(sums / np.maximum(norms, np.finfo(np.float32).tiny), np.array(windows.cut, np.int64))
 

@@ -19,7 +19,7 @@ FIRST = 2
 
 
 class Subwords:
-    """The tokens of an encoder; windows and the marks at their ends are the network's business."""
+    """The tokens of an encoder; the network cuts windows and puts marks at their ends."""
 
     def __init__(self, source: EncoderSource):
         self.source = source

@@ -43,13 +43,13 @@ def refuse_unknown_parts(text: str) -> None:
             for special in one.get("special_tokens", {}).values()
         )
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f"the tokenizer is not laid out as one ({type(error).__name__})") from error
+        raise ValueError(f"the tokenizer is malformed ({type(error).__name__})") from error
     allowed = {"normalizer": NORMALIZERS, "pre_tokenizer": SPLITS, "post_processor": ENDINGS}
     others = [f"{name} {one}" for name, parts in named.items() for one in parts if one not in allowed[name]]
     if kind not in MODELS:
         others.append(f"model {kind}")
     if others:
-        raise ValueError(f"the tokenizer has a part that is not let in: {others[0]}")
+        raise ValueError(f"the tokenizer has a part that is not allowed: {others[0]}")
     if max(map(len, named.values())) > MOST_PARTS or marks + ids > MOST_MARKS or longest > LONGEST_WORD:
         raise ValueError("the tokenizer has more parts or marks, or longer words, than are let in")
 

@@ -38,7 +38,7 @@ class ThriftReader:
             kind = head & 15
             self._count(1)
             if not 0 < field < 1 << 15 or field in found:
-                raise ValueError(f"field {field} stands there twice, or cannot be")
+                raise ValueError(f"field {field} is repeated or invalid")
             # Alone a truth is a part of its field's head; in a list it is a byte.
             value: Any = kind == 1 if kind in (1, 2) else self._read_value(kind, shape.get(field), depth)
             if field in shape:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import onnx
-
 from seq2set.config import build_config
 from seq2set.config.catalog import find_model
 from seq2set.core.names import load_named
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.inference.graphs.check import name_graph_files, write_graph_files
 from seq2set.inference.onnx_decoder import Sessions
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
@@ -42,9 +41,8 @@ def on_both_runtimes(folder: Path, model: str, *settings: str) -> tuple[NeuralTa
     network.max_labels = None if model == "cnn" else 3
     weights, kind = network.tensors(), load_named(find_model(model).onnx)
     graphs = kind.build_graphs(config, weights)
-    for name, graph in graphs.items():
-        onnx.save(graph, folder / f"{name}.onnx")
-    sessions = Sessions(folder, {name: f"{name}.onnx" for name in graphs})
+    write_graph_files(folder, graphs)
+    sessions = Sessions(folder, name_graph_files(graphs))
     opened = kind(sessions, config, len(labels), network.max_labels, lambda: weights)
     torch, other = (
         NeuralTagger(config, words, labels, one, None, make_global_rule(0.5)) for one in (network, opened)

@@ -49,7 +49,7 @@ def describe(model: Path, **changed: Any) -> Path:
 
 
 def change_graph(model: Path, change: Callable[[Any], object], name: str = "cnn.onnx") -> Path:
-    graph = onnx.load(model / name)
+    graph = onnx.load(model / name, load_external_data=False)
     change(graph)
     (model / name).write_bytes(graph.SerializeToString())
     return describe(model)
@@ -57,8 +57,9 @@ def change_graph(model: Path, change: Callable[[Any], object], name: str = "cnn.
 
 def put_weights_elsewhere(model: Any, place: str = "model.safetensors") -> None:
     tensor = model.graph.initializer[0]
-    size = len(tensor.raw_data)
+    size = 4 * int(np.prod(tensor.dims))
     tensor.ClearField("raw_data")
+    tensor.ClearField("external_data")
     tensor.data_location = TensorProto.EXTERNAL
     for key, value in {"location": place, "offset": "0", "length": str(size)}.items():
         entry = tensor.external_data.add()
@@ -120,9 +121,10 @@ def add_domain(model: Any) -> None:
 CHANGES = [put_weights_elsewhere, grow, double, loop, fill_far, rename_output, add_domain]
 
 
+@pytest.mark.parametrize("int8", [False, True])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.__name__)
-def test_graphs_of_strangers_are_not_run(change: Callable[[Any], None], tmp_path: Path) -> None:
-    model = export(tmp_path, "cnn")
+def test_graphs_of_strangers_are_not_run(change: Callable[[Any], None], int8: bool, tmp_path: Path) -> None:
+    model = export(tmp_path, "cnn", int8=int8)
     load_model(model, "onnx")
     with pytest.raises(ModelFolderError, match=FOREIGN):
         load_model(change_graph(model, change), "onnx")
@@ -134,16 +136,22 @@ def test_every_graph_of_an_export_is_known_again(name: str, int8: bool, tmp_path
     model = export(tmp_path, name, int8=int8)
     tagger = load_model(model, "onnx")
     assert np.isfinite(tagger.infer(["wheat harvest"], Request()).scores).all()
-    with pytest.raises(ModelFolderError, match=FOREIGN):
+    sentence = "graphs.safetensors is missing; run `seq2set export" if int8 else FOREIGN
+    with pytest.raises(ModelFolderError, match=sentence):
         load_model(describe(model, int8=not int8), "onnx")
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
-    [(b"\xff" * 100, "is no graph that can be opened"), (b"", FOREIGN), (b"\0" * 3_000_000, "has 3,000,000")],
+    ("content", "int8", "sentence"),
+    [
+        (b"\xff" * 100, False, FOREIGN),
+        (b"\xff" * 100, True, "is no graph that can be opened"),
+        (b"", True, FOREIGN),
+        (b"\0" * 3_000_000, True, "has 3,000,000"),
+    ],
 )
-def test_files_that_are_no_graphs(content: bytes, sentence: str, tmp_path: Path) -> None:
-    model = export(tmp_path, "cnn")
+def test_files_that_are_no_graphs(content: bytes, int8: bool, sentence: str, tmp_path: Path) -> None:
+    model = export(tmp_path, "cnn", int8=int8)
     (model / "cnn.onnx").write_bytes(content)
     with pytest.raises(ModelFolderError, match=sentence):
         load_model(describe(model), "onnx")
@@ -169,13 +177,45 @@ def test_weights_of_other_sizes_are_refused_before_their_graphs_are_built(tmp_pa
             load_model(describe(model), "onnx")
 
 
+def change_weights(model: Path, **changed: Any) -> Path:
+    """Write the weights of the graphs anew, some of them changed and those that are None left out."""
+    path = model / "graphs.safetensors"
+    weights = load_file(path) | {f"cnn/{name}": value for name, value in changed.items()}
+    save_file({name: value for name, value in weights.items() if value is not None}, path)
+    return describe(model)
+
+
+WRONG_WEIGHTS = [
+    ({"constant0": None}, "the tensor 'cnn/constant0' is missing"),
+    ({"other": np.zeros(3, np.float32)}, "the tensor 'cnn/other' is none of this model's"),
+    ({"constant0": np.zeros((2, 3), np.float32)}, "the tensor 'cnn/constant0' is F32 of 2 x 3; it must be"),
+    ({"constant0": np.zeros(3, np.float64)}, "the tensor 'cnn/constant0' is F64 of 3; it must be F32 of"),
+]
+
+
+@pytest.mark.parametrize(("changed", "sentence"), WRONG_WEIGHTS)
+def test_weights_of_other_names_or_shapes_are_refused(
+    changed: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    model = change_weights(export(tmp_path, "cnn"), **changed)
+    with pytest.raises(ModelFolderError, match=sentence):
+        load_model(model, "onnx")
+
+
+def test_weights_that_end_too_early_are_refused(tmp_path: Path) -> None:
+    model = export(tmp_path, "cnn")
+    weights = model / "graphs.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4])
+    with pytest.raises(ModelFolderError, match=r"graphs.safetensors has [\d,]+ bytes; its header describes"):
+        load_model(describe(model), "onnx")
+
+
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_graphs_whose_weights_are_no_numbers(tmp_path: Path) -> None:
-    def spoil(model: Any) -> None:
-        for one in model.graph.initializer:
-            if one.data_type == TensorProto.FLOAT:
-                one.raw_data = np.full(one.dims, np.nan, np.float32).tobytes()
-
-    tagger = load_model(change_graph(export(tmp_path, "cnn"), spoil), "onnx")
+    model = export(tmp_path, "cnn")
+    weights = load_file(model / "graphs.safetensors")
+    spoilt = {name: np.full_like(one, np.nan) for name, one in weights.items()}
+    save_file(spoilt, model / "graphs.safetensors")
+    tagger = load_model(describe(model), "onnx")
     with pytest.raises(WorkError, match="gives scores that are not numbers"):
         tagger.infer(["wheat harvest"], Request())

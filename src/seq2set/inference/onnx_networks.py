@@ -10,12 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from seq2set.config import Config
 from seq2set.config.schema import SearchSettings
+from seq2set.inference.graphs.builder import Graph
+from seq2set.inference.graphs.decoder import build_decoder_graphs
+from seq2set.inference.graphs.encoders import build_cnn_graph, build_encoder_graph, build_windows_graph
 from seq2set.inference.onnx_decoder import Array, AttendedSource, OnnxDecoder, Sessions
 from seq2set.inference.window_evidence import ResponseWindows, find_slopes
 from seq2set.models.neural import RuntimeOutput
@@ -42,7 +45,7 @@ class OnnxNetwork(ABC):
 
     @staticmethod
     @abstractmethod
-    def build_graphs(config: Config, weights: Weights) -> dict[str, Any]:
+    def build_graphs(config: Config, weights: Weights) -> dict[str, Graph]:
         """Return the graphs of a network with these weights, by name."""
 
     @abstractmethod
@@ -73,11 +76,8 @@ class OnnxSetNetwork(OnnxNetwork):
     """`seq2set`, and without the sequence decoder `seq2set-simp` and `seq2seq`."""
 
     @staticmethod
-    def build_graphs(config: Config, weights: Weights) -> dict[str, Any]:
+    def build_graphs(config: Config, weights: Weights) -> dict[str, Graph]:
         """Return the graphs of the encoder and of each decoder."""
-        from seq2set.inference.graphs.decoder import build_decoder_graphs
-        from seq2set.inference.graphs.encoders import build_encoder_graph
-
         graphs = {"encoder": build_encoder_graph(config, weights, prior=has_prior(config))}
         for name in ("sequence", "set"):
             if f"{name}_decoder.W_o.weight" in weights:
@@ -107,10 +107,8 @@ class OnnxCnn(OnnxNetwork):
     decodes = False
 
     @staticmethod
-    def build_graphs(config: Config, weights: Weights) -> dict[str, Any]:
+    def build_graphs(config: Config, weights: Weights) -> dict[str, Graph]:
         """Return the one graph."""
-        from seq2set.inference.graphs.encoders import build_cnn_graph
-
         return {"cnn": build_cnn_graph(config, weights)}
 
     def read(self, ids: Array, lengths: Array, margins: Array | None = None) -> ScoredBatch:  # noqa: ARG002
@@ -141,11 +139,8 @@ class OnnxCnnRnn(OnnxNetwork):
     """`cnn-rnn`: the filters' responses begin a decoder without attention."""
 
     @staticmethod
-    def build_graphs(config: Config, weights: Weights) -> dict[str, Any]:
+    def build_graphs(config: Config, weights: Weights) -> dict[str, Graph]:
         """Return the graphs of the encoder and of the decoder."""
-        from seq2set.inference.graphs.decoder import build_decoder_graphs
-        from seq2set.inference.graphs.encoders import build_windows_graph
-
         start, step = build_decoder_graphs(weights, "decoder.")
         return {"encoder": build_windows_graph(config, weights), "set-start": start, "set-step": step}
 

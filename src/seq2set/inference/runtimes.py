@@ -23,7 +23,7 @@ from seq2set.inference.manifest import read_json_file
 from seq2set.models.tagger import ModelState, Outline, Tagger, get_tagger_class, list_forms
 
 GRAPHS = "onnx.json"
-GRAPH_FORMAT = 1
+GRAPH_FORMAT = 2
 """Raised when graphs written from now on take other inputs or give other outputs."""
 
 
@@ -87,11 +87,12 @@ def _refuse_foreign(folder: Path, described: Mapping[str, Any], files: Mapping[s
 
 def _refuse_odd_graphs(state: ModelState, folder: Path, described: Mapping[str, Any]) -> None:
     """Refuse graphs of strangers that an export of this model would not have written."""
-    import_extra("onnx", "onnx")
-    from seq2set.inference.graphs.check import build_wanted_graphs, refuse_odd_graphs
-
-    wanted = build_wanted_graphs(state, int8=described.get("int8") is True)
-    refuse_odd_graphs(folder, described["graphs"], wanted)
+    if described.get("int8") is True:
+        import_extra("onnx", "onnx")
+        from seq2set.inference.graphs.eight_bits import refuse_odd_graphs
+    else:
+        from seq2set.inference.graphs.check import refuse_odd_graphs
+    refuse_odd_graphs(state, folder, described["graphs"])
 
 
 def restore_onnx(state: ModelState, folder: Path, graphs: Mapping[str, str], threads: int = 1) -> Tagger:

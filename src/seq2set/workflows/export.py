@@ -12,10 +12,11 @@ import seq2set
 from seq2set.config.catalog import find_model
 from seq2set.core.errors import InputError, OutputError, WorkError, import_extra
 from seq2set.core.files import compute_sha256, report_output_errors, write_json
-from seq2set.core.names import load_named
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.prepared import Split
 from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.inference.graphs.check import WEIGHTS, build_graphs, name_graph_files
+from seq2set.inference.graphs.encoders import find_graph
 from seq2set.inference.model_folder import find_model_folder, load_model, read_metadata, replace_files, verify
 from seq2set.inference.predictor import Predictor
 from seq2set.inference.runtimes import GRAPH_FORMAT, GRAPHS, TENSORS, restore_onnx
@@ -51,7 +52,7 @@ class ExportReport(NamedTuple):
 
     folder: Path
     files: dict[str, int]
-    """The graphs with their sizes in bytes; none for a linear model"""
+    """The graphs and their weights, with their sizes in bytes; none for a linear model"""
     documents: int = 0
     difference: float = 0.0
     """The largest difference of two scores"""
@@ -87,35 +88,34 @@ def export_onnx(
         )
     for package in ("onnx", "onnxruntime"):
         import_extra(package, "onnx")
-    from seq2set.inference.graphs.encoders import find_graph  # loads onnx
-
     find_graph(tagger.config)
     trained = find_training_corpus(model, Predictor(tagger, read_metadata(model)))
     part = open_measured(trained, options.data, "valid").part
-    old = [name for name in files if name == GRAPHS or name.endswith(".onnx")]
+    old = [name for name in files if name in (GRAPHS, WEIGHTS) or name.endswith(".onnx")]
     with report_output_errors(folder), replace_files(folder, drop=old) as aside:
         graphs = write_graphs(aside, tagger, int8=options.int8)
         onnx = restore_onnx(tagger.state(), aside, graphs)
         report = _compare(folder, tagger, onnx, part, options, progress)
         weights = compute_sha256(folder / TENSORS)
+        made = {path.name: path.stat().st_size for path in sorted(aside.iterdir())}
         about = {"format": GRAPH_FORMAT, "seq2set": seq2set.__version__, "int8": options.int8}
         write_json(aside / GRAPHS, about | {"weights": weights, "graphs": graphs})
-        return report._replace(files={file: (aside / file).stat().st_size for file in graphs.values()})
+        return report._replace(files=made)
 
 
 def write_graphs(folder: Path, tagger: Tagger, *, int8: bool = False) -> dict[str, str]:
     """Write a network's graphs and return their files by name."""
-    import onnx
-
-    from seq2set.inference.graphs.check import quantize
-
-    made = load_named(find_model(tagger.config.model).onnx).build_graphs(
-        tagger.config, list_network_weights(tagger.state())
-    )
-    graphs = {name: f"{name}.onnx" for name in made}
-    for name, graph in made.items():
-        onnx.save(quantize(graph) if int8 else graph, folder / graphs[name])
-    return graphs
+    if int8:
+        from seq2set.inference.graphs.eight_bits import write_graph_files  # loads onnx
+    else:
+        from seq2set.inference.graphs.check import write_graph_files
+    state = tagger.state()
+    graphs = build_graphs(state, list_network_weights(state))
+    write_graph_files(folder, graphs)
+    onnx, files = import_extra("onnx", "onnx"), name_graph_files(graphs)
+    for file in files.values():
+        onnx.checker.check_model(folder / file)
+    return files
 
 
 def _compare(
@@ -163,7 +163,8 @@ def describe_export(report: ExportReport) -> list[str]:
     if not report.files:
         return [f"the model in {report.folder} is linear: it runs without torch, and needs no graphs"]
     size = sum(report.files.values()) / 1e6
-    lines = [f"{len(report.files)} ONNX graphs are in {report.folder} ({size:,.1f} MB)"]
+    graphs = sum(name.endswith(".onnx") for name in report.files)
+    lines = [f"{graphs} ONNX graphs are in {report.folder} ({size:,.1f} MB)"]
     if report.micro_f1:
         before, after = report.micro_f1
         lines.append(

@@ -6,19 +6,43 @@ hidden units.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import onnx
-from onnx import helper, numpy_helper
 
-OPSET, IR = 18, 9
-"""Old enough for every ONNX Runtime that the extra `onnx` allows."""
+from seq2set.inference.graphs.messages import (
+    FLOAT,
+    Array,
+    Shape,
+    WeightPlace,
+    write_input,
+    write_model,
+    write_node,
+    write_output,
+    write_tensor,
+)
 
-FLOAT, INT64, INT32 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.INT32
-Array = npt.NDArray[Any]
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph that is complete; what it is depends on its weights' shapes alone, and not on their numbers."""
+
+    name: str
+    nodes: list[bytes]
+    constants: dict[str, Array]
+    ends: list[bytes]
+
+    @property
+    def weights(self) -> dict[str, Array]:
+        """Its weights by name; the numbers that are left say how far to fill up, and the like."""
+        return {name: one for name, one in self.constants.items() if one.ndim and one.dtype == np.float32}
+
+    def to_bytes(self, places: Mapping[str, WeightPlace] | None = None) -> bytes:
+        """Return it as a file, with the places of all its weights, or with the weights themselves."""
+        tensors = [write_tensor(name, one, (places or {}).get(name)) for name, one in self.constants.items()]
+        return write_model(self.name, self.nodes, tensors, self.ends)
 
 
 class GraphBuilder:
@@ -26,26 +50,25 @@ class GraphBuilder:
 
     def __init__(self, weights: Mapping[str, Array]):
         self.weights = weights
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
-        self._inputs: list[Any] = []
-        self._outputs: list[Any] = []
+        self._nodes: list[bytes] = []
+        self._constants: dict[str, Array] = {}
+        self._inputs: list[bytes] = []
+        self._outputs: list[bytes] = []
 
-    def input(self, name: str, shape: Sequence[str | int | None], kind: int = FLOAT) -> str:
-        """Add an input of this shape; letters are sizes that differ from call to call."""
-        self._inputs.append(helper.make_tensor_value_info(name, kind, shape))
+    def input(self, name: str, shape: Shape, kind: int = FLOAT) -> str:
+        """Add an input of this shape."""
+        self._inputs.append(write_input(name, kind, shape))
         return name
 
-    def output(self, name: str, value: str, shape: Sequence[str | int | None], kind: int = FLOAT) -> None:
+    def output(self, name: str, value: str, shape: Shape, kind: int = FLOAT) -> None:
         """Make a value an output."""
-        self._nodes.append(helper.make_node("Identity", [value], [name]))
-        self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
+        self._nodes.append(write_node("Identity", [value], [name], {}))
+        self._outputs.append(write_output(name, kind, shape))
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
         """Add numbers that the graph holds."""
         name = f"constant{len(self._constants)}"
-        array = np.ascontiguousarray(values, dtype)
-        self._constants.append(numpy_helper.from_array(array.reshape(np.shape(values)), name))
+        self._constants[name] = np.asarray(values, dtype)
         return name
 
     def weight(self, name: str) -> str:
@@ -59,7 +82,7 @@ class GraphBuilder:
     def add(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
         """Add an operation and return its value, or all of several."""
         names = [f"value{len(self._nodes)}.{number}" for number in range(outputs)]
-        self._nodes.append(helper.make_node(kind, list(inputs), names, **attributes))
+        self._nodes.append(write_node(kind, inputs, names, attributes))
         return names[0] if outputs == 1 else names
 
     def linear(self, value: str, weights: Array, bias: Array | None = None) -> str:
@@ -71,9 +94,6 @@ class GraphBuilder:
         """Put values side by side."""
         return values[0] if len(values) == 1 else str(self.add("Concat", *values, axis=-1))
 
-    def build(self, name: str) -> Any:
-        """Return the model, checked."""
-        graph = helper.make_graph(self._nodes, name, self._inputs, self._outputs, self._constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
-        onnx.checker.check_model(model)
-        return model
+    def build(self, name: str) -> Graph:
+        """Return the graph."""
+        return Graph(name, self._nodes, self._constants, self._inputs + self._outputs)

@@ -1,49 +1,108 @@
-"""Whether the graphs of a model folder are those that an export writes.
+"""The files of graphs, and whether those of a model folder are the ones that an export writes.
 
 A graph of a stranger can hold anything: loops without an end, values that grow with each operation, weights
-that lie in other files. So each is compared with the graph that the model's settings and weights give, in all
-but the numbers of its weights.
+that lie in other files. So each file is compared, byte by byte, with the graph that the settings and the
+shapes of the weights give. The weights themselves lie in one file beside the graphs.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-import onnx
+import numpy as np
+from safetensors.numpy import save_file
 
 from seq2set.config.catalog import find_model
 from seq2set.core.errors import ModelFolderError
 from seq2set.core.names import load_named
-from seq2set.inference.graphs.builder import Array
+from seq2set.core.tensor_files import TensorForm, check_forms, read_header
+from seq2set.inference.graphs.builder import Graph
+from seq2set.inference.graphs.messages import Array, WeightPlace
 from seq2set.models.neural import list_network_weights
 from seq2set.models.tagger import ModelState
 
-_SPARE = 1 << 20
-"""How many bytes a graph may have beside those of its weights in single precision"""
+WEIGHTS = "graphs.safetensors"
+"""The weights of all graphs of a model folder, but for those of 8 bits, which have them inside"""
 
-_WEIGHTS = (onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
-
-
-def build_wanted_graphs(state: ModelState, *, int8: bool) -> dict[str, Any]:
-    """Return the graphs that the settings and the weights of a model give, by name."""
-    weights, hidden = list_network_weights(state), state.config.decoder.hidden
-    _refuse_odd_weights(weights, hidden, len(state.labels))
-    graphs = load_named(find_model(state.config.model).onnx).build_graphs(state.config, weights)
-    return {name: quantize(graph) if int8 else graph for name, graph in graphs.items()}
+Graphs = Mapping[str, Graph]
 
 
-def quantize(graph: Any) -> Any:
-    """Make the weights of products and of the LSTM 8-bit numbers; activations follow as they come."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
+def name_graph_files(names: Iterable[str]) -> dict[str, str]:
+    """Return the file of each graph."""
+    return {name: f"{name}.onnx" for name in names}
 
-    with tempfile.TemporaryDirectory() as folder:
-        before, after = Path(folder) / "before.onnx", Path(folder) / "after.onnx"
-        onnx.save(graph, before)
-        quantize_dynamic(before, after, ["MatMul", "LSTM", "Gather"], weight_type=QuantType.QInt8)
-        return onnx.load(after)
+
+def write_graph_files(folder: Path, graphs: Graphs) -> None:
+    """Write graphs and their weights."""
+    weights = {
+        f"{name}/{key}": np.ascontiguousarray(value)
+        for name, graph in graphs.items()
+        for key, value in graph.weights.items()
+    }
+    save_file(weights, folder / WEIGHTS)
+    places = _find_places(folder, graphs)
+    for name, file in name_graph_files(graphs).items():
+        (folder / file).write_bytes(graphs[name].to_bytes(places[name]))
+
+
+def refuse_odd_graphs(state: ModelState, folder: Path, files: Mapping[str, str]) -> None:
+    """Refuse graphs other than those that an export of this model would have written."""
+    weights = {name: _forget_numbers(values) for name, values in list_network_weights(state).items()}
+    wanted = build_graphs(state, weights)
+    refuse_other_names(files, wanted)
+    places = _find_places(folder, wanted)
+    for name, file in files.items():
+        path, content = folder / file, wanted[name].to_bytes(places[name])
+        if path.stat().st_size != len(content) or path.read_bytes() != content:
+            raise make_foreign_error(path)
+
+
+def build_graphs(state: ModelState, weights: Mapping[str, Array]) -> Graphs:
+    """Build the graphs that the settings and the weights of a model give, by name."""
+    _refuse_odd_weights(weights, state.config.decoder.hidden, len(state.labels))
+    graphs: Graphs = load_named(find_model(state.config.model).onnx).build_graphs(state.config, weights)
+    return graphs
+
+
+def refuse_other_names(files: Mapping[str, str], wanted: Graphs) -> None:
+    """Refuse to open as many graphs as a stranger likes."""
+    if files.keys() != wanted.keys():
+        names = ", ".join(sorted(wanted))
+        raise ValueError(f"the model has the graphs {names}, and not {len(files)} of other names")
+
+
+def make_foreign_error(path: Path) -> ModelFolderError:
+    """Return what to say of a file that is not the one that is wanted."""
+    return ModelFolderError(
+        f"{path} is not the graph that an export of this model by this version writes; "
+        f"{_export_again(path.parent)}"
+    )
+
+
+def _export_again(folder: Path) -> str:
+    return f"run `seq2set export {folder} --to onnx --force`"
+
+
+def _forget_numbers(values: Array) -> Array:
+    """Return an array of the same shape that takes no memory."""
+    return np.broadcast_to(np.zeros((), values.dtype), values.shape)
+
+
+def _find_places(folder: Path, graphs: Graphs) -> dict[str, dict[str, WeightPlace]]:
+    """Return where each graph's weights lie, which have the names and shapes of the graphs and no others."""
+    if not (folder / WEIGHTS).is_file():
+        raise ModelFolderError(f"{folder / WEIGHTS} is missing; {_export_again(folder)}")
+    entries = read_header(folder / WEIGHTS)
+    shapes = {
+        f"{name}/{key}": value.shape for name, graph in graphs.items() for key, value in graph.weights.items()
+    }
+    check_forms(entries, {whole: TensorForm("F32", shape) for whole, shape in shapes.items()}, {})
+    places: dict[str, dict[str, WeightPlace]] = {name: {} for name in graphs}
+    for whole in shapes:
+        name, _, key = whole.partition("/")
+        places[name][key] = WeightPlace(WEIGHTS, entries[whole].start, entries[whole].end)
+    return places
 
 
 def _refuse_odd_weights(weights: Mapping[str, Array], hidden: int, labels: int) -> None:
@@ -60,41 +119,3 @@ def _refuse_odd_weights(weights: Mapping[str, Array], hidden: int, labels: int) 
             raise ValueError(
                 f"the tensor 'network/{name}' does not fit decoder.hidden = {hidden} and {labels} labels"
             )
-
-
-def refuse_odd_graphs(folder: Path, files: Mapping[str, str], wanted: Mapping[str, Any]) -> None:
-    """Refuse graphs other than those that are wanted, whatever the numbers of their weights are."""
-    if files.keys() != wanted.keys():
-        names = ", ".join(sorted(wanted))
-        raise ValueError(f"the model has the graphs {names}, and not {len(files)} of other names")
-    for name, file in files.items():
-        if _strip_weights(_read_graph(folder / file, wanted[name].ByteSize())) != _strip_weights(
-            wanted[name]
-        ):
-            raise ModelFolderError(
-                f"{folder / file} is not the graph that an export of this model by this version writes; "
-                f"run `seq2set export {folder} --to onnx --force`"
-            )
-
-
-def _read_graph(path: Path, wanted: int) -> Any:
-    size = path.stat().st_size
-    if size > wanted + _SPARE:
-        raise ModelFolderError(f"{path} has {size:,} bytes, and an export of this model writes {wanted:,}")
-    try:
-        return onnx.load(path, load_external_data=False)
-    except Exception as error:  # whatever the library for its format says
-        raise ModelFolderError(f"{path} is no graph that can be opened: {error}") from error
-
-
-def _strip_weights(model: Any) -> Any:
-    """Return a copy of a graph without the numbers of its weights, but with sizes and places."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    for field in ("producer_name", "producer_version", "doc_string"):
-        copy.ClearField(field)
-    for tensor in copy.graph.initializer:
-        if tensor.data_type in _WEIGHTS:  # others say how far to fill up, and the like
-            for field in ("raw_data", "float_data", "int32_data"):
-                tensor.ClearField(field)
-    return copy

@@ -9,18 +9,19 @@ E numbers per label vector, L labels, n layers.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from seq2set.inference.graphs.builder import INT64, Array, GraphBuilder
+from seq2set.inference.graphs.builder import Graph, GraphBuilder
+from seq2set.inference.graphs.messages import INT64, Array
 
 
 class DecoderGraphs(NamedTuple):
     """The two graphs of a decoder."""
 
-    start: Any
-    step: Any
+    start: Graph
+    step: Graph
 
 
 class _Source(NamedTuple):
@@ -43,7 +44,7 @@ def _count(weights: dict[str, Array], pattern: str) -> int:
     return number
 
 
-def _build_start(weights: dict[str, Array]) -> Any:
+def _build_start(weights: dict[str, Array]) -> Graph:
     graph = GraphBuilder(weights)
     start = graph.input("start", ["B", None])
     hidden, cell = [], []
@@ -63,7 +64,7 @@ def _build_start(weights: dict[str, Array]) -> Any:
     return graph.build("start")
 
 
-def _build_step(weights: dict[str, Array]) -> Any:
+def _build_step(weights: dict[str, Array]) -> Graph:
     graph = GraphBuilder(weights)
     layers, numbers = _count(weights, "cells.{}.weight_ih"), range(_count(weights, "attentions.{}.v_a"))
     previous = graph.input("previous", ["R"], INT64)

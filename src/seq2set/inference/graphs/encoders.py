@@ -6,7 +6,7 @@ widths, f of one width, N windows, L labels, P numbers of the prior that the fir
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from seq2set.config import Config
 from seq2set.config.catalog import ENCODERS, find_model
 from seq2set.core.errors import InputError
 from seq2set.core.names import load_named
-from seq2set.inference.graphs.builder import INT32, INT64, Array, GraphBuilder
+from seq2set.inference.graphs.builder import Graph, GraphBuilder
+from seq2set.inference.graphs.messages import INT32, INT64, Array
 
 
 class EncoderValues(NamedTuple):
@@ -28,7 +29,7 @@ class EncoderValues(NamedTuple):
     """(B, F) the first word of the window that each filter responds to the most, where there are filters"""
 
 
-def build_encoder_graph(config: Config, weights: dict[str, Array], *, prior: bool) -> Any:
+def build_encoder_graph(config: Config, weights: dict[str, Array], *, prior: bool) -> Graph:
     """Return the graph that reads documents: states, what decoders begin with, and a prior's bias."""
     graph = GraphBuilder(weights)
     encoded = add_encoder(graph, config)
@@ -130,7 +131,7 @@ def _find_outside(graph: GraphBuilder, responses: str, lengths: str, width: int)
     return str(graph.add("Greater", first, graph.add("Unsqueeze", last, graph.axes(1, 2))))
 
 
-def build_cnn_graph(config: Config, weights: dict[str, Array]) -> Any:
+def build_cnn_graph(config: Config, weights: dict[str, Array]) -> Graph:
     """Return the graph of `cnn`: each label's probability, and which windows it comes from."""
     graph = GraphBuilder(weights)
     encoded = add_encoder(graph, config)
@@ -140,7 +141,7 @@ def build_cnn_graph(config: Config, weights: dict[str, Array]) -> Any:
     return graph.build("cnn")
 
 
-def build_windows_graph(config: Config, weights: dict[str, Array]) -> Any:
+def build_windows_graph(config: Config, weights: dict[str, Array]) -> Graph:
     """Return the graph of the encoder of `cnn-rnn`: what the decoder begins with, and from which windows."""
     graph = GraphBuilder(weights)
     encoded = add_encoder(graph, config)

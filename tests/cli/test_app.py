@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import seq2set as package
+from seq2set.core.files import compute_sha256
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.inference import manifest
 
-HEAVY = ("torch", "sklearn", "pyarrow", "matplotlib", "numpy", "scipy", "tokenizers")
+HEAVY = ("torch", "sklearn", "pyarrow", "matplotlib", "numpy", "scipy", "tokenizers", "rich")
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
@@ -60,6 +62,30 @@ def test_help_takes_less_than_half_a_second_of_cpu() -> None:
         bare = min(bare, measure_cpu("-c", "pass"))
         helped = min(helped, measure_cpu("-m", "seq2set", "--help"))
     assert helped < max(0.5, 20 * bare)
+
+
+def test_what_is_left_at_the_end_is_not_searched_for_cycles() -> None:
+    code = (
+        "import atexit, gc, sys\n"
+        "from seq2set.cli.app import run_process\n"
+        "sys.argv = ['seq2set', '--version']\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 1000))\n"  # runs after what is registered later
+        "run_process()"
+    )
+    assert python(code).stdout.splitlines()[-1] == "True"
+
+
+def test_each_file_of_a_model_is_checked_once(seq2set, br_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+
+    def compute(path: Path) -> str:
+        checked.append(path.name)
+        return compute_sha256(path)
+
+    monkeypatch.setattr(manifest, "compute_sha256", compute)
+    assert seq2set("predict", br_run.path, "wheat harvest").code == 0
+    listed = manifest.read_manifest(br_run.path / "model")["files"]
+    assert sorted(checked) == sorted(listed)
 
 
 def test_version(seq2set) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import signal
@@ -16,6 +17,7 @@ from seq2set.core.processes import (
     WorkerPool,
     build_worker_environment,
     defer_interrupts,
+    pause_collections,
     silence_pool,
     stop_with_pipe,
 )
@@ -70,6 +72,26 @@ print(int(open("/proc/self/statm").read().split()[1]) * 4096)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the settings are glibc's")
+def test_cycles_are_looked_for_again_after_a_pause() -> None:
+    with pytest.raises(ValueError, match="failed"), pause_collections():
+        assert not gc.isenabled()
+        with pause_collections():
+            pass
+        assert not gc.isenabled()  # the pause around it is not over
+        raise ValueError("failed")
+    assert gc.isenabled()
+
+
+def test_who_looks_for_no_cycles_need_not_after_a_pause() -> None:
+    gc.disable()
+    try:
+        with pause_collections():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
 def test_a_worker_keeps_the_memory_that_it_frees() -> None:
     def resident(environment: dict[str, str]) -> int:
         command = [sys.executable, "-c", RESIDENT]

@@ -5,6 +5,8 @@ Ctrl-C and a polite kill end every verb alike: what it started ends too, and one
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import logging
 import os
@@ -29,11 +31,11 @@ from seq2set.cli import (
     train,
     tune,
 )
-from seq2set.cli.console import say_error
 from seq2set.cli.data import TABLES, check, known, prepare, stats
 from seq2set.cli.options import list_names, read_summaries
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing
 from seq2set.core.processes import SIGNALS, end_pool
+from seq2set.core.text_utils import make_printable
 
 _OWN_PROCESS = object()
 """Told to the verbs by `run_process`, after which nothing comes but the end of the process"""
@@ -156,6 +158,10 @@ def run_process() -> None:
         sys.stdout, io.TextIOWrapper
     ):  # a terminal that lacks a letter gets its number, as on stderr
         sys.stdout.reconfigure(errors="backslashreplace")
+    # Pydantic looks for plugins among all that is installed, and this command has no use for any.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Looking for cycles in what is left takes longer than some commands; the system takes all of it anyway.
+    atexit.register(gc.freeze)
     main(alone=True)
 
 
@@ -171,8 +177,15 @@ def main(*, alone: bool = False) -> None:
         told = error if isinstance(error, Seq2SetError) else explain_missing(error)
         if told is None or os.environ.get("SEQ2SET_DEBUG"):
             raise
-        say_error(str(told))
+        _say_error(str(told))
         sys.exit(told.exit_code)
+
+
+def _say_error(message: str) -> None:
+    """Print an error on standard error, one sentence per line."""
+    for line in message.split("\n"):
+        # It may repeat what stands in a stranger's file, which must not reach the terminal as a command.
+        sys.stderr.write(f"seq2set: {make_printable(line)}\n")
 
 
 def _check_arguments(arguments: list[str]) -> None:

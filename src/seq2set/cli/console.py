@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2set.core.progress import Advance, StderrProgress
-from seq2set.core.text_utils import count_things, make_printable, show_controls
+from seq2set.core.text_utils import count_things, show_controls
 
 if TYPE_CHECKING:
     from seq2set.config.catalog import Metric
@@ -95,13 +95,6 @@ class PlainProgress:
     def note(self, sentence: str) -> None:
         """Print a sentence on standard error."""
         sys.stderr.write(sentence + "\n")
-
-
-def say_error(message: str) -> None:
-    """Print an error on standard error, one sentence per line."""
-    for line in message.split("\n"):
-        # It may repeat what stands in a stranger's file, which must not reach the terminal as a command.
-        sys.stderr.write(f"seq2set: {make_printable(line)}\n")
 
 
 Cell = str | Text

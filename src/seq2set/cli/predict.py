@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seq2set.cli import options
+from seq2set.core.processes import pause_collections
 
 if TYPE_CHECKING:
     from seq2set.core.progress import Progress
@@ -75,11 +76,12 @@ def predict(
     **columns: Any,
 ) -> None:
     """Assign labels to texts. One without a word that the model knows gets none, and a note."""
-    from seq2set.corpora.readers import ReadOptions
-    from seq2set.inference.engines.blocks import EngineSettings
-    from seq2set.models.predictions import Request
-    from seq2set.workflows.predict import PredictionJob, plan_output, write_predictions, write_shards
-    from seq2set.workflows.prediction_input import recall_columns, take_files, take_texts
+    with pause_collections():
+        from seq2set.corpora.readers import ReadOptions
+        from seq2set.inference.engines.blocks import EngineSettings
+        from seq2set.models.predictions import Request
+        from seq2set.workflows.predict import PredictionJob, plan_output, write_predictions, write_shards
+        from seq2set.workflows.prediction_input import recall_columns, take_files, take_texts
 
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     settings = EngineSettings(model, request, workers, address=address, runtime=runtime)

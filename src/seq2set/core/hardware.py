@@ -6,7 +6,6 @@ import ctypes
 import os
 import platform
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -114,6 +113,8 @@ _CPU_FACTS = Path("/proc/cpuinfo")
 
 def describe_machine(threads: int | str) -> dict[str, Any]:
     """Return what is worth knowing about this machine, for work with the setting `threads`."""
+    from importlib.metadata import version  # which loads what reads mails, for files of the same form
+
     return {
         "seq2set": seq2set.__version__,
         "python": platform.python_version(),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -136,6 +137,21 @@ def build_worker_environment() -> dict[str, str]:
     What the user has set stands. Other C libraries ignore it.
     """
     return {"MALLOC_TRIM_THRESHOLD_": KEPT, "MALLOC_MMAP_THRESHOLD_": KEPT} | os.environ
+
+
+@contextmanager
+def pause_collections() -> Iterator[None]:
+    """Put off looking for cycles while the block makes many objects of which none is left over.
+
+    While libraries are imported and a model is opened, Python would look for them a hundred times.
+    """
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 @contextmanager

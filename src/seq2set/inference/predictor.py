@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seq2set.core.processes import pause_collections
 from seq2set.inference.model_folder import find_model_folder, load_model, read_metadata
 from seq2set.models.predictions import Request, Suggestion
 from seq2set.models.tagger import Tagger
@@ -47,7 +48,8 @@ class Predictor:
     def open(cls, path: Path, runtime: str = "auto", threads: int = 1) -> Predictor:
         """Open a run or a model folder on a runtime: `auto`, `torch` or `onnx`."""
         folder = find_model_folder(path)
-        return cls(load_model(folder, runtime, threads), read_metadata(folder))
+        with pause_collections():
+            return cls(load_model(folder, runtime, threads), read_metadata(folder))
 
     def predict(self, texts: Sequence[str], request: Request | None = None) -> list[tuple[Suggestion, ...]]:
         """Return each text's labels, in the order in which the model gives them.

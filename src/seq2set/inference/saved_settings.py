@@ -31,7 +31,7 @@ Text = Annotated[str, Field(max_length=1_000_000)]
 class Open(BaseModel):
     """What may hold more than is named."""
 
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
 
 class SavedRule(Open):
@@ -132,7 +132,7 @@ class SavedBounded(Open):
 class SavedAcceptance(BaseModel):
     """From which score on labels may be accepted without a look."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     precision: Level
     confidence: Level
@@ -152,7 +152,7 @@ class SavedConfidence(Open):
 class SavedFacts(Open):
     """What training found; which of it there is depends on the model."""
 
-    rule: SavedRule = SavedRule()
+    rule: SavedRule = Field(default_factory=SavedRule)
     threshold: Real | None = None
     c: Positive | None = None
     sigmoid: SavedSigmoid | None = None
@@ -225,7 +225,7 @@ class SavedAccepted(Open):
 class SavedAbout(Open):
     """What is known of a training."""
 
-    corpus: SavedCorpus = SavedCorpus()
+    corpus: SavedCorpus = Field(default_factory=SavedCorpus)
     validation: dict[str, Real] = Field(default_factory=dict)
     per_label: list[SavedFigures] = Field(default_factory=list)
     training: dict[str, Any] = Field(default_factory=dict)
@@ -239,7 +239,7 @@ class SavedAbout(Open):
 class SavedSettings(BaseModel):
     """All of `config.json`."""
 
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     settings: dict[str, Any]
     facts: SavedFacts

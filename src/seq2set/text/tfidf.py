@@ -12,7 +12,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,17 +96,19 @@ class TfidfFeatures:
 
     def has_words(self, matrix: CompressedRows) -> npt.NDArray[np.bool_]:
         """Say of each document of `transform` whether it has a term with a word, which has a letter."""
-        found = np.concatenate([[0], np.cumsum(self._is_word[matrix.indices])])
+        is_term = matrix.indices < len(self)  # other features may stand behind the terms
+        holds = np.zeros(len(matrix.indices), bool)
+        holds[is_term] = self._hold_words(self.terms[matrix.indices[is_term]])
+        found = np.concatenate([[0], np.cumsum(holds)])
         return np.asarray(np.diff(found[matrix.indptr]) > 0)
 
-    @cached_property
-    def _is_word(self) -> npt.NDArray[np.bool_]:
-        """Whether each term holds a word, (F,)."""
-        spelled, rest = np.zeros(len(self.terms), bool), self.terms
+    def _hold_words(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Say of each term whether it holds a word."""
+        holds, rest = np.zeros(len(codes), bool), codes
         for _ in range(self.ngrams):
             rest, digit = np.divmod(rest, len(self.words) + 1)
-            spelled |= (digit > 0) & self.words.is_word[digit - 1]
-        return spelled
+            holds |= (digit > 0) & self.words.is_word[digit - 1]
+        return holds
 
     def columns(self, codes: Codes) -> npt.NDArray[np.int64]:
         """Return each code's column, or -1 where the term is not among the features."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -82,7 +82,14 @@ def build_tokenizer(
     return tokenizer
 
 
-def read_tokenizer(text: str) -> Tokenizer:
+class KnownTokenizer(NamedTuple):
+    """A tokeniser, and the words that it numbers in their order."""
+
+    tokenizer: Tokenizer
+    words: list[str]
+
+
+def read_tokenizer(text: str) -> KnownTokenizer:
     """Read a tokeniser that `build_tokenizer` made, of this version or an earlier one; ValueError for others.
 
     The library has parts by which a file could take any time or memory: regular expressions, chains of
@@ -98,14 +105,18 @@ def read_tokenizer(text: str) -> Tokenizer:
             and parts["normalizer"] in _list_normalisers()
             and whole["model"] == {"type": "WordLevel", "vocab": words, "unk_token": UNKNOWN}
         )
-        numbers = sorted(words.values()) if known else []
+        ordered = sorted(words, key=words.__getitem__) if known else []
+        numbers = [words[word] for word in ordered]
     except (AttributeError, KeyError, RecursionError, TypeError) as error:
         raise ValueError(f"it is not laid out as a tokeniser ({type(error).__name__})") from error
     if not known:
         raise ValueError("it has parts other than those that seq2set writes")
     if numbers != list(range(len(numbers))) or any(type(one) is not int for one in numbers):
         raise ValueError("its words are not numbered from 0 on, each once")
-    return Tokenizer.from_str(json.dumps(whole))  # as it was checked, whatever a second reader makes of it
+    # As it was checked, whatever a second reader makes of it; reading the words twice takes twice the time.
+    tokenizer = Tokenizer.from_str(json.dumps(whole | {"model": whole["model"] | {"vocab": {}}}))
+    tokenizer.model = models.WordLevel(words, unk_token=UNKNOWN)
+    return KnownTokenizer(tokenizer, ordered)
 
 
 _SPLITS = [

@@ -55,9 +55,9 @@ class FlatIds(NamedTuple):
 class Words:
     """The words that a model knows, and how a text becomes numbers; `len` counts `pad` and `unk` too."""
 
-    def __init__(self, tokenizer: Tokenizer):
+    def __init__(self, tokenizer: Tokenizer, words: list[str] | None = None):
         self._tokenizer = tokenizer
-        self._words = _list_words(tokenizer)
+        self._words = _list_words(tokenizer) if words is None else words
         if self._words[: len(_SPECIALS)] != _SPECIALS:
             raise ModelFolderError(
                 f"the tokeniser's vocabulary begins with {self._words[:2]}; it must begin with {_SPECIALS}"
@@ -100,7 +100,7 @@ class Words:
         Where most of the vocabulary has no letter, as in texts whose words were replaced by numbers, all of
         it counts as words.
         """
-        spelled = np.array([any(map(str.isalpha, word)) for word in self._words])
+        spelled = np.array([word.isalpha() or any(map(str.isalpha, word)) for word in self._words])
         spelled[: len(_SPECIALS)] = False
         if 2 * spelled.sum() < len(spelled) - len(_SPECIALS):
             spelled[len(_SPECIALS) :] = True
@@ -131,10 +131,10 @@ class Words:
     def from_json(cls, text: str) -> Words:
         """Read back what `to_json` gave."""
         try:
-            tokenizer = read_tokenizer(text)
+            known = read_tokenizer(text)
         except Exception as error:  # the library raises nothing narrower
             raise ModelFolderError(f"the tokeniser cannot be read from its JSON: {error}") from None
-        return cls(tokenizer)
+        return cls(known.tokenizer, known.words)
 
     def _encode_chunks(self, texts: Iterable[str]) -> Iterator[list[NDArray[np.int32]]]:
         """Encode chunk by chunk; ASCII, which normalising only lower-cases, is twice as fast without it."""

@@ -129,8 +129,9 @@ def test_wrong_settings(br_run: RunFolder, tmp_path: Path) -> None:
         EngineSettings(br_run.path, Request(), workers=0)
     with pytest.raises(UnknownNameError, match="engine 'loca' is not known, did you mean 'local'"):
         open_engine("loca", EngineSettings(br_run.path, Request()))
-    with pytest.raises(ModelFolderError, match="does not exist"):
-        choose_workers(EngineSettings(tmp_path / "none", Request(), documents=5))
+    for documents in (5, 5_000):
+        with pytest.raises(ModelFolderError, match="does not exist"):
+            open_local(EngineSettings(tmp_path / "none", Request(), documents=documents))
 
 
 def test_a_result_survives_json(expected: list[BlockResult]) -> None:

@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
 
 from seq2set.cli import options
 from seq2set.cli.data import Data, count_documents, open_data
 from seq2set.core.text_utils import count_things, make_printable, shorten
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
     from seq2set.corpora.checks import Finding
 
 
@@ -65,6 +66,9 @@ _WIDEST_EXAMPLE = 200
 
 def print_findings(findings: Sequence[Finding], name: str, documents: int) -> None:
     """Print each finding with its reason and its cure, and how many there are of each level."""
+    from rich.console import Console
+    from rich.text import Text
+
     from seq2set.corpora.checks import LEVELS
 
     console = Console(highlight=False)
@@ -76,6 +80,8 @@ def print_findings(findings: Sequence[Finding], name: str, documents: int) -> No
 
 
 def _print_finding(console: Console, finding: Finding) -> None:
+    from rich.text import Text
+
     head = Text(finding.level, style=_STYLES[finding.level]) + Text(f" {finding.code}", style="bold")
     console.print(head + Text(f": {make_printable(finding.what)}."))
     console.print(_indent("why", Text(f"{finding.why}.")))
@@ -86,4 +92,7 @@ def _print_finding(console: Console, finding: Finding) -> None:
 
 
 def _indent(title: str, text: Text) -> Padding:
+    from rich.padding import Padding
+    from rich.text import Text
+
     return Padding(Text(f"{title}: ", style="italic") + text, (0, 0, 0, 2))

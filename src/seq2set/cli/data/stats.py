@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from seq2set.cli import options
-from seq2set.cli.console import RichProgress, print_table
 from seq2set.cli.data import Data, count_documents, open_data
 from seq2set.core.text_utils import make_printable, shorten
 
@@ -28,6 +25,7 @@ def stats(
     **columns: Any,
 ) -> None:
     """Describe a corpus in numbers. They say how large it is, and which labels go together."""
+    from seq2set.cli.console import RichProgress
     from seq2set.corpora.stats import compute_statistics
 
     corpus = open_data(data, columns)
@@ -49,6 +47,11 @@ _BAR = 30
 
 def print_statistics(statistics: CorpusStatistics, top: int) -> None:
     """Print the paper's Table 1 row and what else is worth knowing, `top` labels and pairs of labels."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from seq2set.cli.console import print_table
+
     _print_size(statistics)
     quantiles = statistics.lengths.quantiles
     lengths = [f"{value:,.0f}" for value in quantiles.values()]
@@ -63,6 +66,8 @@ def print_statistics(statistics: CorpusStatistics, top: int) -> None:
 
 
 def _print_size(statistics: CorpusStatistics) -> None:
+    from seq2set.cli.console import print_table
+
     heads = ("documents", *statistics.splits, "labels", "words/doc", "labels/doc")
     counts = (statistics.documents, *statistics.splits.values(), statistics.labels)
     means = (statistics.words_per_document, statistics.labels_per_document)
@@ -71,6 +76,10 @@ def _print_size(statistics: CorpusStatistics) -> None:
 
 
 def _print_cardinalities(statistics: CorpusStatistics, top: int) -> None:
+    from rich.text import Text
+
+    from seq2set.cli.console import print_table
+
     shown = [(f"{row.labels:,}", row.documents) for row in statistics.cardinalities[:top]]
     more = statistics.cardinalities[top:]
     if more:
@@ -85,6 +94,8 @@ def _print_cardinalities(statistics: CorpusStatistics, top: int) -> None:
 
 
 def _print_frequencies(statistics: CorpusStatistics, top: int) -> None:
+    from seq2set.cli.console import print_table
+
     shown = statistics.label_frequencies[:top]
     rows = [
         (
@@ -101,6 +112,8 @@ def _print_frequencies(statistics: CorpusStatistics, top: int) -> None:
 
 
 def _print_correlations(statistics: CorpusStatistics) -> None:
+    from seq2set.cli.console import print_table
+
     rows = []
     for pair in statistics.correlations:
         counts = (pair.together, pair.first_documents, pair.second_documents)

@@ -55,6 +55,8 @@ def choose_workers(settings: EngineSettings) -> int:
         return settings.workers
     if settings.documents is None:
         return count_cores()
+    if settings.documents < 2 * min(PAYING.values()):  # whatever the model is, which takes time to find out
+        return 1
     linear = find_model(read_model_name(settings.model)).family == "linear"
     pays = settings.documents // PAYING["linear" if linear else "network"]
     return max(1, min(count_cores(), pays))

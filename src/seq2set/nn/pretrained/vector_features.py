@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.progress import Progress
-from seq2set.core.sparse import CompressedRows, SparseRows
+from seq2set.core.sparse import SparseRows
 from seq2set.nn.pretrained.encoder_folder import EncoderFolder, find_encoder
 from seq2set.nn.pretrained.pooled_vectors import FORMER_WINDOW, OVERLAP, WINDOW, open_encoder
 from seq2set.nn.pretrained.vector_cache import Pooled, TextBlock, VectorCache, digest_text
@@ -143,12 +143,6 @@ class VectorFeatures(TfidfFeatures):
     def append_vectors(self, matrix: SparseRows, texts: Sequence[str]) -> SparseRows:
         """Put the texts' vectors beside their terms: (N, F) -> (N, F + E)."""
         return append_columns(matrix, self.standard(self.vectors.compute(texts)))
-
-    def has_words(self, matrix: CompressedRows) -> npt.NDArray[np.bool_]:
-        """Say of each document whether it has a term with a word; every document has a vector."""
-        is_word = np.concatenate([self._is_word, np.zeros(matrix.shape[1] - len(self), bool)])
-        found = np.concatenate([[0], np.cumsum(is_word[matrix.indices])])
-        return np.asarray(np.diff(found[matrix.indptr]) > 0)
 
 
 def append_columns(matrix: SparseRows, dense: Reals) -> SparseRows:

@@ -69,7 +69,7 @@ def test_what_is_left_at_the_end_is_not_searched_for_cycles() -> None:
         "import atexit, gc, sys\n"
         "from seq2set.cli.app import run_process\n"
         "sys.argv = ['seq2set', '--version']\n"
-        "atexit.register(lambda: print(gc.get_freeze_count() > 1000))\n"  # runs after what is registered later
+        "atexit.register(lambda: print(gc.get_freeze_count() > 1000))\n"  # runs last: it came first
         "run_process()"
     )
     assert python(code).stdout.splitlines()[-1] == "True"

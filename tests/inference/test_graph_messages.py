@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from seq2set.inference.graphs.builder import Graph, GraphBuilder
@@ -54,3 +57,36 @@ def test_weights_are_read_from_the_file_beside_the_graph(tmp_path: Path) -> None
     assert (numpy_helper.to_array(vectors) == VECTORS).all()
     assert numpy_helper.to_array(lowest) == -np.inf
     assert numpy_helper.to_array(axes).tolist() == [-1]
+
+
+PRIVATE = """
+import sys
+from pathlib import Path
+import numpy as np
+from seq2set.inference.onnx_decoder import Sessions
+
+def measure():
+    text = Path("/proc/self/smaps_rollup").read_text()
+    return int(text.partition("Anonymous:")[2].split()[0]) * 1024
+
+import onnxruntime  # whose own memory is not what is measured
+before = measure()
+sessions = Sessions(Path(sys.argv[1]), {"large": "large.onnx"})
+found = sessions.run("large", {"ids": np.arange(0, 100_000, 5)})["found"]
+print(measure() - before - found.nbytes, found[3].tolist())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux tells it")
+def test_a_process_has_no_copy_of_word_vectors(tmp_path: Path) -> None:
+    graph = GraphBuilder({})
+    vectors = np.repeat(np.arange(100_000, dtype=np.float32)[:, None], 100, 1)  # 40 MB
+    read = graph.add("Gather", graph.constant(vectors), graph.input("ids", ["B"], INT64))
+    graph.output("found", read, ["B", None])
+    write_graph_files(tmp_path, {"large": graph.build("large")})
+    told = subprocess.run(
+        [sys.executable, "-c", PRIVATE, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    size, _, row = told.stdout.partition(" ")
+    assert row.strip() == str([15.0] * 100)
+    assert int(size) < 20_000_000

@@ -61,13 +61,14 @@ def test_a_server_s_front_loads_no_model_and_no_tables() -> None:
     # A file that is sent to be labelled loads what its format needs.
     modules = imported("seq2set.server.listen")
     assert "fastapi" in modules
-    assert not modules & {"torch", "scipy", "sklearn", "pyarrow", "onnxruntime", "matplotlib"}
+    assert not modules & {"torch", "scipy", "sklearn", "pyarrow", "onnxruntime", "matplotlib", "tokenizers"}
 
 
 def test_a_model_process_loads_nothing_of_the_web() -> None:
     names = ("server.model_process", "server.served_model", "inference.predictor", "inference.onnx_networks")
     modules = imported(", ".join(f"seq2set.{name}" for name in names))
     assert not modules & {"fastapi", "starlette", "uvicorn", "prometheus_client", "pyarrow", "torch", "scipy"}
+    assert not modules & {"typer", "rich", "onnx", "google"}
 
 
 def test_measuring_a_linear_model_loads_no_torch() -> None:

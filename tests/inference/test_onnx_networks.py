@@ -13,7 +13,8 @@ from seq2set.core.errors import InputError, ModelFolderError
 from seq2set.inference import onnx_decoder
 from seq2set.inference.graphs.encoders import build_encoder_graph
 from seq2set.inference.onnx_decoder import Sessions
-from seq2set.models.predictions import Evidence, Request
+from seq2set.models.predictions import Request
+from seq2set.text.reasons import Evidence
 from tiny_networks import tiny_config
 
 SHAPES = [

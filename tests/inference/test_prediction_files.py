@@ -16,7 +16,8 @@ from seq2set.corpora.documents import Document
 from seq2set.inference import prediction_tables
 from seq2set.inference.engines.blocks import TextPrediction
 from seq2set.inference.prediction_files import OUTPUTS, Layout, PredictedDocument, open_writer
-from seq2set.models.predictions import Evidence, Suggestion
+from seq2set.models.predictions import Suggestion
+from seq2set.text.reasons import Evidence
 
 GIVEN = TextPrediction(
     (Suggestion("grain", 0.91234567, (Evidence("Wheat", 0, 5, 0.5),)), Suggestion("oil, crude", 0.5)), None

@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from seq2set.core.errors import InputError
 from seq2set.labels.rules import Rule, make_global_rule, make_label_rule, make_top_rule
-from seq2set.models.predictions import Evidence, Inference, Request, Suggestion, decide, withhold
+from seq2set.models.predictions import Inference, Request, Suggestion, decide, withhold
+from seq2set.text.reasons import Evidence
 
 SCORES = np.array([[0.9, 0.2, 0.6], [0.1, 0.1, 0.1]], np.float32)
 HALF = make_global_rule(0.5)

@@ -9,14 +9,15 @@ Letters: N rows, F columns, K columns of a dense matrix.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.errors import import_extra
+from seq2set.core.tensor_files import TensorRows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -125,11 +126,43 @@ def find_rows(matrix: CompressedRows) -> npt.NDArray[np.int64]:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def multiply(rows: CompressedRows, dense: Array) -> Array:
+def multiply(rows: CompressedRows, dense: Array | TensorRows) -> Array:
     """Return rows (N, F) times a dense matrix (F, K), (N, K): what a row gives depends on nothing but it."""
     product = np.zeros((rows.shape[0], dense.shape[1]), dense.dtype)
-    for number, (start, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
-        weighed = dense[rows.indices[start:end]]
-        weighed *= rows.data[start:end, None]
-        product[number] = np.add.reduce(weighed)
+    ends = rows.indptr.tolist()
+    for block in _split_rows(ends):
+        begin = ends[block.start]
+        near, places = _fetch(dense, rows.indices[begin : ends[block.stop]])
+        for number in block:
+            start, end = ends[number], ends[number + 1]
+            weighed = near[places[start - begin : end - begin]]
+            weighed *= rows.data[start:end, None]
+            product[number] = np.add.reduce(weighed)
     return product
+
+
+_CELLS = 8192
+"""How many cells of rows are multiplied together, which bounds the memory of what is read for them"""
+
+
+def _split_rows(ends: Sequence[int]) -> Iterator[range]:
+    """Yield stretches of rows that have about as many cells as are multiplied together."""
+    first = 0
+    for row in range(len(ends) - 1):
+        if ends[row + 1] - ends[first] >= _CELLS or row == len(ends) - 2:
+            yield range(first, row + 1)
+            first = row + 1
+
+
+class _Fetched(NamedTuple):
+    rows: Array
+    places: Array
+    """Where among them each row is that was wanted"""
+
+
+def _fetch(dense: Array | TensorRows, wanted: Array) -> _Fetched:
+    """Return rows of a matrix; those that lie in a file are read once each."""
+    if not isinstance(dense, TensorRows):
+        return _Fetched(dense, wanted)
+    used, places = np.unique(wanted, return_inverse=True)
+    return _Fetched(dense[used], places)

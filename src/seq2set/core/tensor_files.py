@@ -11,12 +11,16 @@ from __future__ import annotations
 import json
 import math
 import mmap
+import os
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from seq2set.core.errors import WorkError
 
 _TYPES = {
     "F64": "f8",
@@ -137,6 +141,55 @@ def map_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
         count = (end - start) // number.itemsize
         tensors[name] = np.frombuffer(whole, number, count, start if count else 0).reshape(shape)
     return tensors
+
+
+def copy_tensors(path: Path, entries: Mapping[str, TensorEntry]) -> dict[str, npt.NDArray[Any]]:
+    """Read tensors of a safetensors file into memory of their own."""
+    found = {}
+    with path.open("rb") as stream:
+        for name, entry in entries.items():
+            number = np.dtype("<" + _TYPES[entry.kind])
+            stream.seek(entry.start)
+            found[name] = np.fromfile(stream, number, math.prod(entry.shape)).reshape(entry.shape)
+    return found
+
+
+class TensorRows:
+    """A matrix in a file, of which rows are read when they are looked at, and forgotten again.
+
+    Of a file that is mapped, all that lies around a row counts as memory of the process from then on.
+    """
+
+    def __init__(self, path: Path, entry: TensorEntry):
+        self.shape, self.dtype = entry.shape, np.dtype("<" + _TYPES[entry.kind])
+        self._start, self._width = entry.start, entry.shape[1] * self.dtype.itemsize
+        self._path, self._file = path, os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+
+    def __getitem__(self, place: Any) -> npt.NDArray[Any]:
+        if isinstance(place, np.ndarray) and place.ndim == 1 and place.dtype.kind == "i":
+            return self._read(place)
+        return np.asarray(self)[place]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return self._read(np.arange(self.shape[0])).astype(dtype or self.dtype, copy=False)
+
+    def __reduce__(self) -> Any:  # a copy in another process may not have the file
+        return np.asarray, (np.asarray(self),)
+
+    def _read(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+        """Return rows (n,); those that follow each other are read at once."""
+        if len(rows) and not 0 <= rows.min() <= rows.max() < self.shape[0]:
+            raise IndexError(f"a row of {self.shape[0]:,} is wanted that does not exist")
+        found = np.empty((len(rows), self.shape[1]), self.dtype)
+        first = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+        places = (np.append(first, len(rows)) * self._width).tolist()
+        offsets = (rows[first].astype(np.int64) * self._width + self._start).tolist()
+        target = memoryview(found.reshape(-1)).cast("B") if found.size else memoryview(b"")
+        for start, end, offset in zip(places[:-1], places[1:], offsets, strict=True):
+            if os.preadv(self._file, [target[start:end]], offset) != end - start:
+                raise WorkError(f"{self._path} was cut off while it was in use")
+        return found
 
 
 def refuse_not_finite(path: Path, entries: Mapping[str, TensorEntry]) -> None:

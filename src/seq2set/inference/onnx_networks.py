@@ -29,6 +29,9 @@ from seq2set.text.vocabulary import PAD
 
 Weights = dict[str, Array]
 
+WORDS_AT_A_TIME = 2_048
+"""Of the documents that an encoder reads together; more would not make it faster, but take more memory"""
+
 
 @dataclass(frozen=True)
 class OnnxNetwork(ABC):
@@ -88,7 +91,7 @@ class OnnxSetNetwork(OnnxNetwork):
     def read(self, ids: Array, lengths: Array, margins: Array | None = None) -> DecoderBatch:
         """Read documents and bind the decoders to them; D2 attends to D1's free-running greedy states."""
         prior = {} if margins is None else {"margins": margins}
-        read = self.sessions.run("encoder", _pad_words(self.config, ids, lengths) | prior)
+        read = self._encode(_pad_words(self.config, ids, lengths) | prior)
         there = np.arange(ids.shape[1]) < lengths[:, None]
         sources = [AttendedSource.of(read["states"][:, : ids.shape[1]], there)]
         bias = read.get("bias")
@@ -99,6 +102,19 @@ class OnnxSetNetwork(OnnxNetwork):
             sources.append(AttendedSource.of(greedy.outputs, greedy.mask))
         decoder = OnnxDecoder(self.sessions, "set", read["start"], sources, self.labels, bias)
         return DecoderBatch(decoder, self.max_labels, self.tensors)
+
+    def _encode(self, inputs: dict[str, Array]) -> dict[str, Array]:
+        """Run the encoder for some documents at a time: gates take several times the memory of states."""
+        documents, words = inputs["ids"].shape
+        size = max(1, WORDS_AT_A_TIME // max(1, words))
+        blocks = [slice(at, at + size) for at in range(0, documents, size)]
+        parts = [
+            self.sessions.run("encoder", {name: part[block] for name, part in inputs.items()})
+            for block in blocks
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 class OnnxCnn(OnnxNetwork):

@@ -6,20 +6,29 @@ checksummed; `onnx.json` names them, and the weights that they were made of.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
-from safetensors.numpy import load_file
 
 from seq2set.config.catalog import find_model
 from seq2set.core.errors import MissingExtraError, ModelFolderError, import_extra
 from seq2set.core.names import is_installed as is_installed
 from seq2set.core.names import load_named
-from seq2set.core.tensor_files import check_forms, map_tensors, read_header, refuse_not_finite
+from seq2set.core.tensor_files import (
+    TensorRows,
+    check_forms,
+    copy_tensors,
+    map_tensors,
+    read_header,
+    refuse_not_finite,
+)
 from seq2set.inference.manifest import TENSORS as TENSORS
 from seq2set.inference.manifest import read_json_file
+from seq2set.models.neural import NETWORK
+from seq2set.models.prior import PRIOR_WEIGHTS
 from seq2set.models.tagger import ModelState, Outline, Tagger, get_tagger_class, list_forms
 
 GRAPHS = "onnx.json"
@@ -35,7 +44,7 @@ def choose_runtime(name: str, model: str, files: Mapping[str, Any]) -> str:
 
 
 def read_tensors(folder: Path, outline: Outline, runtime: str) -> Mapping[str, npt.NDArray[Any]]:
-    """Return a model's numbers; torch gets a copy, and what only reads them maps the file into memory.
+    """Return a model's numbers; torch gets copies, and what only reads them maps the file into memory.
 
     They have the names and shapes that follow from the settings, which is known before any is read.
     """
@@ -47,7 +56,13 @@ def read_tensors(folder: Path, outline: Outline, runtime: str) -> Mapping[str, n
     if forms is not None:
         check_forms(entries, forms, {"L": outline.labels})
     refuse_not_finite(path, entries)
-    return load_file(path) if runtime == "torch" and network else map_tensors(path)
+    tensors: dict[str, Any] = map_tensors(path)
+    if network and PRIOR_WEIGHTS in entries and hasattr(os, "preadv"):
+        tensors[PRIOR_WEIGHTS] = TensorRows(path, entries[PRIOR_WEIGHTS])
+    if network and runtime == "torch":
+        own = {name: entry for name, entry in entries.items() if name.startswith(NETWORK)}
+        tensors |= copy_tensors(path, own)
+    return tensors
 
 
 def restore_tagger(

@@ -46,7 +46,8 @@ WORDS_AT_A_TIME = 16_384
 CELLS_AT_A_TIME = 2**24
 """Bounds it too, however many labels there are: texts x hypotheses x labels."""
 
-_NETWORK = "network/"
+NETWORK = "network/"
+"""What the names of a network's own tensors begin with"""
 
 
 class RuntimeOutput(Protocol):
@@ -261,7 +262,7 @@ class NeuralTagger:
 
     def state(self) -> ModelState:
         """Return what is saved of it."""
-        tensors = {_NETWORK + name: value for name, value in self.network.tensors().items()}
+        tensors = {NETWORK + name: value for name, value in self.network.tensors().items()}
         if self.prior is not None:
             tensors |= {**self.prior.scorer.tensors("prior/"), **self.prior.features.tensors("prior/")}
         facts: dict[str, Any] = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
@@ -283,7 +284,7 @@ class NeuralTagger:
 
         most = outline.fitted["max_labels"]
         own = list_network_forms(outline.config, outline.words, outline.labels, most)
-        return forms | {_NETWORK + name: form for name, form in own.items()}
+        return forms | {NETWORK + name: form for name, form in own.items()}
 
     @classmethod
     def from_state(cls, state: ModelState) -> NeuralTagger:
@@ -306,8 +307,8 @@ class NeuralTagger:
 
 def list_network_weights(state: ModelState) -> dict[str, npt.NDArray[Any]]:
     """Return the network's own tensors by their names in it."""
-    names = (name for name in state.tensors if name.startswith(_NETWORK))
-    return {name.removeprefix(_NETWORK): state.tensors[name] for name in names}
+    names = (name for name in state.tensors if name.startswith(NETWORK))
+    return {name.removeprefix(NETWORK): state.tensors[name] for name in names}
 
 
 def _group_by_length(encoded: Sequence[npt.NDArray[np.int32]], most: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,9 @@ from seq2set.core.errors import InputError
 from seq2set.core.names import find_named
 from seq2set.labels.confidence.acceptance import Acceptance, Mark
 from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
-from seq2set.text.reasons import Evidence
+
+if TYPE_CHECKING:
+    from seq2set.text.reasons import Evidence  # loads the tokeniser, which a server's front does without
 
 Scores = npt.NDArray[np.float32]
 

@@ -25,6 +25,9 @@ from seq2set.nn.pretrained.vector_features import VectorFeatures
 from seq2set.text.tfidf import TfidfFeatures
 from seq2set.text.vocabulary import FlatIds
 
+PRIOR_WEIGHTS = "prior/weights"
+"""The tensor that is most of many a model, and of which a text needs some rows"""
+
 
 def has_prior(config: Config) -> bool:
     """Say whether there is a linear prior: the set decoder's option, which the baselines do not have."""
@@ -72,10 +75,13 @@ class PriorModel:
 
     def attributions(self, text: str, labels: Iterable[int]) -> Iterator[npt.NDArray[np.float64]]:
         """Yield what each word (T,) adds to each label's margin; nothing where there is no classifier."""
-        terms, classifiers = self.scorer.weights.shape
-        nothing = np.zeros(terms, np.float32)
-        weights = (self.scorer.weights[:, one] if one < classifiers else nothing for one in labels)
-        return attribute_words(text, self.features, weights)
+        wanted, classifiers = list(labels), self.scorer.weights.shape[1]
+
+        def weigh(terms: npt.NDArray[np.int32]) -> Iterator[Reals]:
+            rows, nothing = self.scorer.weights[terms], np.zeros(len(terms), np.float32)
+            yield from (rows[:, one] if one < classifiers else nothing for one in wanted)
+
+        return attribute_words(text, self.features, weigh)
 
 
 def fold_documents(

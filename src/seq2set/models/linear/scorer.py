@@ -5,7 +5,7 @@ Shapes: N documents, F terms, L labels, K of them with weights, T words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.sparse import CompressedRows, multiply
-from seq2set.core.tensor_files import Forms, TensorForm
+from seq2set.core.tensor_files import Forms, TensorForm, TensorRows
 from seq2set.models.tagger import Tensors
 from seq2set.text.tfidf import TfidfFeatures, find_occurrences
 
@@ -33,7 +33,7 @@ class LinearScorer:
     Where there are fewer weights than labels, the last labels have their bias alone, in every document.
     """
 
-    weights: Reals  # (F, K)
+    weights: Reals | TensorRows  # (F, K)
     bias: Reals  # (L,)
 
     @classmethod
@@ -43,7 +43,7 @@ class LinearScorer:
 
     def tensors(self, prefix: str = "linear.") -> dict[str, npt.NDArray[Any]]:
         """Return what is saved of it."""
-        return {prefix + "weights": self.weights, prefix + "bias": self.bias}
+        return {prefix + "weights": np.asarray(self.weights), prefix + "bias": self.bias}
 
     def margins(self, features: CompressedRows) -> Reals:
         """Return every label's signed distance for every document: (N, L)."""
@@ -54,9 +54,9 @@ class LinearScorer:
 
 
 def attribute_words(
-    text: str, features: TfidfFeatures, weights: Iterable[npt.NDArray[np.float32]]
+    text: str, features: TfidfFeatures, weigh: Callable[[npt.NDArray[np.int32]], Iterable[Reals]]
 ) -> Iterator[npt.NDArray[np.float64]]:
-    """Yield what each word (T,) contributes to a label's margin, by its weights (F,).
+    """Yield what each word (T,) contributes to a label's margin; `weigh` gives a label's weights of terms.
 
     A term's contribution is shared by its occurrences, and an occurrence's by its words. All together they
     are the margin without its bias, and without what a pretrained encoder's vector adds. The text is read
@@ -70,8 +70,8 @@ def attribute_words(
     column, place, width = column[known], found.place[known], found.width[known]
     term = np.searchsorted(vector.indices, column)
     times = np.bincount(term, minlength=len(vector.indices))[term]
-    for one in weights:
-        share = (vector.data * one[vector.indices]).astype(np.float64)[term] / times / width
+    for one in weigh(vector.indices):
+        share = (vector.data * one).astype(np.float64)[term] / times / width
         laid = np.zeros(len(ids.ids))
         for step in range(features.ngrams):
             covers = width > step

@@ -116,8 +116,11 @@ class LinearTagger(ABC):
     ) -> list[tuple[Evidence, ...]]:
         """Name the words that contribute most to each label's margin, which they add up to."""
         words = TextWords.read(self.words, text)
-        weights = (self.label_weights(vector, label) for label in labels)
-        contributions = attribute_words(text, self.features, weights)
+        contributions = attribute_words(
+            text,
+            self.features,
+            lambda terms: (self.label_weights(vector, label)[terms] for label in labels),
+        )
         return [
             words.pick_evidence(words.sum_words(added), self.labels.names[label], most)
             for label, added in zip(labels, contributions, strict=True)

@@ -169,7 +169,8 @@ class TensorRows:
     def __getitem__(self, place: Any) -> npt.NDArray[Any]:
         if isinstance(place, np.ndarray) and place.ndim == 1 and place.dtype.kind == "i":
             return self._read(place)
-        return np.asarray(self)[place]
+        found: npt.NDArray[Any] = np.asarray(self)[place]
+        return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return self._read(np.arange(self.shape[0])).astype(dtype or self.dtype, copy=False)
@@ -185,7 +186,7 @@ class TensorRows:
         first = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
         places = (np.append(first, len(rows)) * self._width).tolist()
         offsets = (rows[first].astype(np.int64) * self._width + self._start).tolist()
-        target = memoryview(found.reshape(-1)).cast("B") if found.size else memoryview(b"")
+        target = found.data.cast("B") if found.size else memoryview(b"")
         for start, end, offset in zip(places[:-1], places[1:], offsets, strict=True):
             if os.preadv(self._file, [target[start:end]], offset) != end - start:
                 raise WorkError(f"{self._path} was cut off while it was in use")

@@ -93,7 +93,7 @@ class LinearTraining:
         with self.progress.stage(f"{title}, C = {c:g}", targets.shape[1]) as advance:
             scorer = fit_linear(self.config, features, targets, c, advance, seen, weights)
         with write_aside(checkpoint) as aside:
-            save_file({"weights": scorer.weights, "bias": scorer.bias}, aside, metadata=UNSEALED)
+            save_file(scorer.tensors(""), aside, metadata=UNSEALED)
             seal_file(aside)
         return scorer
 

@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 from seq2set.core.errors import WorkError
 from seq2set.core.tensor_files import TensorRows, copy_tensors, read_header
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "preadv"), reason="the system cannot read at a place")
+pytestmark = pytest.mark.skipif(not hasattr(os, "pread"), reason="the system cannot read at a place")
 
 MATRIX = np.arange(60, dtype=np.float32).reshape(20, 3)
 
@@ -32,7 +32,11 @@ def open_rows(file: Path, name: str = "matrix") -> TensorRows:
 
 
 @pytest.mark.parametrize("rows", [[], [0], [19], [3, 4, 5], [5, 4, 4, 7, 8], [0, 19, 0], list(range(20))])
-def test_rows_are_those_of_the_matrix(file: Path, rows: list[int]) -> None:
+@pytest.mark.parametrize("together", [1, 24, 1 << 20])
+def test_rows_are_those_of_the_matrix(
+    file: Path, rows: list[int], together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seq2set.core.tensor_files._BLOCK", together)
     stored = open_rows(file)
     for kind in (np.int32, np.int64):
         assert stored[np.array(rows, kind)].tolist() == MATRIX[rows].tolist()

@@ -182,15 +182,15 @@ class TensorRows:
         """Return rows (n,); those that follow each other are read at once."""
         if len(rows) and not 0 <= rows.min() <= rows.max() < self.shape[0]:
             raise IndexError(f"a row of {self.shape[0]:,} is wanted that does not exist")
-        found = np.empty((len(rows), self.shape[1]), self.dtype)
-        first = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
-        places = (np.append(first, len(rows)) * self._width).tolist()
-        offsets = (rows[first].astype(np.int64) * self._width + self._start).tolist()
-        target = found.data.cast("B") if found.size else memoryview(b"")
-        for start, end, offset in zip(places[:-1], places[1:], offsets, strict=True):
-            if os.preadv(self._file, [target[start:end]], offset) != end - start:
-                raise WorkError(f"{self._path} was cut off while it was in use")
-        return found
+        begins = np.diff(rows, prepend=-2) != 1
+        begins[:: max(1, _BLOCK // max(1, self._width))] = True  # the system reads no more than 2 GiB at once
+        first = np.flatnonzero(begins)
+        sizes = (np.diff(first, append=len(rows)) * self._width).tolist()
+        places = (rows[first].astype(np.int64) * self._width + self._start).tolist()
+        read = [os.pread(self._file, size, place) for size, place in zip(sizes, places, strict=True)]
+        if len(whole := b"".join(read)) < len(rows) * self._width:
+            raise WorkError(f"{self._path} was cut off while it was in use")
+        return np.frombuffer(whole, self.dtype).reshape(len(rows), self.shape[1])
 
 
 def refuse_not_finite(path: Path, entries: Mapping[str, TensorEntry]) -> None:

@@ -57,7 +57,7 @@ def read_tensors(folder: Path, outline: Outline, runtime: str) -> Mapping[str, n
         check_forms(entries, forms, {"L": outline.labels})
     refuse_not_finite(path, entries)
     tensors: dict[str, Any] = map_tensors(path)
-    if network and PRIOR_WEIGHTS in entries and hasattr(os, "preadv"):
+    if network and PRIOR_WEIGHTS in entries and hasattr(os, "pread"):
         tensors[PRIOR_WEIGHTS] = TensorRows(path, entries[PRIOR_WEIGHTS])
     if network and runtime == "torch":
         own = {name: entry for name, entry in entries.items() if name.startswith(NETWORK)}

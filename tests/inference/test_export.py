@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from exported_models import LINEAR, NETWORKS, train_tiny
+from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 from seq2set.cli.app import app
@@ -24,9 +25,10 @@ from seq2set.core.errors import (
     WorkError,
 )
 from seq2set.core.files import compute_sha256
+from seq2set.core.tensor_files import TensorRows
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference import runtimes
-from seq2set.inference.model_folder import load_model, verify
+from seq2set.inference.model_folder import load_model, save_model, verify
 from seq2set.inference.predictor import Predictor
 from seq2set.models.predictions import Request
 from seq2set.workflows import export
@@ -132,6 +134,19 @@ def test_both_runtimes_answer_alike(name: str, runs: dict[str, Path]) -> None:
             assert [{word.word for word in one.evidence} for one in found] == [
                 {word.word for word in one.evidence} for one in expected
             ]
+
+
+@pytest.mark.skipif(not hasattr(os, "pread"), reason="the system cannot read at a place")
+@pytest.mark.parametrize("runtime", ["torch", "onnx"])
+def test_the_prior_s_weights_stay_in_the_file(runtime: str, runs: dict[str, Path], tmp_path: Path) -> None:
+    tagger: Any = load_model(runs["seq2set"] / "model", runtime)
+    assert isinstance(tagger.prior.scorer.weights, TensorRows)
+    save_model(tagger, tmp_path / "model", card="", metadata={})
+    before, after = (
+        load_file(folder / "model.safetensors") for folder in (runs["seq2set"] / "model", tmp_path / "model")
+    )
+    assert before.keys() == after.keys()
+    assert all((before[name] == after[name]).all() for name in before)
 
 
 def test_prediction_and_evaluation_import_nothing_of_training(

@@ -10,7 +10,7 @@ from exported_models import on_both_runtimes
 
 from seq2set.config.catalog import SEARCHES
 from seq2set.core.errors import InputError, ModelFolderError
-from seq2set.inference import onnx_decoder
+from seq2set.inference import onnx_decoder, onnx_networks
 from seq2set.inference.graphs.encoders import build_encoder_graph
 from seq2set.inference.onnx_decoder import Sessions
 from seq2set.models.predictions import Request
@@ -53,6 +53,8 @@ def test_a_document_does_not_depend_on_its_batch(tmp_path: Path, monkeypatch: py
     together = onnx.infer(texts, Request()).scores
     alone = np.concatenate([onnx.infer([text], Request()).scores for text in texts])
     assert alone == pytest.approx(together, abs=1e-5)
+    monkeypatch.setattr(onnx_networks, "WORDS_AT_A_TIME", 1)  # one document at a time
+    assert onnx.infer(texts, Request()).scores == pytest.approx(together, abs=1e-5)
     monkeypatch.setattr(onnx_decoder, "BLOCK", 1)  # one row at a time
     assert onnx.infer(texts, Request()).scores == pytest.approx(together, abs=1e-5)
 

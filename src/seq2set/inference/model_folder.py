@@ -10,6 +10,7 @@
     encoder_*.json      of a model that tuned a pretrained encoder: its settings and its sub-words
     seen.safetensors    hashes of the texts that it was trained and tuned on; may be deleted
     onnx.json, *.onnx   after `seq2set export`: the network as graphs
+    graphs.safetensors  their weights
     manifest.json       format version, SHA-256 and size of every other file
 
 Everything that is read was checked against the manifest first.

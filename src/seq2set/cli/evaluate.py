@@ -76,15 +76,16 @@ def evaluate(
         print_per_label,
         print_prediction,
     )
-    from seq2set.core.files import refuse_existing, refuse_occupied
+    from seq2set.core.outputs import refuse_occupied
+    from seq2set.evaluation.report import REPORT
     from seq2set.models.predictions import Request
     from seq2set.workflows.evaluate import evaluate as measure
-    from seq2set.workflows.evaluate import sample_predictions
+    from seq2set.workflows.evaluate import refuse_errors_file, sample_predictions
 
     if report is not None:
-        refuse_occupied(report, force=force)
+        refuse_occupied(report, force=force, kind=REPORT)
     if errors is not None:
-        refuse_existing(errors, force=force)
+        refuse_errors_file(errors, force=force)
     request = Request(threshold=threshold, top_k=top_k, search=search)
     options.refuse_unread(data, columns)
     named, progress = options.name_columns(columns), RichProgress()

@@ -23,11 +23,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from seq2set.core.disk import make_folder
-from seq2set.core.errors import WorkError
-from seq2set.core.files import refuse_occupied, report_output_errors
+from seq2set.core.errors import BusyError, WorkError
+from seq2set.core.files import report_output_errors
+from seq2set.core.outputs import refuse_occupied
 
 LOCK = ".lock"
 BEAT = 30.0
@@ -46,7 +47,7 @@ def hold_run(folder: Path) -> Iterator[None]:
     if path in _held:  # by a caller further up
         yield
         return
-    refuse_occupied(folder, force=True)  # only what is no folder
+    refuse_occupied(folder, force=True)  # only what is no folder, or lies in a model
     made = not folder.exists()
     with report_output_errors(folder):
         make_folder(folder)
@@ -67,6 +68,28 @@ def hold_run(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
+class Holder(NamedTuple):
+    """The process that works in a run folder."""
+
+    process: Any
+    host: Any
+    since: Any
+
+    def __str__(self) -> str:
+        return f"process {self.process} on {self.host} (since {self.since})"
+
+
+def find_holder(folder: Path) -> Holder | None:
+    """Return the other process that works in a run folder, or None where none does."""
+    path = folder.absolute() / LOCK
+    if path in _held or not path.exists():
+        return None
+    found, age = _read(path), _measure_age(path)
+    if not path.exists() or not _is_there(found, age):
+        return None
+    return Holder(found.get("process"), found.get("host"), found.get("since"))
+
+
 def check_lock(folder: Path) -> None:
     """Refuse to write where this process held the lock and another one took it over."""
     path = folder.absolute() / LOCK
@@ -83,7 +106,7 @@ def _acquire(path: Path) -> str:
     while not _create(path, content):
         found, age = _read(path), _measure_age(path)
         if path.exists() and _is_there(found, age):
-            raise WorkError(_describe_holder(path.parent, found, age))
+            raise BusyError(_describe_holder(path.parent, found, age))
         _take_over(path, found)
     return mark
 

@@ -4,7 +4,9 @@
 
     Seq2SetError                 anything this package raises on purpose; exit code 1
     ├── WorkError                the call was right, the work failed
-    │   └── StoppedError         a signal stopped it; all is saved and can be resumed
+    │   ├── StoppedError         a signal stopped it; all is saved and can be resumed
+    │   ├── BusyError            another process works on the same
+    │   └── PendingError         nothing failed, but other processes still work on a part; exit code 3
     └── InputError               the call or the input is wrong; exit code 2
         ├── ConfigError          a setting; holds every fault found, not only the first
         ├── CorpusError          a corpus or one of its files; names the file and the line
@@ -37,6 +39,16 @@ class WorkError(Seq2SetError):
 
 class StoppedError(WorkError):
     """A signal stopped the work; what was done is saved."""
+
+
+class BusyError(WorkError):
+    """Another process works on the same, and has to end first."""
+
+
+class PendingError(WorkError):
+    """What could be done is done; other processes still work on the rest, which can be collected later."""
+
+    exit_code = 3
 
 
 class InputError(Seq2SetError):

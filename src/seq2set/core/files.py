@@ -25,6 +25,7 @@ from safetensors import SafetensorError
 
 from seq2set.core.disk import exchange_folders, make_folder, sync
 from seq2set.core.errors import OutputError, WorkError
+from seq2set.core.outputs import FolderKind, refuse_occupied
 
 _REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -34,6 +35,7 @@ _REASONS = {
     errno.EROFS: "the file system is read-only",
     errno.EEXIST: "a part of the path is a file, not a folder",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EISDIR: "a folder stands in the place of the file",
     errno.ENAMETOOLONG: "the name is too long",
     errno.EFBIG: "the file would be larger than is allowed here",
 }
@@ -87,13 +89,13 @@ def put_file(aside: Path, path: Path, mode: int) -> None:
 
 
 @contextmanager
-def write_folder_aside(path: Path, *, force: bool = False) -> Iterator[Path]:
+def write_folder_aside(path: Path, *, force: bool = False, kind: FolderKind | None = None) -> Iterator[Path]:
     """Yield an empty folder beside `path`; put it in the place of `path` when the block ends well.
 
-    A `path` that holds something already is refused unless `force` is set, and is
-    only removed once the new folder stands in its place.
+    A `path` that holds something already is refused unless `force` is set and it is of the `kind` that is
+    written; it is only removed once the new folder stands in its place.
     """
-    refuse_occupied(path, force=force)
+    refuse_occupied(path, force=force, kind=kind)
     with report_output_errors(path):
         make_folder(path.parent)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
@@ -129,22 +131,6 @@ def _put_in_place(new: Path, path: Path) -> None:
         old.replace(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-def refuse_occupied(path: Path, *, force: bool = False) -> None:
-    """Refuse an output folder that is a file, or that holds something and may not be replaced."""
-    if path.exists() and not path.is_dir():
-        raise OutputError(f"{path} is a file; a folder is expected here")
-    if not force and path.is_dir() and any(path.iterdir()):
-        raise OutputError(f"{path} is not empty; name another folder or pass --force to replace it")
-
-
-def refuse_existing(path: Path, *, force: bool = False) -> None:
-    """Refuse an output file that is there and may not be replaced."""
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; a file is expected here")
-    if path.exists() and not force:
-        raise OutputError(f"{path} exists; name another file or pass --force to replace it")
 
 
 def copy_file(source: Path, target: Path) -> None:

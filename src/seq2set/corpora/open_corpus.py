@@ -18,7 +18,12 @@ from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.core.names import find_named
 from seq2set.corpora.cache import get_cache_folder, locate_cached, mark_used
 from seq2set.corpora.own_files import OwnFiles, add_split_files, parse_size, prepare_own
-from seq2set.corpora.prepare import DEFAULT_PREPARE_OPTIONS, PrepareOptions, prepare
+from seq2set.corpora.prepare import (
+    DEFAULT_PREPARE_OPTIONS,
+    PrepareOptions,
+    prepare,
+    refuse_source_inside,
+)
 from seq2set.corpora.prepared import FORMAT, Location, PreparedCorpus, is_prepared
 from seq2set.corpora.readers import DEFAULT_OPTIONS, ReadOptions, build_read_options, find_format
 from seq2set.corpora.readers.aapd import is_aapd
@@ -127,6 +132,8 @@ def prepare_source(
             raise InputError(
                 f"{name} has splits of its own; '{size}' must be a number of documents, or a share"
             )
+    folder = out or locate_cached(name)
+    refuse_source_inside(folder, [] if path is None else [path])
     raw = read_source(name, path, options)
     limits = replace(
         options,
@@ -135,7 +142,7 @@ def prepare_source(
     )
     return prepare(
         raw,
-        out or locate_cached(name),
+        folder,
         name=name,
         source=source.how_to_get,
         licence=source.licence,

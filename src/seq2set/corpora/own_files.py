@@ -14,7 +14,12 @@ from typing import NamedTuple, cast
 
 from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.corpora.documents import SPLITS, Document
-from seq2set.corpora.prepare import DEFAULT_PREPARE_OPTIONS, PrepareOptions, prepare
+from seq2set.corpora.prepare import (
+    DEFAULT_PREPARE_OPTIONS,
+    PrepareOptions,
+    prepare,
+    refuse_source_inside,
+)
 from seq2set.corpora.prepared import READING, PreparedCorpus
 from seq2set.corpora.readers import (
     DEFAULT_OPTIONS,
@@ -78,6 +83,7 @@ def prepare_own(name: str, own: OwnFiles, out: Path) -> PreparedCorpus:
 
     Long texts are kept unless the options say otherwise: the paper's limit is for the paper's corpora.
     """
+    refuse_source_inside(out, (file.path for file in own.files))
     remarks: list[str] = []
     if own.options.split not in (None, "given") or any(file.split for file in own.files):
         own = own._replace(read=replace(own.read, split=None))

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set import __version__
-from seq2set.core.errors import CorpusError, InputError
+from seq2set.core.errors import CorpusError, InputError, OutputError
 from seq2set.core.files import compute_sha256, write_folder_aside, write_json
+from seq2set.core.outputs import FolderKind
 from seq2set.core.sparse import SparseRows
 from seq2set.core.text_utils import count_things
 from seq2set.corpora.documents import SPLITS, Document
@@ -25,6 +26,9 @@ from seq2set.corpora.first_pass import FirstPass, UniqueIds, read_first_pass
 from seq2set.corpora.prepared import FACTS, FORMAT, READING, PreparedCorpus, name_split_file
 from seq2set.corpora.split_files import REMOVED, Placement, WrittenTotals, write_splits
 from seq2set.corpora.splits import TRAIN, SplitPlan, assign_splits
+
+CORPUS = FolderKind("prepared corpus", (FACTS, *map(name_split_file, SPLITS)))
+"""What `force` may replace: one in the cache may be damaged, and lack its facts"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,13 @@ DEFAULT_PREPARE_OPTIONS = PrepareOptions()
 """Everything as the source has it."""
 
 
+def refuse_source_inside(out: Path, sources: Iterable[Path]) -> None:
+    """Refuse an output folder that holds what the corpus is made of, which would be replaced with it."""
+    for source in sources:
+        if source.resolve().is_relative_to(out.resolve()):
+            raise OutputError(f"{out} holds the source {source} itself; name another folder")
+
+
 def prepare(
     documents: Iterable[Document],
     out: Path,
@@ -88,7 +99,7 @@ def prepare(
     after the last document, so that whoever reads the documents may fill it on the way.
     """
     limits = _Limits.check(options)
-    with write_folder_aside(out, force=options.force) as folder:
+    with write_folder_aside(out, force=options.force, kind=CORPUS) as folder:
         given, grouped = plan.method == "given", plan.method == "grouped"
         with FirstPass(folder, needs_split=given, needs_group=grouped) as whole:
             read_first_pass(documents, whole, options.progress)

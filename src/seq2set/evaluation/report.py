@@ -7,9 +7,13 @@ from pathlib import Path
 
 from seq2set.config.catalog import METRICS, list_shown
 from seq2set.core.files import write_folder_aside, write_json, write_text
+from seq2set.core.outputs import FolderKind
 from seq2set.evaluation.page import render_page
 from seq2set.evaluation.plots import draw_compared, draw_plots
 from seq2set.evaluation.results import Report
+
+REPORT = FolderKind("report", ("index.html", "report.json"), "report.json")
+"""What `--force` may replace"""
 
 _LEFT_OUT = ("per_label", "before_tuning", "cross_validation", "calibrated")
 
@@ -21,7 +25,7 @@ def write_report(report: Report, folder: Path, *, beside: Sequence[Report] = (),
 
     The reliability of the models `beside` it is drawn too.
     """
-    with write_folder_aside(folder, force=force) as aside:
+    with write_folder_aside(folder, force=force, kind=REPORT) as aside:
         write_text(aside / "index.html", render_report(report, beside))
         per_label = [label._asdict() for label in report.result.per_label]
         write_json(aside / "report.json", report.summary() | {"per_label": per_label})

@@ -35,6 +35,7 @@ from seq2set.config.catalog import RUNTIMES
 from seq2set.core.errors import InputError, MissingExtraError, ModelFolderError
 from seq2set.core.files import put_file, report_output_errors, write_folder_aside, write_json, write_text
 from seq2set.core.names import find_named
+from seq2set.core.outputs import FolderKind
 from seq2set.core.tensor_files import TensorForm, check_forms, read_header
 from seq2set.corpora.seen_texts import NOTHING_KNOWN, SeenTexts
 from seq2set.inference.manifest import CARD as CARD
@@ -63,6 +64,9 @@ from seq2set.models.tagger import ModelState, Outline, Tagger
 from seq2set.nn.pretrained.encoder_source import OWN_FILES, use_saved_parts
 from seq2set.text.vocabulary import Words
 
+MODEL = FolderKind("model", mark=MANIFEST)
+"""What `force` may replace"""
+
 
 def save_model(
     tagger: Tagger,
@@ -75,7 +79,7 @@ def save_model(
 ) -> None:
     """Write a model folder, whole or not at all; `about` holds facts on its training (plain JSON)."""
     state = tagger.state()
-    with write_folder_aside(folder, force=force) as aside:
+    with write_folder_aside(folder, force=force, kind=MODEL) as aside:
         save_file({key: np.ascontiguousarray(value) for key, value in state.tensors.items()}, aside / TENSORS)
         settings = state.config.model_dump(mode="json")
         write_json(

@@ -31,7 +31,8 @@ from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder, refuse_changes
 from seq2set.core.disk import make_folder
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import refuse_occupied, report_output_errors, write_json, write_text
+from seq2set.core.files import report_output_errors, write_json, write_text
+from seq2set.core.outputs import refuse_occupied
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.space import Space, read_shipped_space, read_space

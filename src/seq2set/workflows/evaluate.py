@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.errors import CorpusError
+from seq2set.core.errors import CorpusError, OutputError
 from seq2set.core.files import write_aside
+from seq2set.core.outputs import refuse_existing
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.open_corpus import is_unsplit, open_corpus
@@ -117,6 +118,21 @@ def _open_documents(
     seen = read_seen(model)
     chosen = select_unseen_part(measured, seen, predictor.metadata, include_seen=include_seen)
     return _OpenedDocuments(predictor, measured, chosen)
+
+
+def refuse_errors_file(path: Path, *, force: bool = False) -> None:
+    """Refuse a file for errors that is there; `force` replaces such files and no others."""
+    refuse_existing(path, force=force)
+    if path.exists() and not _holds_errors(path):
+        raise OutputError(
+            f"{path} holds no errors of an evaluation; --force replaces such files only, name another file"
+        )
+
+
+def _holds_errors(path: Path) -> bool:
+    head = ",".join(ERROR_COLUMNS).encode()
+    with path.open("rb") as stream:
+        return stream.read(len(head)) in (b"", head)
 
 
 def _describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:

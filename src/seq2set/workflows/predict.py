@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
 from seq2set.core.errors import InputError, OutputError
-from seq2set.core.files import refuse_existing, write_aside
+from seq2set.core.files import write_aside
 from seq2set.core.names import find_named
+from seq2set.core.outputs import refuse_existing
 from seq2set.core.progress import Advance, Progress
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import ReadOptions
@@ -141,14 +142,13 @@ def plan_output(out: str, form: str | None, files: Sequence[InputFile], *, force
         raise InputError(
             f"format is {form}, but {path} ends in {path.suffix}; leave --format out, or rename it"
         )
-    if path.exists():
-        _refuse_overwriting(path, files, force=force)
+    _refuse_overwriting(path, files, force=force)
     return OutputPlan(path, name)
 
 
 def _refuse_overwriting(path: Path, files: Sequence[InputFile], *, force: bool) -> None:
     local = [Path(one.name) for one in files if one.remote is None]
-    if any(path.samefile(one) for one in local):
+    if path.exists() and any(path.samefile(one) for one in local):
         raise OutputError(f"{path} is the input itself; name another file for the output")
     refuse_existing(path, force=force)
 

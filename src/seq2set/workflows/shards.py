@@ -28,11 +28,11 @@ from seq2set.core.files import (
     compute_sha256,
     hold_lock,
     read_json,
-    refuse_occupied,
     report_output_errors,
     write_aside,
     write_json,
 )
+from seq2set.core.outputs import refuse_occupied
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import ReadOptions
 from seq2set.inference.engines.blocks import BLOCK, EngineSettings, request_to_plain
@@ -154,6 +154,7 @@ class ShardFolder:
 @contextmanager
 def open_shards(path: Path, job: ShardJob, *, marks: bool, force: bool) -> Iterator[ShardFolder]:
     """Begin a folder of shards, or continue one; refuse what another job has left, unless `force` is set."""
+    refuse_occupied(path, force=True)  # only what is no folder, or lies in a model
     with report_output_errors(path):
         make_folder(path)
     if not (path / MANIFEST).exists() and not {one.name for one in path.iterdir()} <= {LOCK}:

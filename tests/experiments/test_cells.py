@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +9,8 @@ from small_experiments import Interrupting, small_options
 
 from seq2set.config import build_config
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.errors import ConfigError, OutputError, StoppedError, WorkError
-from seq2set.core.progress import Advance, Silent
+from seq2set.core.errors import ConfigError, OutputError, StoppedError
+from seq2set.core.progress import Silent
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
@@ -163,28 +162,6 @@ def test_a_cell_of_other_settings_is_refused(compared: Options, results: list[Ce
     other = replace(compared, assignments=(*compared.assignments, "linear.c=[5]"))
     with pytest.raises(ConfigError, match="br was begun with other settings: linear.c"):
         run_cell(cells(other)[0], Silent())
-
-
-def test_two_processes_do_not_work_on_one_cell(
-    compared: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("seq2set.experiments.cells.cell.PATIENCE", 0.1)
-    cell = cells(replace(compared, out=tmp_path))[0]
-    with pytest.raises(WorkError, match="br is locked by another process; wait until it ends, or stop it"):
-        run_cell(cell, _Meanwhile(cell))
-    assert read_result(cell) is None
-    run_cell(cell, Silent())
-
-
-class _Meanwhile(Silent):
-    """Does the same cell once more while it is being done."""
-
-    def __init__(self, cell: Cell):
-        self.cell = cell
-
-    def stage(self, title: str, total: int | None = None) -> AbstractContextManager[Advance]:
-        run_cell(self.cell, Silent())
-        return super().stage(title, total)
 
 
 def test_a_stopped_cell_goes_on_to_the_same_result_and_keeps_its_time(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from seq2set.experiments.cells.plan import CellTime, Schedule
     from seq2set.experiments.options import Options
     from seq2set.experiments.render.tables import Table
+    from seq2set.experiments.run import WrittenExperiment, WrittenExperiments
 
 _PADDING = 3
 """What a terminal's table puts between two columns."""
@@ -78,15 +82,21 @@ def experiment(
     retrain: Annotated[
         bool, typer.Option("--retrain", help="Short for --option retrain=yes, of remove-frequent.")
     ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            help="Wait at the end for trainings in the same folder that other processes do; or leave these "
+            "out as pending, with exit code 3."
+        ),
+    ] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and the time it takes.")] = False,
     **columns: Any,
 ) -> None:
     """Train and compare models, as the paper's tables do."""
-    from seq2set.cli.console import RichProgress
     from seq2set.core.cluster import Workplace
+    from seq2set.core.errors import PendingError
     from seq2set.experiments import ALL, find_experiment
     from seq2set.experiments.options import Options, parse_extra, parse_files, parse_models, parse_seeds
-    from seq2set.experiments.run import plan_experiment, run_experiment
 
     if resamples is not None:  # commands that were written down before still run
         typer.echo("--resamples has no effect: intervals are computed, not drawn", err=True)
@@ -104,19 +114,32 @@ def experiment(
         jobs=jobs,
         place=Workplace(engine, address),
         published=cells,
+        waits=wait,
         extra=parse_extra(own, row.options),
     )
-    if name == ALL:
-        _run_all(request, dry_run=dry_run)
-        return
+    run = _run_all if name == ALL else partial(_run_one, name)
+    try:
+        run(request, dry_run=dry_run)
+    except PendingError as error:
+        raise PendingError(f"{error}: seq2set {shlex.join(sys.argv[1:])}") from error
+
+
+def _run_one(name: str, request: Options, *, dry_run: bool) -> None:
+    from seq2set.cli.console import RichProgress
+    from seq2set.experiments.run import plan_experiment, run_experiment
+
     if dry_run:
         _print_plan(plan_experiment(name, request))
         return
-    findings, page = run_experiment(name, request, RichProgress())
-    _print_table(findings.sections[0].tables[0])
-    for sentence in findings.sections[0].sentences():
+    run_experiment(name, request, RichProgress(), _show_findings)
+
+
+def _show_findings(written: WrittenExperiment) -> None:
+    section = written.findings.sections[0]
+    _print_table(section.tables[0])
+    for sentence in section.sentences():
         typer.echo(sentence)
-    typer.echo(f"the results are in {page}", err=True)
+    typer.echo(f"the results are in {written.page}", err=True)
 
 
 def _run_all(request: Options, *, dry_run: bool) -> None:
@@ -126,10 +149,13 @@ def _run_all(request: Options, *, dry_run: bool) -> None:
     if dry_run:
         _print_plan(plan_all(request, RichProgress()))
         return
-    parts, page = run_all(request, RichProgress())
-    for findings, _ in parts:
+    run_all(request, RichProgress(), _show_overview)
+
+
+def _show_overview(written: WrittenExperiments) -> None:
+    for findings, _ in written.parts:
         typer.echo(f"{findings.title}: {' '.join(findings.gist()[:1])}")
-    typer.echo(f"the results are in {page}", err=True)
+    typer.echo(f"the results are in {written.page}", err=True)
 
 
 def _print_plan(schedule: Schedule) -> None:

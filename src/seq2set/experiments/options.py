@@ -36,6 +36,8 @@ class Options:
     """Where trainings run that are done in processes."""
     published: Path | None = None
     """A folder of published cells, to be taken up where they fit."""
+    waits: bool = True
+    """Whether to wait for cells that other processes train; they are left out otherwise"""
     extra: Mapping[str, str] = field(default_factory=dict)
     """What the study is told of its own options, by name, as texts."""
 

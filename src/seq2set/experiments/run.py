@@ -5,6 +5,7 @@ Trainings that experiments share are done once, and one page leads to all.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,12 +45,22 @@ def plan_experiment(name: str, options: Options) -> Schedule:
     return make_schedule(load_study(name).cells(options), options)
 
 
-def run_experiment(name: str, options: Options, progress: Progress | None = None) -> WrittenExperiment:
-    """Run the cells that are left, and write the results; cells that failed are named at the end."""
+def run_experiment(
+    name: str,
+    options: Options,
+    progress: Progress | None = None,
+    show: Callable[[WrittenExperiment], None] | None = None,
+) -> WrittenExperiment:
+    """Run the cells that are left, and write the results; at the end, raise where cells are not done.
+
+    The results of the others are written by then, and `show` is given them.
+    """
     outcome = run_cells(plan_experiment(name, options), progress or Silent())
     if not outcome.results:
         outcome.raise_failures()
     written = write_experiment(name, options, outcome.results)
+    if show is not None:
+        show(written)
     outcome.raise_failures()
     return written
 
@@ -93,8 +104,15 @@ def plan_all(options: Options, progress: Progress) -> Schedule:
     return make_schedule(list_cells(options, progress), options)
 
 
-def run_all(options: Options, progress: Progress | None = None) -> WrittenExperiments:
-    """Run the cells that are left, and write every experiment; cells that failed are named at the end."""
+def run_all(
+    options: Options,
+    progress: Progress | None = None,
+    show: Callable[[WrittenExperiments], None] | None = None,
+) -> WrittenExperiments:
+    """Run the cells that are left, and write every experiment; at the end, raise where cells are not done.
+
+    The results of the others are written by then, and `show` is given them.
+    """
     progress = progress or Silent()
     schedule = plan_all(options, progress)
     outcome = run_cells(schedule, progress)
@@ -102,9 +120,11 @@ def run_all(options: Options, progress: Progress | None = None) -> WrittenExperi
         outcome.raise_failures()
     found = [(part, part.select_results(schedule)) for part in _plan_parts(options, Silent())]
     written = [write_experiment(part.name, part.options, results) for part, results in found if results]
-    page = write_overview([one.findings for one in written], options.out)
+    together = WrittenExperiments(written, write_overview([one.findings for one in written], options.out))
+    if show is not None:
+        show(together)
     outcome.raise_failures()
-    return WrittenExperiments(written, page)
+    return together
 
 
 def _plan_parts(options: Options, progress: Progress) -> list[ExperimentPlan]:

@@ -20,8 +20,8 @@ import numpy as np
 from seq2set.config import Config, validate
 from seq2set.config.provenance import read_provenance, refuse_other_corpus
 from seq2set.config.run_folder import RunFolder, recall_defaults
-from seq2set.core.disk import make_folder
-from seq2set.core.files import compute_sha256, hold_lock, read_json, report_output_errors, write_json
+from seq2set.config.run_locks import hold_run
+from seq2set.core.files import compute_sha256, read_json, write_json
 from seq2set.core.hardware import describe_machine
 from seq2set.core.progress import Progress
 from seq2set.corpora.prepared import PreparedCorpus
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from seq2set.training.fitted_prior import PriorCache  # loads scikit-learn
 
 FACTS, ANSWERS, SPENT = "cell.json", "answers.npz", "spent.json"
-
-PATIENCE = 30.0
-"""Seconds to wait for a process that is stopping and still works on the cell."""
 
 
 @dataclass(frozen=True)
@@ -146,21 +143,15 @@ def _list_fingerprints(folder: Path) -> Iterator[str]:
 
 
 def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -> CellResult:
-    """Run a cell, from the start or from where it was stopped; one that is done is only read."""
+    """Run a cell, from the start or from where it was stopped; one that is done is only read.
+
+    One that another process works on raises `BusyError`.
+    """
     cell = replace(cell, config=recall_defaults(RunFolder(cell.folder).config, cell.config))
-    with lock_cell(cell):
+    if (done := read_result(cell)) is not None:  # which many may read at a time
+        return done
+    with hold_run(cell.folder):
         return read_result(cell) or _train_and_measure(cell, progress, priors)
-
-
-@contextmanager
-def lock_cell(cell: Cell) -> Iterator[None]:
-    """Keep other processes from working on a cell."""
-    with report_output_errors(cell.folder):
-        make_folder(cell.folder.parent)
-    lock = cell.folder.with_name(f".{cell.name}.lock")
-    busy = f"{cell.folder} is locked by another process; wait until it ends, or stop it"
-    with hold_lock(lock, busy=busy, seconds=PATIENCE):
-        yield
 
 
 def _train_and_measure(cell: Cell, progress: Progress, priors: PriorCache | None) -> CellResult:

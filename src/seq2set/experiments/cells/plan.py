@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from seq2set.config.run_folder import RunFolder
+from seq2set.config.run_locks import find_holder
 from seq2set.core.cluster import Workplace
 from seq2set.experiments.cells.cell import Cell, CellResult, read_result
 from seq2set.experiments.cells.published import PublishedCells
@@ -31,7 +32,7 @@ class PlannedCell(NamedTuple):
     """A cell in the plan."""
 
     cell: Cell
-    state: Literal["done", "published", "begun", "to do"]
+    state: Literal["done", "published", "elsewhere", "begun", "to do"]
     time: CellTime
 
 
@@ -44,8 +45,10 @@ class Schedule:
         jobs: int = 1,
         stored: PublishedCells | None = None,
         place: Workplace | None = None,
+        *,
+        waits: bool = True,
     ):
-        self.cells, self.jobs, self.stored = tuple(cells), jobs, stored
+        self.cells, self.jobs, self.stored, self.waits = tuple(cells), jobs, stored, waits
         self.place = place or Workplace()
         corpora = {data: open_training_corpus(data) for data in {cell.config.data for cell in cells}}
         found = {cell.name: read_result(cell, corpora[cell.config.data]) for cell in cells}
@@ -71,8 +74,12 @@ class Schedule:
         self.results[cell.name] = result
 
     def give_up(self, cell: Cell) -> None:
-        """Leave out a cell that failed."""
+        """Leave out a cell that failed, or that others work on."""
         self.failed.add(cell.name)
+
+    def reopen(self, cell: Cell) -> None:
+        """Do a cell after all, whose published result another process is writing."""
+        del self.results[cell.name]
 
     def list_steps(self) -> Iterable[PlannedCell]:
         """Yield the plan, one cell after the other."""
@@ -81,7 +88,7 @@ class Schedule:
                 state: Literal["done", "published"] = "published" if cell.name in self.published else "done"
                 yield PlannedCell(cell, state, CellTime(result.seconds))
             else:
-                yield PlannedCell(cell, "begun" if _is_begun(cell) else "to do", self.estimate_time(cell))
+                yield PlannedCell(cell, _find_state(cell), self.estimate_time(cell))
 
     def describe_time_left(self) -> str:
         """Return how long the cells that are left take, as far as cells of their models were measured."""
@@ -121,7 +128,13 @@ class Schedule:
 def make_schedule(cells: Sequence[Cell], options: Options) -> Schedule:
     """Return the plan of the cells that an experiment needs."""
     stored = PublishedCells(options.published) if options.published else None
-    return Schedule(cells, options.jobs, stored, options.place)
+    return Schedule(cells, options.jobs, stored, options.place, waits=options.waits)
+
+
+def _find_state(cell: Cell) -> Literal["elsewhere", "begun", "to do"]:
+    if find_holder(cell.folder) is not None:
+        return "elsewhere"
+    return "begun" if _is_begun(cell) else "to do"
 
 
 def _is_begun(cell: Cell) -> bool:

@@ -21,10 +21,11 @@ import numpy as np
 from seq2set.config import Config, validate, write_toml
 from seq2set.config.loader import list_changes
 from seq2set.config.run_folder import RunFolder
+from seq2set.config.run_locks import hold_run
 from seq2set.core.errors import ConfigError, InputError
-from seq2set.core.files import compute_sha256, update_keys, write_folder_aside, write_json, write_text
+from seq2set.core.files import compute_sha256, update_keys, write_json, write_text
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell, CellResult, lock_cell, read_result
+from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell, CellResult, read_result
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.workflows.training_corpus import open_training_corpus
 
@@ -201,19 +202,18 @@ class PublishedCells:
 
     def write(self, cell: Cell) -> CellResult:
         """Write a finished cell from the published one that was chosen for it, without a model."""
-        with lock_cell(cell):
+        with hold_run(cell.folder):
             return read_result(cell) or _write_cell(cell, self.chosen[cell.name])
 
 
 def _write_cell(cell: Cell, published: PublishedCell) -> CellResult:
     part = open_training_corpus(cell.config.data).split(cell.split)
     answers = published.read_answers(part.ids(), part.labels(), part.groups())
-    with write_folder_aside(cell.folder) as aside:
-        answers.save(aside / ANSWERS)
-        write_toml(cell.config, RunFolder(aside).config)
-        stored = {"file": ANSWERS, "sha256": compute_sha256(aside / ANSWERS)}
-        facts = _build_facts(cell, published) | {"answers": stored}
-        write_json(aside / FACTS, facts)
+    write_toml(cell.config, RunFolder(cell.folder).config)  # first: one that is killed here can be trained
+    answers.save(cell.folder / ANSWERS)
+    stored = {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)}
+    facts = _build_facts(cell, published) | {"answers": stored}
+    write_json(cell.folder / FACTS, facts)  # last: it says that the cell is done
     return CellResult(cell.row, cell.folder, facts)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from seq2set.core.errors import InputError, Seq2SetError, StoppedError, WorkError
+from seq2set.core.errors import BusyError, InputError, PendingError, Seq2SetError, StoppedError, WorkError
 from seq2set.core.hardware import keep_to_cores, share_cores
 from seq2set.core.processes import EndedWorker, WorkerPool, stop_with_pipe
 from seq2set.core.progress import Progress, Silent
@@ -19,28 +19,33 @@ from seq2set.core.text_utils import count_things
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, format_duration
 from seq2set.experiments.cells.published import PublishedCells
+from seq2set.experiments.cells.queue import POLL_SECONDS, CellFailure, CellQueue
 from seq2set.training.fitted_prior import PriorCache
 
 
-class CellFailure(NamedTuple):
-    """A cell that failed, and why."""
-
-    cell: Cell
-    sentence: str
-
-
 class RunOutcome(NamedTuple):
-    """The cells that are done, in their order, and those that failed."""
+    """The cells that are done, in their order, and those that failed or are pending."""
 
     results: list[CellResult]
     failures: list[CellFailure]
 
     def raise_failures(self) -> None:
-        """Raise an error that names the cells that failed, if any did."""
-        if self.failures:
-            reasons = "; ".join(f"{one.cell.name}: {one.sentence}" for one in self.failures)
-            cells = count_things(len(self.failures), "cell")
-            raise WorkError(f"{cells} failed, the rest is done; {reasons}")
+        """Raise an error that names the cells that failed, if any did, or else those that are pending."""
+        pending = [one for one in self.failures if one.pending]
+        if failed := [one for one in self.failures if not one.pending]:
+            others = f"; {len(pending)} pending" if pending else ""
+            cells = count_things(len(failed), "cell")
+            raise WorkError(f"{cells} failed{others}, the rest is done; {_list_reasons(failed)}")
+        if pending:
+            cells = f"{count_things(len(pending), 'cell')} {'is' if len(pending) == 1 else 'are'} pending"
+            it = "it" if len(pending) == 1 else "them"
+            raise PendingError(
+                f"{cells}, the rest is done; {_list_reasons(pending)}; later the same command collects {it}"
+            )
+
+
+def _list_reasons(failures: list[CellFailure]) -> str:
+    return "; ".join(f"{one.cell.name}: {one.sentence}" for one in failures)
 
 
 def run_cells(schedule: Schedule, progress: Progress) -> RunOutcome:
@@ -62,7 +67,10 @@ def _use_published(schedule: Schedule, stored: PublishedCells, progress: Progres
         progress.note(sentence)
     for cell in schedule.cells:
         if cell.name in stored.chosen:
-            schedule.add(cell, stored.write(cell))
+            try:
+                schedule.add(cell, stored.write(cell))
+            except BusyError:  # who writes the same
+                schedule.reopen(cell)
 
 
 @contextmanager
@@ -79,39 +87,50 @@ def _explain_stop(schedule: Schedule) -> Iterator[None]:
 
 def _run_here(schedule: Schedule, progress: Progress) -> list[CellFailure]:
     failures: list[CellFailure] = []
-    priors = PriorCache()
-    for cell in schedule.left:
+    priors, queue = PriorCache(), CellQueue(schedule, progress)
+    while (cell := queue.take_or_wait()) is not None:
         number = schedule.cells.index(cell) + 1
         progress.note(f"{cell.name}: cell {number} of {len(schedule.cells)}, {_describe_state(schedule)}")
         try:
             result = run_cell(cell, progress, priors)
+        except BusyError:  # somebody was faster
+            queue.put_back(cell)
         except StoppedError:
             raise
         except WorkError as error:
             failures.append(_record_failure(schedule, cell, str(error), progress))
         else:
             _finish(schedule, cell, result, progress)
-    return failures
+    return [*failures, *queue.give_up()]
 
 
 def _run_in_workers(schedule: Schedule, progress: Progress) -> list[CellFailure]:
     failures: list[CellFailure] = []
     pool: WorkerPool[Cell] = schedule.place.open_pool(schedule.jobs)
+    queue = CellQueue(schedule, progress)
     with progress.stage("cells", len(schedule.cells)) as advance, pool:
         advance(len(schedule.results))
-        waiting = schedule.left
-        while waiting or pool.jobs:
-            while waiting and pool.free_slot is not None:
-                start_worker(pool, waiting.pop(0))
+        while True:
+            while pool.free_slot is not None and (cell := queue.take()) is not None:
+                start_worker(pool, cell)
+            if not pool.jobs:
+                if (cell := queue.take_or_wait()) is None:
+                    return [*failures, *queue.give_up()]
+                start_worker(pool, cell)
             busy = ", ".join(cell.name for cell in pool.jobs)
-            advance(0, f"{busy}; {len(waiting)} wait; {_describe_state(schedule)}")
-            for ended in pool.wait():
-                if (message := read_failure(ended)) is None:
+            advance(0, f"{busy}; {len(queue.waiting)} wait; {_describe_state(schedule)}")
+            others_free_it = queue.waiting and pool.free_slot is not None
+            for ended in pool.wait(POLL_SECONDS if others_free_it else float("inf")):
+                try:
+                    message = read_failure(ended)
+                except BusyError:
+                    queue.put_back(ended.job)
+                    continue
+                if message is None:
                     _finish(schedule, ended.job, run_cell(ended.job, progress), progress)
                 else:
                     failures.append(_record_failure(schedule, ended.job, message, progress))
                 advance(1)
-    return failures
 
 
 def start_worker(pool: WorkerPool[Cell], cell: Cell) -> None:
@@ -128,8 +147,9 @@ def read_failure(ended: EndedWorker[Cell]) -> str | None:
     outcome = json.loads(ended.output.splitlines()[-1])
     if outcome["code"] == InputError.exit_code:
         raise InputError(outcome["message"])
-    if outcome.get("error") == StoppedError.__name__:
-        raise StoppedError(outcome["message"])
+    for kind in (StoppedError, BusyError):
+        if outcome.get("error") == kind.__name__:
+            raise kind(outcome["message"])
     message: str | None = outcome.get("message")
     return message
 

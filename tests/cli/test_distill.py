@@ -175,7 +175,8 @@ def test_a_stopped_student_goes_on_to_the_same_result(
 def stopped(br_run: RunFolder, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A student that was stopped before its model was written."""
     from seq2set.config import build_config
-    from seq2set.workflows.distill import Teaching, distill
+    from seq2set.workflows.distill import distill
+    from seq2set.workflows.teaching import Teaching
 
     out = tmp_path_factory.mktemp("stopped") / "student"
     config = build_config(

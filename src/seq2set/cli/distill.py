@@ -52,8 +52,8 @@ def distill(
     """Train a small model, taught by a large one. It is tuned and calibrated on validation labels."""
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
-    from seq2set.workflows.distill import Teaching, read_teaching
     from seq2set.workflows.distill import distill as run_distillation
+    from seq2set.workflows.teaching import Teaching, read_teaching
 
     merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
     begun = options.read_begun(out, preset) if resume else None

@@ -28,12 +28,13 @@ from seq2set.core.disk import make_folder
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import (
     append_line,
-    refuse_occupied,
     report_output_errors,
     update_keys,
     write_folder_aside,
+    write_json,
     write_text,
 )
+from seq2set.core.outputs import refuse_occupied
 
 Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
@@ -93,11 +94,13 @@ class RunFolder:
         force: bool = False,
         watch: Watch | None = None,
         begin_from: Path | None = None,
+        teacher: Mapping[str, Any] | None = None,
     ) -> RunFolder:
         """Begin a run in an empty folder, or go on with one whose settings and documents are the same.
 
         With `force` a run that is there is replaced; what else lies in its folder stays. A model folder to
-        `begin_from` is copied, so that the run can be resumed whatever becomes of it.
+        `begin_from` is copied, so that the run can be resumed whatever becomes of it. The record of a
+        `teacher` is kept.
         """
         run = cls(path, watch)
         if resume and run.config.is_file():
@@ -123,12 +126,20 @@ class RunFolder:
             make_folder(run.checkpoints)
         if provenance is not None and not run.has_learnt():
             write_provenance(path, provenance)
+        run._keep_teacher(teacher)
         if begin_from is not None and not run.start_model.is_dir():
             with write_folder_aside(run.start_model) as aside:
                 shutil.copytree(begin_from, aside, dirs_exist_ok=True)
         if not run.config.is_file():
             write_toml(config, run.config)  # last: it says that the run has begun
         return run
+
+    def _keep_teacher(self, record: Mapping[str, Any] | None) -> None:
+        path = self.path / TEACHER
+        if record is not None:
+            write_json(path, record)
+        elif not self.config.is_file():  # of a run that was killed while it began
+            path.unlink(missing_ok=True)
 
     def open_member(self, number: int) -> RunFolder:
         """Return where the network of this number, from 0, of an ensemble is trained; the first is here."""
@@ -172,7 +183,7 @@ class RunFolder:
         """Say whether the folder holds what comes before the settings and nothing else."""
         if not self.path.is_dir() or any(path.is_file() for path in self.checkpoints.rglob("*")):
             return False
-        early = ("checkpoints", RECORD, self.start_model.name, LOCK, f".{self.config.name}.")
+        early = ("checkpoints", RECORD, TEACHER, self.start_model.name, LOCK, f".{self.config.name}.")
         return all(any(name in path.name for name in early) for path in self.path.iterdir())
 
     def differs_only_in(self, sections: tuple[str, ...], config: Config) -> bool:

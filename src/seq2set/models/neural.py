@@ -99,6 +99,8 @@ class ScoredSets(NamedTuple):
 
     scores: npt.NDArray[np.float32]
     drawn: npt.NDArray[np.bool_]
+    known: npt.NDArray[np.bool_]
+    """Whether a word of each text is known (N,)"""
 
 
 @dataclass(frozen=True)
@@ -155,13 +157,14 @@ class NeuralTagger:
         """Score every label by its marginal, and return the sets that a decoder drew for that."""
         scores = np.zeros((len(texts), len(self.labels)), np.float32)
         drawn = np.zeros((len(texts), self.config.search.samples, len(self.labels)), bool)
+        known = np.zeros(len(texts), bool)
         with limit_threads(self.config.threads):
             for block in self._blocks(texts, self.config.search.samples):
                 found = block.output.search("marginal", self.config.search)
-                scores[block.places] = found.scores
+                scores[block.places], known[block.places] = found.scores, block.known
                 if found.drawn is not None:
                     drawn[block.places] = found.drawn
-        return ScoredSets(scores, drawn)
+        return ScoredSets(scores, drawn, known)
 
     def count_cut(self, texts: Sequence[str]) -> Cut:
         """Count the texts that the network, or what makes vectors for the prior, does not read to the end."""

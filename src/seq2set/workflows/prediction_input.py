@@ -70,6 +70,12 @@ class InputFile(NamedTuple):
 
 def find_inputs(names: Sequence[str]) -> list[InputFile]:
     """Return the files that paths, globs, folders and addresses stand for, in a steady order."""
+    if not all(map(str.strip, names)):
+        raise InputError("an input has an empty name; name a file, a pattern or a folder")
+    if STANDARD in names:
+        raise InputError(
+            f"standard input ({STANDARD}) cannot be read here; write it to a file, and name that"
+        )
     found = [file for name in names for file in (_find_remote if "://" in name else _find_local)(name)]
     twice = next((one.name for one in found if found.count(one) > 1), None)
     if twice is not None:

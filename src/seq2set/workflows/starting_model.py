@@ -83,9 +83,12 @@ def find_start(named: Path | None, out: Path, *, resume: bool) -> Path | None:
     """Return the model folder that a run begins from: the one that is named, or a resumed run's own copy."""
     run = RunFolder(out)
     given = None if named is None else find_model_folder(named)
+    goes_on = resume and run.config.is_file()
     if given is not None and given.resolve() == run.model.resolve():
         raise InputError(f"--from and --out both name {out}; name another --out")
-    if not (resume and run.config.is_file()):
+    if given is not None and not goes_on and given.resolve().is_relative_to(out.resolve()):
+        raise InputError(f"--from {named} lies in --out {out} itself; name another --out")
+    if not goes_on:
         return given
     copy = run.start_model if run.start_model.is_dir() else None
     if given is not None and (

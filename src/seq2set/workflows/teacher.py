@@ -10,8 +10,10 @@ Shapes: N documents, K sets per document, L labels of the student.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,18 +55,27 @@ class Opinion(NamedTuple):
     """(N, L) each in [0, 1]; 0 for labels that the teacher does not know"""
     drawn: npt.NDArray[np.bool_]
     """(N, K, L) sets that it drew; empty ones of a teacher without a decoder"""
+    known: npt.NDArray[np.bool_]
+    """(N,) whether it knows a word of each"""
 
     @classmethod
     def none(cls, documents: int, labels: int) -> Opinion:
         """Say nothing of documents."""
-        return cls(np.zeros((documents, labels), np.float32), np.zeros((documents, SETS, labels), bool))
+        drawn = np.zeros((documents, SETS, labels), bool)
+        return cls(np.zeros((documents, labels), np.float32), drawn, np.zeros(documents, bool))
 
     def append(self, *others: Opinion) -> Opinion:
         """Return what it says of these and of further documents."""
         parts = (self, *others)
         return Opinion(
-            np.concatenate([one.scores for one in parts]), np.concatenate([one.drawn for one in parts])
+            np.concatenate([one.scores for one in parts]),
+            np.concatenate([one.drawn for one in parts]),
+            np.concatenate([one.known for one in parts]),
         )
+
+    def pick(self, index: npt.NDArray[np.intp]) -> Opinion:
+        """Return what it says of the documents at the given places."""
+        return Opinion(self.scores[index], self.drawn[index], self.known[index])
 
     def calibrate(self, sigmoid: Sigmoid) -> Opinion:
         """Return the same with calibrated scores; a label that scores 0 is one that cannot be given."""
@@ -94,9 +105,10 @@ class Teacher:
 
     def judge(self, texts: Sequence[str], path: Path, progress: Progress) -> Opinion:
         """Say what it thinks of texts that it has not seen, and keep that in a file."""
+        mark = self._mark(texts)
         if not path.is_file():
-            _save(path, _judge(self.tagger, texts, self.names, progress, "the teacher's scores"))
-        return _load(path)
+            _save(path, _judge(self.tagger, texts, self.names, progress, "the teacher's scores"), mark)
+        return _load(path, mark)
 
     def judge_own(
         self, config: Config, learn: Examples, tune: Examples, folds: int, run: RunFolder, progress: Progress
@@ -109,24 +121,32 @@ class Teacher:
         parts = [np.flatnonzero(fold == number) for number in range(int(fold.max()) + 1)]
         said = []
         for number, held in enumerate(parts, start=1):
-            path = run.teacher / f"fold-{number}.safetensors"
+            path, texts = run.teacher / f"fold-{number}.safetensors", learn.pick(held).texts
             if not path.is_file():
                 progress.note(f"the teacher without fold {number} of {len(parts)}")
                 rest = np.flatnonzero(fold != number - 1)
                 tagger = self._train_again(config, learn.pick(rest), tune, path.with_suffix(""), progress)
-                texts = learn.pick(held).texts
-                _save(path, _judge(tagger, texts, self.names, progress, "scores of the fold"))
+                told = _judge(tagger, texts, self.names, progress, "scores of the fold")
+                _save(path, told, self._mark(texts))
                 shutil.rmtree(path.with_suffix(""))
-            said.append(_load(path))
-        order = np.argsort(np.concatenate(parts), kind="stable")
-        together = said[0].append(*said[1:])
-        return Opinion(together.scores[order], together.drawn[order])
+            said.append(_load(path, self._mark(texts)))
+        return said[0].append(*said[1:]).pick(np.argsort(np.concatenate(parts), kind="stable"))
+
+    def _mark(self, texts: Iterable[str]) -> npt.NDArray[np.uint8]:
+        """Return a digest of what is judged by whom, by which a file of another judgement is noticed."""
+        digest = hashlib.sha256(json.dumps([self.sha256, self.names]).encode())
+        for text in texts:
+            digest.update(json.dumps(text).encode())
+        return np.frombuffer(digest.digest(), np.uint8)
 
     def _train_again(
         self, config: Config, rest: Examples, tune: Examples, folder: Path, progress: Progress
     ) -> Tagger:
         """Train a model of the teacher's settings on fewer documents, as this machine is to be used."""
-        same = self.tagger.config.model_copy(update={"threads": config.threads, "workers": config.workers})
+        own = self.tagger.config
+        training = own.training.model_copy(update={"device": config.training.device})
+        here = {"threads": config.threads, "workers": config.workers, "training": training}
+        same = own.model_copy(update=here)
         run = RunFolder.start(folder, same, resume=True)
         return get_fit_function(same.model)(same, rest, tune, run, progress)
 
@@ -148,45 +168,60 @@ def _judge(
     columns = [tagger.labels.index(name) for name in names]
     known = np.array([place for place, column in enumerate(columns) if column is not None], np.intp)
     found = [column for column in columns if column is not None]
-    scores, drawn = said = Opinion.none(len(texts), len(names))
+    scores, drawn, heard = said = Opinion.none(len(texts), len(names))
     with progress.stage(title, len(texts)) as advance:
         for start in range(0, len(texts), BATCH):
             block = list(texts[start : start + BATCH])
             for row, part in enumerate(_ask(tagger, block), start=start):
                 scores[row, known] = part.scores[found]
                 drawn[row, :, known] = part.drawn[:, found].T
+                heard[row] = part.known
             advance(len(block))
     return said
 
 
-def _ask(tagger: Tagger, texts: list[str]) -> Iterator[Opinion]:
-    """Yield what a model says of each text, in the order of its own labels."""
+class _Answer(NamedTuple):
+    """What a model says of one text, in the order of its own labels."""
+
+    scores: Reals
+    """(L,)"""
+    drawn: npt.NDArray[np.bool_]
+    """(K, L)"""
+    known: bool
+
+
+def _ask(tagger: Tagger, texts: list[str]) -> Iterator[_Answer]:
+    """Yield what a model says of each text."""
     if not (isinstance(tagger, NeuralTagger) and tagger.decodes):
-        scores = tagger.infer(texts, Request(search="marginal")).scores
-        for row in scores:
-            yield Opinion(row, np.zeros((SETS, len(row)), bool))
+        told = tagger.infer(texts, Request(search="marginal"))
+        known = np.ones(len(texts), bool) if told.known is None else told.known
+        for row, heard in zip(told.scores, known.tolist(), strict=True):
+            yield _Answer(row, np.zeros((SETS, len(row)), bool), heard)
         return
-    found = tagger.draw_sets(texts)
     # All texts use the same random numbers: from the sets with the same one, each takes others.
     generator = np.random.default_rng(len(texts))
-    for row, sets in zip(*found, strict=True):
-        yield Opinion(row, sets[generator.choice(len(sets), SETS, replace=len(sets) < SETS)])
+    for row, sets, heard in zip(*tagger.draw_sets(texts), strict=True):
+        chosen = generator.choice(len(sets), SETS, replace=len(sets) < SETS)
+        yield _Answer(row, sets[chosen], bool(heard))
 
 
-def _save(path: Path, said: Opinion) -> None:
-    arrays: dict[str, npt.NDArray[Any]] = {"scores": said.scores}
+def _save(path: Path, said: Opinion, mark: npt.NDArray[np.uint8]) -> None:
+    arrays: dict[str, npt.NDArray[Any]] = {"scores": said.scores, "known": said.known, "mark": mark}
     arrays["drawn"] = np.packbits(said.drawn, axis=-1)
     with write_aside(path) as aside:
         save_file(arrays, aside, metadata=UNSEALED)
         seal_file(aside)
 
 
-def _load(path: Path) -> Opinion:
+def _load(path: Path, mark: npt.NDArray[np.uint8]) -> Opinion:
     try:
         check_seal(path)
         arrays = load_file(path)
+        if not np.array_equal(arrays["mark"], mark):
+            raise ValueError("it is about other texts, or of another teacher")
         labels = arrays["scores"].shape[1]
-        return Opinion(arrays["scores"], np.unpackbits(arrays["drawn"], axis=-1, count=labels).astype(bool))
+        drawn = np.unpackbits(arrays["drawn"], axis=-1, count=labels).astype(bool)
+        return Opinion(arrays["scores"], drawn, arrays["known"])
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(

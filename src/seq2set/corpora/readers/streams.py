@@ -51,6 +51,10 @@ def check_file(path: Path) -> None:
         raise CorpusError("this is a folder; a file is expected here", path)
     if not path.exists():
         raise CorpusError("the file does not exist", path)
+    if not path.is_file():
+        raise CorpusError(
+            "this is a pipe or a device; a file is wanted here, since it is read more than once", path
+        )
 
 
 @contextmanager

@@ -128,8 +128,8 @@ def make_pipe(path: Path) -> Path:
         (lambda at: make_pipe(at / "lines.csv"), "this is a pipe or a device; a file is wanted here"),
         (
             lambda at: write_texts(at / "body.jsonl", *TEXTS, column="body"),
-            "there is no column 'text', in which the documents of --data have their texts and those of "
-            "--unlabelled must have them too; the columns are: body",
+            "there is no column 'text'; texts of --data and of --unlabelled must stand in columns of one "
+            "name (--text); the columns are: body",
         ),
     ],
     ids=["empty", "stdin", "pipe", "column"],

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from seq2set.cli.idle_options import refuse_idle
 from seq2set.cli.options import read_summaries
 
 TABLES = {
@@ -17,6 +18,7 @@ TABLES = {
 
 
 def bench(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of the benchmarks below.")],
     model: Annotated[
         Path | None,
@@ -38,6 +40,7 @@ def bench(
     if name == ALL:
         _run_all(model, out, minutes, quick=quick, as_json=as_json)
         return
+    refuse_idle(context, f"on {name}; they are for all", "out", "minutes")
     result = run_benchmark(name, model=model, quick=quick)
     typer.echo(json.dumps(result.to_dict()) if as_json else result.summarize())
     if result.failure:

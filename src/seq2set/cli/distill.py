@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 from seq2set.cli.train import print_outcome
 
 
 @options.add_fields(options.Columns)
 def distill(
+    context: typer.Context,
     teacher: Annotated[Path, typer.Argument(metavar="RUN", help="The teacher: a run or a model folder.")],
     out: Annotated[Path, typer.Option(help="The run folder of the student.")],
     data: options.Data = None,
@@ -57,13 +58,19 @@ def distill(
 
     merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
     begun = options.read_begun(out, preset) if resume else None
+    idle_options.refuse_settings(assignments, {"preset": "--preset", "model": "--model"})
     if model is None and config is None and begun is None:
         model = "seq2set-simp"
     chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=begun)
-    options.refuse_unread(chosen.data.corpus, columns)
     given = {"unlabelled": tuple(unlabelled) if unlabelled else None, "folds": folds, "share": share}
     recorded = read_teaching(out) if resume else {}
     teaching = Teaching(**recorded | {name: value for name, value in given.items() if value is not None})
+    if not teaching.folds:
+        idle_options.refuse_idle(context, "with --folds 0, by which no training document is taught", "share")
+    texts = bool(teaching.unlabelled)
+    idle_options.refuse_unread(chosen.data.corpus, columns, assignments, texts=texts)
     progress = RichProgress()
+    if unread := idle_options.describe_unread(assignments, [chosen]):
+        progress.note(unread)
     run = run_distillation(chosen, teacher, out, teaching, resume=resume, force=force, progress=progress)
     print_outcome(run, progress)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 
 
 @options.add_fields(options.Columns)
 def evaluate(
+    context: typer.Context,
     models: Annotated[
         list[Path],
         typer.Argument(
@@ -44,7 +46,7 @@ def evaluate(
     runtime: options.Runtime = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per model.")] = False,
     show: Annotated[
-        int, typer.Option(help="Show this many documents with their labels and the evidence for them.")
+        int, typer.Option(min=0, help="Show this many documents with their labels and the evidence for them.")
     ] = 0,
     evidence: Annotated[
         bool,
@@ -81,13 +83,17 @@ def evaluate(
     from seq2set.models.predictions import Request
     from seq2set.workflows.evaluate import evaluate as measure
     from seq2set.workflows.evaluate import refuse_errors_file, sample_predictions
+    from seq2set.workflows.training_corpus import name_training_corpus
 
+    _refuse_idle(context, models, report is None and errors is None, evidence, as_json)
+    if any(value is not None for value in columns.values()):
+        for corpus in [data] if data else map(name_training_corpus, models):
+            idle_options.refuse_unread(corpus, columns)
     if report is not None:
         refuse_occupied(report, force=force, kind=REPORT)
     if errors is not None:
         refuse_errors_file(errors, force=force)
     request = Request(threshold=threshold, top_k=top_k, search=search)
-    options.refuse_unread(data, columns)
     named, progress = options.name_columns(columns), RichProgress()
     where: dict[str, Any] = {
         "data": data,
@@ -113,7 +119,8 @@ def evaluate(
         write_report(found[-1], report, beside=found[:-1], force=force)
     if as_json:
         for one in found:
-            typer.echo(json.dumps(one.summary()))
+            per = {"per_label": [row._asdict() for row in one.result.per_label]} if per_label else {}
+            typer.echo(json.dumps(one.summary() | per))
         for sentence in list_remarks(found):
             progress.note(sentence)
     else:
@@ -122,9 +129,23 @@ def evaluate(
         for one in found if per_label else ():
             print_per_label(one)
     if show:
-        for prediction, actual in sample_predictions(models[-1], **where, count=show):
+        for prediction, actual in sample_predictions(models[-1], **where, count=show, request=request):
             print_prediction(prediction, actual)
     if errors is not None:
         typer.echo(f"the documents with wrong or missing labels are in {errors}", err=True)
     if report is not None:
         typer.echo(f"the report is in {report / 'index.html'}", err=True)
+
+
+def _refuse_idle(
+    context: typer.Context, models: list[Path], writes_nothing: bool, evidence: bool, as_json: bool
+) -> None:
+    """Refuse options that change nothing beside the others."""
+    refuse = partial(idle_options.refuse_idle, context)
+    if writes_nothing:
+        refuse("without --report or --errors", "force")
+    if not evidence:
+        refuse("without --evidence", "evidence_documents")
+    if as_json:
+        refuse("with --json, which has no place for text", "show")
+    idle_options.refuse_search(context, models)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 
 if TYPE_CHECKING:
     from seq2set.experiments.cells.plan import CellTime, Schedule
@@ -33,6 +33,9 @@ def _list_own_options() -> dict[str, str]:
     }
 
 
+_DECIDED = {"data.corpus": "--data", "model": "--models", "seed": "--seeds", "preset": "--preset"}
+"""Settings of a cell that options alone decide"""
+
 TABLES = {
     "Experiments": options.read_summaries(
         "seq2set.experiments:EXPERIMENTS", all="all of these, with one page"
@@ -44,6 +47,7 @@ TABLES = {
 
 @options.add_fields(options.Columns)
 def experiment(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of the experiments below.")],
     data: options.RequiredData,
     out: Annotated[Path, typer.Option(help="The folder for the trainings and the results.")],
@@ -96,12 +100,24 @@ def experiment(
     from seq2set.core.cluster import Workplace
     from seq2set.core.errors import PendingError
     from seq2set.experiments import ALL, find_experiment
-    from seq2set.experiments.options import Options, parse_extra, parse_files, parse_models, parse_seeds
+    from seq2set.experiments.options import (
+        Options,
+        parse_extra,
+        parse_files,
+        parse_models,
+        parse_seeds,
+        refuse_unused_files,
+    )
 
     if resamples is not None:  # commands that were written down before still run
         typer.echo("--resamples has no effect: intervals are computed, not drawn", err=True)
-    options.refuse_unread(data, columns)
+    idle_options.refuse_unread(data, columns, assignments)
+    idle_options.refuse_settings(assignments, _DECIDED)
+    if engine == "local":
+        idle_options.refuse_idle(context, "without --engine ray", "address")
     row = find_experiment(name)
+    if retrain:
+        idle_options.refuse_settings(option, {"retrain": "--retrain alone"}, "--option")
     own = [*(option or []), *(["retrain=yes"] if retrain else [])]
     request = Options(
         data=data,
@@ -117,6 +133,10 @@ def experiment(
         waits=wait,
         extra=parse_extra(own, row.options),
     )
+    refuse_unused_files(request.files, request.models)
+    configs = [request.config(model, 1) for model in request.models]
+    if unread := idle_options.describe_unread(assignments, configs):
+        typer.echo(unread, err=True)
     run = _run_all if name == ALL else partial(_run_one, name)
     try:
         run(request, dry_run=dry_run)

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 
 
 def export(
+    context: typer.Context,
     model: options.ModelFolder,
     target: Annotated[str, typer.Option("--to", metavar="FORMAT", help="The format: onnx.")] = "onnx",
     data: Annotated[
@@ -29,6 +30,8 @@ def export(
     from seq2set.core.names import find_named
     from seq2set.workflows.export import TARGETS, ExportOptions, describe_export
 
+    if not int8:
+        idle_options.refuse_idle(context, "without --int8", "max_loss")
     run = find_named("format", target, TARGETS)
     report = run(model, ExportOptions(data, int8, max_loss, force), RichProgress())
     if as_json:

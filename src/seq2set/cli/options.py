@@ -152,23 +152,6 @@ def read_begun(out: Path, preset: str | None) -> Config | None:
     return config
 
 
-def refuse_unread(corpus: str | None, columns: Settings) -> None:
-    """Refuse options for reading files where the corpus is prepared and has nothing to read by them."""
-    given = [f"--{name.replace('_', '-')}" for name, value in columns.items() if value is not None]
-    if not corpus or not given:
-        return
-    from seq2set.core.text_utils import join_names
-    from seq2set.corpora.open_corpus import is_settled
-
-    if is_settled(corpus):
-        has, it = ("has", "it") if len(given) == 1 else ("have", "them")
-        raise InputError(
-            f"{join_names(given)} {has} no effect on {corpus}, a corpus that is "
-            f"prepared or known, whose texts, labels and splits are fixed; leave {it} out, or "
-            f"prepare the raw files again: seq2set data prepare NAME --from PATH {' '.join(given)} ..."
-        )
-
-
 Rows = Mapping[str, str]
 """Names with one line each"""
 

@@ -7,12 +7,14 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 from seq2set.core.processes import pause_collections
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ TABLES = {"Engines": options.read_summaries("seq2set.inference.engines:ENGINES")
 
 @options.add_fields(options.TextColumns)
 def predict(
+    context: typer.Context,
     model: options.ModelFolder,
     texts: Annotated[
         list[str] | None,
@@ -81,18 +84,31 @@ def predict(
         from seq2set.inference.engines.blocks import EngineSettings
         from seq2set.models.predictions import Request
         from seq2set.workflows.predict import PredictionJob, plan_output, write_predictions, write_shards
-        from seq2set.workflows.prediction_input import recall_columns, take_files, take_texts
+        from seq2set.workflows.prediction_input import (
+            list_file_formats,
+            recall_columns,
+            take_files,
+            take_texts,
+        )
 
     request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     settings = EngineSettings(model, request, workers, address=address, runtime=runtime)
     named = options.name_columns(columns)
     read = ReadOptions(labels=None, keep_columns=True, **named)
+    _refuse_idle(context, texts, source, out)
+    idle_options.refuse_search(context, [model])
+    if engine == "local":
+        idle_options.refuse_idle(context, "without --engine ray", "address")
     with _find_files(texts, source, form) as files:
+        if files and all(one.remote is None for one in files):
+            idle_options.refuse_misread(list_file_formats(files), columns)
         if files:
             read = recall_columns(read, named, model, files)
         job = PredictionJob(settings, read, engine)
         _tell_uncalibrated(job)
         output = None if out is None else plan_output(out, form, files, force=force)
+        if output is not None and not output.folder:
+            idle_options.refuse_idle(context, f"on {output.path}, which is one file", "shard_size")
         if output is not None and output.folder:
             _tell(write_shards(job, files, output, _choose_progress(), size=shard_size, force=force), output)
             return
@@ -101,6 +117,23 @@ def predict(
             _print(job, items, as_json=as_json)
         else:
             _tell(write_predictions(job, items, output, _choose_progress()), output)
+
+
+def _refuse_idle(
+    context: typer.Context, texts: list[str] | None, source: list[str] | None, out: str | None
+) -> None:
+    """Refuse options that change nothing, as the input and the output are."""
+    refuse = partial(idle_options.refuse_idle, context)
+    columns = [one.name for one in fields(options.TextColumns)]
+    reads_format = source == ["-"]
+    if texts:
+        refuse("on texts that are typed", *columns)
+    elif not source or (reads_format and context.params["form"] is None):
+        refuse("on lines of standard input", *(name for name in columns if name != "encoding"))
+    if out is None:
+        refuse("without --output", "force", "shard_size", *([] if reads_format else ["form"]))
+    elif out != "-":
+        refuse("with --output, whose name says the format", "as_json")
 
 
 @contextmanager

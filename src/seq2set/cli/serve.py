@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 from seq2set.server.settings import ServeSettings, read_key
 
 LOOPBACK = ("127.", "localhost", "::1")
@@ -17,6 +17,7 @@ LOOPBACK = ("127.", "localhost", "::1")
 
 @options.add_fields(ServeSettings, queue_texts="queue")
 def serve(
+    context: typer.Context,
     model: options.ModelFolder,
     *,
     runtime: options.Runtime = "auto",
@@ -28,6 +29,8 @@ def serve(
     """Serve a model: an HTTP API and a web page. A key in SEQ2SET_API_KEY is asked of every client."""
     from seq2set.core.errors import import_extra
 
+    if settings["feedback"] is None:
+        idle_options.refuse_idle(context, "without --feedback", "max_feedback_bytes")
     for needed in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
         import_extra(needed, "serve")
     _run(model, runtime, ServeSettings(key=read_key(), **settings), access_log)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 
 if TYPE_CHECKING:
     from seq2set.config import Config
@@ -62,13 +62,18 @@ def train(
 
     rule = None if metric is None else "best"
     settings = {"data.corpus": data, "decision.metric": metric, "decision.rule": rule, "ensemble": ensemble}
+    decided = {"preset": "--preset"} | ({} if model is None else {"model": "--model"})
+    idle_options.refuse_settings(assignments, decided)
     merged = options.merge_assignments(assignments, columns, settings)
     base = _read_base(begin_from, preset, model)
     if resume:
         base = options.read_begun(out, preset) or base
     chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=base)
-    options.refuse_unread(chosen.data.corpus, columns)
+    idle_options.refuse_unread(chosen.data.corpus, columns, assignments)
+    _refuse_ensemble(chosen, ensemble)
     progress = RichProgress()
+    if get_rank() == 0 and (unread := idle_options.describe_unread(assignments, [chosen])):
+        progress.note(unread)
     if get_rank() == 0 and _could_read_vectors(chosen):
         progress.note("a pretrained encoder is on this machine: --preset pretrained uses it, and is slower")
     run = run_training(
@@ -76,6 +81,14 @@ def train(
     )
     if get_rank() == 0:  # it saves the model, which others may look for too early
         print_outcome(run, progress)
+
+
+def _refuse_ensemble(config: Config, ensemble: int | None) -> None:
+    from seq2set.config.catalog import find_model
+    from seq2set.core.errors import InputError
+
+    if ensemble is not None and ensemble > 1 and not find_model(config.model).network:
+        raise InputError(f"--ensemble is {ensemble}, but {config.model} is no network: it is trained once")
 
 
 def _could_read_vectors(config: Config) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 from seq2set.core.text_utils import count_things
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ TABLES = {"Metrics": _list_metrics, "Kinds of rules": lambda: RULE_KINDS}
 
 @options.add_fields(options.Columns)
 def tune(
+    context: typer.Context,
     data: options.Data = None,
     model: options.Model = None,
     out: Annotated[Path | None, typer.Option(help="The folder of the study.")] = None,
@@ -94,7 +97,9 @@ def tune(
         from seq2set.core.errors import InputError
 
         raise InputError("--accept goes with --thresholds RUN, and not with --undo")
-    options.refuse_unread(data, columns)
+    _refuse_idle(context, thresholds, calibrate, accept, undo=undo)
+    if any(value is not None for value in columns.values()):
+        idle_options.refuse_unread(data or _name_corpus(thresholds or calibrate), columns)
     if (changed := thresholds or calibrate) is not None:
         how = {"data": data, "columns": options.name_columns(columns), "dry_run": dry_run}
         if undo:
@@ -119,10 +124,16 @@ def tune(
         )
     if out is None:
         raise InputError("no folder is named; pass --out with the folder of the study")
+    decided = {"preset": "--preset"} | ({} if model is None else {"model": "--model"})
+    idle_options.refuse_settings(assignments, decided)
     settings: options.Settings = {"data.corpus": data, "seed": seed, "decision.metric": metric}
     merged = options.merge_assignments(assignments, columns, settings)
     chosen = build_config(preset=preset, model=model, file=config, assignments=merged)
-    options.refuse_unread(chosen.data.corpus, columns)
+    idle_options.refuse_unread(chosen.data.corpus, columns, assignments)
+    if engine == "local":
+        idle_options.refuse_idle(context, "without --engine ray", "address")
+    if unread := idle_options.describe_unread(assignments, [chosen]):
+        typer.echo(unread, err=True)
     import_extra("optuna", "tune")
     from seq2set.tuning.search import tune as search
 
@@ -138,6 +149,42 @@ def tune(
         progress=RichProgress(),
     )
     _print_study(found)
+
+
+_TRAINING = "out model preset config assignments seed space trials jobs engine address carve resume".split()
+_RULES = ("kind", "metric", "confidence")
+"""Options by what they are for"""
+
+
+def _refuse_idle(
+    context: typer.Context, thresholds: Path | None, calibrate: Path | None, accept: str | None, *, undo: bool
+) -> None:
+    """Refuse options of other work than is to be done."""
+    from seq2set.core.errors import InputError
+
+    if thresholds is not None and calibrate is not None:
+        raise InputError("--thresholds and --calibrate are both given; give one per command")
+    refuse = partial(idle_options.refuse_idle, context)
+    if thresholds is None and calibrate is None:
+        refuse("without --thresholds", "kind", "confidence")
+        return
+    work = "--undo" if undo else "--thresholds" if thresholds is not None else "--calibrate"
+    refuse(f"with {work}, which trains nothing", *_TRAINING)
+    if undo:
+        columns = (one.name for one in fields(options.Columns))
+        refuse("with --undo", "data", "dry_run", *columns)
+    elif calibrate is not None:
+        refuse("with --calibrate", *_RULES)
+    elif accept is not None:
+        refuse("with --accept", "kind", "metric")
+    else:
+        refuse("without --accept", "confidence")
+
+
+def _name_corpus(model: Path | None) -> str | None:
+    from seq2set.workflows.training_corpus import name_training_corpus
+
+    return None if model is None else name_training_corpus(model)
 
 
 def _print_study(found: StudyResult) -> None:

@@ -192,11 +192,12 @@ def _find_setting_path(location: tuple[int | str, ...]) -> list[str]:
 
 def _write_sentence(name: str, detail: ErrorDetails, allowed: list[str]) -> str:
     if detail["type"] == "extra_forbidden":
-        return f"{name} is not a setting{suggest(name, _list_setting_names())}"
+        return f"{name} is not a setting{suggest(name, list_setting_names())}"
     return f"{name} is {_show(detail['input'])}; it must {' or '.join(dict.fromkeys(allowed))}"
 
 
-def _list_setting_names() -> list[str]:
+def list_setting_names() -> list[str]:
+    """Return the names of all settings and of their sections."""
     return [key for key, _ in walk_settings(Config().model_dump())] + [
         key for key, field in Config.model_fields.items() if field.annotation in Settings.__subclasses__()
     ]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from seq2set.config import DataSettings
 from seq2set.core.errors import CorpusError, InputError, UnknownNameError
 from seq2set.core.names import find_named
 from seq2set.corpora.cache import get_cache_folder, locate_cached, mark_used
+from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.own_files import OwnFiles, add_split_files, parse_size, prepare_own
 from seq2set.corpora.prepare import (
     DEFAULT_PREPARE_OPTIONS,
@@ -25,10 +28,19 @@ from seq2set.corpora.prepare import (
     refuse_source_inside,
 )
 from seq2set.corpora.prepared import FORMAT, Location, PreparedCorpus, is_prepared
-from seq2set.corpora.readers import DEFAULT_OPTIONS, ReadOptions, build_read_options, find_format
+from seq2set.corpora.readers import (
+    DEFAULT_OPTIONS,
+    FORMATS,
+    ReadOptions,
+    build_read_options,
+    find_format,
+    has_known_format,
+)
 from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.corpora.readers.files import SourceFile, find_files, hash_files, make_absolute, refuse_missing
 from seq2set.corpora.sources import SOURCES, read_source
+from seq2set.corpora.sources.raw_corpus import RawCorpus, add_remark
+from seq2set.corpora.splits import find_split_index
 
 READING_VERSION = 5
 """Counts up whenever the same file is read in another way, so that no old cache is taken for it."""
@@ -134,7 +146,7 @@ def prepare_source(
             )
     folder = out or locate_cached(name)
     refuse_source_inside(folder, [] if path is None else [path])
-    raw = read_source(name, path, options)
+    raw = _note_unused_sizes(read_source(name, path, options), options.list_sizes())
     limits = replace(
         options,
         max_words=source.max_words if options.max_words is None else options.max_words,
@@ -152,6 +164,25 @@ def prepare_source(
     )
 
 
+def _note_unused_sizes(raw: RawCorpus, sizes: Mapping[str, int | float]) -> RawCorpus:
+    """Note in the end which sizes were asked for of splits that came with the source."""
+    if not sizes or raw.plan.method != "given":
+        return raw
+
+    def count() -> Iterator[Document]:
+        seen: Counter[str] = Counter()
+        for document in raw:
+            split = find_split_index(document.split or "")
+            seen[SPLITS[split] if split is not None else ""] += 1
+            yield document
+        for name, size in sizes.items():
+            if seen[name]:
+                used = f"{seen[name]:,} documents are in that split already"
+                add_remark(raw.notes, f"--{name} {size} is not used: {used}")
+
+    return replace(raw, documents=count())
+
+
 def _name_cached(own: OwnFiles, digest: str, name: str) -> str:
     plan, max_words = asdict(own.plan()), own.options.max_words or None
     files = [[file.path.name, file.split] for file in own.files]
@@ -167,6 +198,13 @@ def is_unsplit(spec: str) -> bool:
     """Return whether a name stands for plain files that are not split already."""
     files = [] if is_prepared(Path(spec)) else find_files(spec, get_cache_folder())
     return bool(files) and not any(file.split or is_aapd(file.path) for file in files)
+
+
+def list_formats(spec: str) -> set[str]:
+    """Return the formats of the plain files that a name stands for; none where it stands for none."""
+    paths = (file.path for file in find_files(spec, get_cache_folder()))
+    found = [find_format(path) for path in paths if path.is_dir() or has_known_format(path)]
+    return {name for name, row in FORMATS.items() if row in found}
 
 
 def is_settled(spec: str) -> bool:

@@ -101,14 +101,25 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 
 def parse_files(texts: Sequence[str]) -> dict[str, Path]:
-    """Read `MODEL=FILE`, each the file of settings of one model."""
+    """Read `MODEL=FILE`, each the file of settings of one model, or of several with commas between."""
     files: dict[str, Path] = {}
     for text in texts:
         model, equals, name = text.partition("=")
         if not equals or not name:
             raise InputError(f"--config is '{text}'; it must have the form MODEL=FILE")
-        files[parse_models(model)[0]] = Path(name)
+        for known in parse_models(model):
+            if known in files:
+                raise InputError(f"--config names {known} twice: {files[known]} and {name}; give one of them")
+            files[known] = Path(name)
     return files
+
+
+def refuse_unused_files(files: Collection[str], models: Sequence[str]) -> None:
+    """Refuse files of settings of models that are left out."""
+    if unused := [model for model in files if model not in models]:
+        raise InputError(
+            f"--config is given for {', '.join(unused)}, but --models is {','.join(models)}; leave it out"
+        )
 
 
 def parse_extra(texts: Sequence[str], known: Mapping[str, StudyOption]) -> dict[str, str]:

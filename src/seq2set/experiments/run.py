@@ -5,11 +5,13 @@ Trainings that experiments share are done once, and one page leads to all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seq2set.config import Config
+from seq2set.config.loader import parse_assignment, walk_settings
 from seq2set.core.errors import InputError
 from seq2set.core.progress import Progress, Silent
 from seq2set.experiments import EXPERIMENTS, load_study
@@ -42,7 +44,23 @@ class WrittenExperiment(NamedTuple):
 
 def plan_experiment(name: str, options: Options) -> Schedule:
     """Return which cells an experiment needs, which of them are done, and how long the rest takes."""
-    return make_schedule(load_study(name).cells(options), options)
+    cells = load_study(name).cells(options)
+    _refuse_overridden(name, options, cells)
+    return make_schedule(cells, options)
+
+
+def _refuse_overridden(name: str, options: Options, cells: Sequence[Cell]) -> None:
+    """Refuse settings that the experiment itself decides in every cell."""
+    for key, _ in map(parse_assignment, options.assignments):
+        if key.startswith("data."):  # of which some experiments make corpora of their own
+            continue
+        pairs = [(options.config(cell.config.model, 1), cell.config) for cell in cells]
+        if cells and all(_find_setting(asked, key) != _find_setting(own, key) for asked, own in pairs):
+            raise InputError(f"--set {key} has no effect on {name}, which sets it itself; leave it out")
+
+
+def _find_setting(config: Config, key: str) -> Any:
+    return dict(walk_settings(config.model_dump())).get(key)
 
 
 def run_experiment(

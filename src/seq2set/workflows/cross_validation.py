@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from seq2set.config import Config
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.files import write_json, write_text
+from seq2set.core.errors import InputError
+from seq2set.core.files import read_json, write_json, write_text
 from seq2set.core.progress import Progress
 from seq2set.corpora.carve import stratify
 from seq2set.evaluation.measure import evaluate_tagger
@@ -33,6 +34,22 @@ from seq2set.workflows.training_data import carve_validation
 
 Row = dict[str, Any]
 
+COUNT = Path("folds", "count.json")
+"""Where a run folder says how many folds there are."""
+
+
+def recall_folds(run: Path, folds: int | None) -> int | None:
+    """Return into how many folds a run that goes on was begun to be split; refuse another number."""
+    if not (run / COUNT).is_file():
+        return folds
+    try:
+        begun = int(read_json(run / COUNT)["folds"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{run / COUNT} is damaged; name another --out") from error
+    if folds not in (None, begun):
+        raise InputError(f"{run} was begun with --folds {begun}, not {folds}; leave --folds out")
+    return begun
+
 
 def cross_validate(
     config: Config, pooled: Examples, run: RunFolder, folds: int, progress: Progress
@@ -42,6 +59,7 @@ def cross_validate(
     The predictions of a fold are kept in the run folder, so that a stopped training does it once, and those
     of all in `folds/predictions.jsonl`.
     """
+    write_json(run.path / COUNT, {"folds": folds})
     of_document = assign_folds(pooled, folds, config.seed)
     rows: list[Row] = []
     for fold in range(folds):

@@ -156,8 +156,8 @@ def _find_labelled_file(files: Sequence[InputFile], options: ReadOptions, labels
         named = split_names(options.text, present)
         if present and not any(has_column(present, name) for name in named):
             raise CorpusError(
-                f"there is no column '{options.text}', in which the documents of --data have their texts and "
-                f"those of --unlabelled must have them too; the columns are: {', '.join(present[:10])}",
+                f"there is no column '{options.text}'; texts of --data and of --unlabelled must stand in "
+                f"columns of one name (--text); the columns are: {', '.join(present[:10])}",
                 file.name,
             )
         if found is None and labels and has_column(present, labels):

@@ -184,13 +184,14 @@ def sample_predictions(
     include_seen: bool | None = None,
     count: int = 3,
     runtime: str = "auto",
+    request: Request | None = None,
 ) -> list[SampledPrediction]:
     """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor, _, (part, *_) = _open_documents(model, runtime, data, columns, split, include_seen)
     places = np.random.default_rng(1).choice(len(part), min(count, len(part)), replace=False)
     drawn = pick_documents(part, places.tolist())
     items = [TextItem(document.id, document.text) for document in drawn]
-    answers = predictor.stream(items, Request(explain=True))
+    answers = predictor.stream(items, replace(request or Request(), explain=True))
     return [
         SampledPrediction(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)
     ]
@@ -216,7 +217,8 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
     """Open the documents to measure on: a split of a corpus, by default test, or all of a plain file."""
     own = named is None or is_training_corpus(trained, named)
     others = trained.describe_other(named)
-    if named and not own and split is None and others.split == AUTO and is_unsplit(named):
+    asked = others.split != AUTO or others.valid or others.test
+    if named and not own and split is None and not asked and is_unsplit(named):
         whole = open_corpus(named, replace(build_read_options(others), split=None), UNSPLIT)
         return MeasuredSplit(
             whole.name, "all", whole.split("train"), own, whole.fingerprint, False, tuple(whole.remarks)

@@ -83,6 +83,12 @@ def find_inputs(names: Sequence[str]) -> list[InputFile]:
     return found
 
 
+def list_file_formats(files: Sequence[InputFile]) -> set[str]:
+    """Return the names of the formats of files of this machine."""
+    found = [find_format(Path(file.name)) for file in files]
+    return {name for name, row in FORMATS.items() if row in found}
+
+
 def _find_local(name: str) -> Iterator[InputFile]:
     path = Path(name)
     paths = [path]

@@ -27,7 +27,7 @@ from seq2set.inference.model_folder import save_model
 from seq2set.models.tagger import Tagger, compute_fingerprint, get_fit_function
 from seq2set.training.history import add_tensorboard
 from seq2set.workflows.calibration import calibrate_trained
-from seq2set.workflows.cross_validation import cross_validate
+from seq2set.workflows.cross_validation import cross_validate, recall_folds
 from seq2set.workflows.starting_model import StartingModel, find_start
 from seq2set.workflows.training_corpus import follow_corpus, open_training_corpus
 from seq2set.workflows.training_data import TrainingData, carve_validation, load_training_data, pool_documents
@@ -92,6 +92,7 @@ def train(
     config, place = follow_corpus(config, out, resume=resume, force=force)
     if resume and (out / TEACHER).is_file():
         raise InputError(f"{out} is taught by a teacher; seq2set distill goes on with it, see its --resume")
+    folds = recall_folds(out, folds) if resume else folds
     if begin_from is not None and folds is not None:
         raise InputError(
             "--from and --folds are both given, but the model has learnt what a fold would hold out; give "

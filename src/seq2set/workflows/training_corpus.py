@@ -18,7 +18,7 @@ from seq2set.config.schema import DataSettings
 from seq2set.core.errors import InputError
 from seq2set.corpora.open_corpus import hash_content, open_configured
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
-from seq2set.inference.model_folder import find_model_folder
+from seq2set.inference.model_folder import find_model_folder, read_settings
 from seq2set.inference.predictor import Predictor
 
 
@@ -54,6 +54,12 @@ def find_training_corpus(
     if begun is None or begun.fingerprint != fingerprint:
         return TrainingCorpus(data, fingerprint=fingerprint, columns=columns)
     return TrainingCorpus(data, begun.path, begun.digest, fingerprint, columns)
+
+
+def name_training_corpus(model: Path) -> str:
+    """Return the path or the name of the corpus that a model was trained on; empty where neither is known."""
+    begun = _read_record(model)
+    return (begun.path if begun is not None else "") or read_settings(model).data.corpus
 
 
 def _read_record(model: Path) -> Provenance | None:

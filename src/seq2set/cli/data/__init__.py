@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2set.cli.options import Settings, build_data, refuse_unread
+from seq2set.cli.idle_options import refuse_unread
+from seq2set.cli.options import Settings, build_data
 
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus

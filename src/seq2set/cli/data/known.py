@@ -69,6 +69,8 @@ def clean(
     from seq2set.core.errors import InputError
     from seq2set.corpora.cache import clean_cache, get_cache_folder, list_cached
 
+    if names and everything:
+        raise InputError(f"--all deletes everything, and {', '.join(names)} is named; give one of the two")
     there = {one.name: one.bytes for one in list_cached()}
     for name in names or ():
         if name not in there:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seq2set.cli import options
+from seq2set.cli import idle_options, options
 from seq2set.core.text_utils import count_things
 
 if TYPE_CHECKING:
+    from seq2set.corpora.prepare import PrepareOptions
     from seq2set.corpora.prepared import PreparedCorpus
 
 
 @options.add_fields(options.Columns)
 def prepare(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(help="A known corpus, see below, or a name for your own files.")],
     source: Annotated[
         Path | None, typer.Option("--from", help="The raw file or folder; known corpora say what they take.")
@@ -63,15 +66,32 @@ def prepare(
             advance,
         )
         if name in SOURCES:
+            unread = [one.name for one in fields(options.Columns) if one.name not in _OF_SOURCES]
+            idle_options.refuse_idle(context, f"on {name}, which is read in a way of its own", *unread)
             corpus = prepare_source(name, source, out, chosen)
         elif source is None:
             known = UnknownNameError("corpus", name, SOURCES)
             raise InputError(f"{known}; to prepare files of your own under this name, pass --from")
         else:
+            if split not in (None, "given"):
+                _refuse_given_splits(context, split, chosen)
+            idle_options.refuse_unread(str(source), columns)
             files = locate_files(str(source))
             read = build_read_options(options.build_data(str(source), columns))
             corpus = prepare_own(name, find_own(files, read, chosen), out or locate_cached(name))
     _print_summary(corpus)
+
+
+_OF_SOURCES = ("encoding", "valid", "test", "no_test")
+"""Options for columns and splits that known corpora take too"""
+
+
+def _refuse_given_splits(context: typer.Context, split: str, chosen: PrepareOptions) -> None:
+    """Refuse what says of documents in which split they are, where they are split anew."""
+    idle_options.refuse_idle(context, f"with --split {split}, which splits anew", "split_column")
+    for size, name in ((chosen.valid, "valid"), (chosen.test, "test")):
+        if isinstance(size, str):
+            idle_options.refuse_idle(context, f"as a file with --split {split}, which splits anew", name)
 
 
 def _print_summary(corpus: PreparedCorpus) -> None:

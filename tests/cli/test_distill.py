@@ -176,7 +176,7 @@ def stopped(br_run: RunFolder, corpus: Path, tmp_path_factory: pytest.TempPathFa
     """A student that was stopped before its model was written."""
     from seq2set.config import build_config
     from seq2set.workflows.distill import distill
-    from seq2set.workflows.teaching import Teaching
+    from seq2set.workflows.teaching_record import Teaching
 
     out = tmp_path_factory.mktemp("stopped") / "student"
     config = build_config(

@@ -6,7 +6,10 @@ import gzip
 import json
 import os
 import shutil
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,8 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import hash_texts
 from seq2set.inference.model_folder import read_metadata, read_seen
+from seq2set.models.tagger import Tagger
+from seq2set.workflows.teacher import _Answer
 from seq2set.workflows.train import train as train_run
 from tiny_networks import tiny_config
 
@@ -206,7 +211,7 @@ def stopped(
     """Make a student that was stopped when its teacher had judged, in a folder."""
     from seq2set.config import build_config
     from seq2set.workflows.distill import distill
-    from seq2set.workflows.teaching import Teaching
+    from seq2set.workflows.teaching_record import Teaching
 
     place = tmp_path_factory.mktemp("stopped")
     config = build_config(
@@ -351,3 +356,89 @@ def test_a_teacher_from_another_machine_is_trained_as_this_one_can(
     call = ("distill", tmp_path / "teacher", "--data", small_corpus.folder, "--folds", 2, *BR)
     outcome = seq2set(*call, "--set", "training.device=cpu", "--out", tmp_path / "run")
     assert outcome.code == 0, outcome.err
+
+
+@pytest.mark.parametrize("batch", [2, 8, 14, 18])
+def test_ctrl_c_while_the_teacher_judges_costs_no_bit(
+    seq2set,
+    small_corpus: PreparedCorpus,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    batch: int,
+) -> None:
+    """In the first fold, in the second, amid validation documents, and amid texts without labels."""
+    from seq2set.workflows import teacher as module
+
+    settings = (f'data.corpus="{small_corpus.folder}"', "training.validate_every=1000")
+    network = tmp_path.parent / "network"
+    if not network.exists():
+        train_run(tiny_config(*settings, model="seq2set-simp"), network)
+    texts = write_texts(
+        tmp_path / "texts.jsonl", *(f"{one} {number}" for one in TEXTS for number in range(9))
+    )
+    call = ("distill", network, "--data", small_corpus.folder, "--unlabelled", texts, "--folds", 2, *BR)
+    monkeypatch.setattr(module, "BATCH", 8)
+    ask, batches = module._ask, iter(range(1, 99))
+
+    def ask_or_stop(tagger: Tagger, block: list[str]) -> Iterator[_Answer]:
+        if next(batches) == batch:
+            signal.raise_signal(signal.SIGINT)
+        return ask(tagger, block)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_ask", ask_or_stop)
+        outcome = seq2set(*call, "--out", tmp_path / "run")
+    assert (outcome.code, "stopped; rerun with --resume to continue" in outcome.err) == (1, True)
+    assert seq2set("distill", network, "--out", tmp_path / "run", "--resume").code == 0
+    whole = tmp_path.parent / "whole"
+    if not whole.exists():
+        assert seq2set(*call, "--out", whole).code == 0
+        assert next(batches) < 99
+    for name in ("model.safetensors", "labels.json", "tokenizer.json"):
+        assert (tmp_path / "run" / "model" / name).read_bytes() == (whole / "model" / name).read_bytes()
+
+
+DISTILL = """
+import sys
+from seq2set.cli.app import main
+from seq2set.workflows import distill
+
+teach = distill._teach
+
+
+def teach_when_told(*given):
+    print("teaching", flush=True)
+    sys.stdin.readline()
+    return teach(*given)
+
+
+distill._teach = teach_when_told
+sys.argv = ["seq2set", "distill", *sys.argv[1:]]
+main()
+"""
+
+
+def test_two_processes_do_not_teach_one_student(
+    seq2set, br_run: RunFolder, corpus: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    call = [br_run.path, "--data", corpus, "--folds", 2, "--out", out, *BR]
+    with subprocess.Popen(
+        [sys.executable, "-c", DISTILL, *map(str, call)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as other:
+        try:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "teaching\n"
+            for more in ((), ("--resume",), ("--force",)):
+                outcome = seq2set("distill", *call, *more)
+                said = f"{out} is in use by process {other.pid} on"
+                assert (outcome.code, said in outcome.err) == (1, True), outcome.err
+            _, said = other.communicate("go on\n")
+            assert other.returncode == 0, said
+        finally:  # nothing runs on where the test fails
+            other.kill()
+    assert "nothing to do" in seq2set("distill", br_run.path, "--out", out, "--resume").err

@@ -62,6 +62,19 @@ def test_a_model_that_does_not_fit(full: Full, small_corpus: PreparedCorpus) -> 
     assert not [one for one in left if "/." in one[2:]]
 
 
+@pytest.mark.parametrize("kilobytes", [12, 28, 44])
+def test_a_student_that_does_not_fit(
+    full: Full, br_run: RunFolder, small_corpus: PreparedCorpus, kilobytes: int
+) -> None:
+    options = ["--data", str(small_corpus.folder), "--out", "run", "--folds", "2", "--set", "linear.c=[1]"]
+    code, said, left = full(kilobytes, "distill", str(br_run.path), "--model", "br", *options)
+    assert code == 2
+    assert said.rstrip().endswith("the disk is full")
+    assert "Traceback" not in said
+    assert not [one for one in left if one.startswith("./run/model")]
+    assert not [one for one in left if "/." in one[2:]]
+
+
 def test_a_corpus_that_does_not_fit(full: Full, small_corpus: PreparedCorpus, tmp_path: Path) -> None:
     lines = ["text,labels", *(f"{number} {'wheat ' * 60},a" for number in range(3000))]
     (tmp_path / "own.csv").write_text("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Options that have no effect where they stand are refused, or a sentence says so: none is typed in vain."""
+"""Options that have no effect where they stand are refused, or a sentence says so: nobody relies on one."""
 
 from __future__ import annotations
 

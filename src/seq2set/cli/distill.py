@@ -54,7 +54,7 @@ def distill(
     from seq2set.cli.console import RichProgress
     from seq2set.config import build_config
     from seq2set.workflows.distill import distill as run_distillation
-    from seq2set.workflows.teaching import Teaching, read_teaching
+    from seq2set.workflows.teaching_record import Teaching, read_teaching
 
     merged = options.merge_assignments(assignments, columns, {"data.corpus": data})
     begun = options.read_begun(out, preset) if resume else None

@@ -30,7 +30,7 @@ _READ_IN = {
 
 
 def refuse_idle(context: typer.Context, why: str, *names: str) -> None:
-    """Refuse those of some options that were typed, by the names of their values: why they are in vain."""
+    """Refuse those of some options that were typed, by the names of their values, and say why."""
     options = {one.name: one.opts[0] for one in context.command.params}
     given = [options[name] for name in names if _is_typed(context, name)]
     if given:

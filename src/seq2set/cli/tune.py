@@ -151,7 +151,8 @@ def tune(
     _print_study(found)
 
 
-_TRAINING = "out model preset config assignments seed space trials jobs engine address carve resume".split()
+_TRAINING = ("out", "model", "preset", "config", "assignments", "seed", "space", "trials", "jobs")
+_SCHEDULE = ("engine", "address", "carve", "resume")
 _RULES = ("kind", "metric", "confidence")
 """Options by what they are for"""
 
@@ -169,7 +170,7 @@ def _refuse_idle(
         refuse("without --thresholds", "kind", "confidence")
         return
     work = "--undo" if undo else "--thresholds" if thresholds is not None else "--calibrate"
-    refuse(f"with {work}, which trains nothing", *_TRAINING)
+    refuse(f"with {work}, which trains nothing", *_TRAINING, *_SCHEDULE)
     if undo:
         columns = (one.name for one in fields(options.Columns))
         refuse("with --undo", "data", "dry_run", *columns)

@@ -84,7 +84,10 @@ def find_holder(folder: Path) -> Holder | None:
     path = folder.absolute() / LOCK
     if path in _held or not path.exists():
         return None
-    found, age = _read(path), _measure_age(path)
+    try:
+        found, age = _read(path), _measure_age(path)
+    except OSError:  # it has just ended, and its folder is gone
+        return None
     if not path.exists() or not _is_there(found, age):
         return None
     return Holder(found.get("process"), found.get("host"), found.get("since"))

@@ -30,7 +30,7 @@ from seq2set.labels.lessons import Lessons, make_lessons
 from seq2set.models.tagger import Examples
 from seq2set.workflows.prediction_input import InputFile, find_inputs, read_blocks
 from seq2set.workflows.teacher import Opinion, Teacher, fit_confidence
-from seq2set.workflows.teaching import Teaching, TeachingRecord, hash_parts, refuse_other_teaching
+from seq2set.workflows.teaching_record import Teaching, TeachingRecord, hash_parts, refuse_other_teaching
 from seq2set.workflows.train import Origin, fit_model, record_provenance
 from seq2set.workflows.training_corpus import follow_corpus, open_training_corpus
 from seq2set.workflows.training_data import TrainingData, load_training_data

@@ -123,8 +123,8 @@ def _fetch(name: str, revision: str) -> tuple[Path, str]:
     except Exception as error:  # whatever the network, the hub or its library says
         raise InputError(
             f"the encoder '{name}' is not on this machine and cannot be fetched ({type(error).__name__}): "
-            f"there is neither {Path(name).absolute()} nor {get_cache_folder() / 'encoders' / name}; without a "
-            "network, give a folder or an installed package that carries one"
+            f"there is neither {Path(name).absolute()} nor {get_cache_folder() / 'encoders' / name}; "
+            "without a network, give a folder or an installed package that carries one"
         ) from error
     return path, path.name  # a snapshot is called after its revision
 

@@ -130,7 +130,7 @@ def make_pipe(path: Path) -> Path:
     [
         (lambda at: "", "an input has an empty name; name a file"),
         (lambda at: "-", "standard input (-) cannot be read here; write it to a file"),
-        (lambda at: make_pipe(at / "lines.csv"), "this is a pipe or a device; a file is wanted here"),
+        (lambda at: make_pipe(at / "lines.csv"), "this is a pipe or a device; a file is expected here"),
         (
             lambda at: write_texts(at / "body.jsonl", *TEXTS, column="body"),
             "there is no column 'text'; texts of --data and of --unlabelled must stand in columns of one "

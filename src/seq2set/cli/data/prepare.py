@@ -88,10 +88,10 @@ _OF_SOURCES = ("encoding", "valid", "test", "no_test")
 
 def _refuse_given_splits(context: typer.Context, split: str, chosen: PrepareOptions) -> None:
     """Refuse what says of documents in which split they are, where they are split anew."""
-    idle_options.refuse_idle(context, f"with --split {split}, which splits anew", "split_column")
+    idle_options.refuse_idle(context, f"with --split {split}, which splits again", "split_column")
     for size, name in ((chosen.valid, "valid"), (chosen.test, "test")):
         if isinstance(size, str):
-            idle_options.refuse_idle(context, f"as a file with --split {split}, which splits anew", name)
+            idle_options.refuse_idle(context, f"as a file with --split {split}, which splits again", name)
 
 
 def _print_summary(corpus: PreparedCorpus) -> None:

@@ -53,7 +53,7 @@ def check_file(path: Path) -> None:
         raise CorpusError("the file does not exist", path)
     if not path.is_file():
         raise CorpusError(
-            "this is a pipe or a device; a file is wanted here, since it is read more than once", path
+            "this is a pipe or a device; a file is expected here, since it is read more than once", path
         )
 
 

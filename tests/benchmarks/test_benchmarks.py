@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import typer
 
 from seq2set.benchmarks import (
     BENCHMARKS,
@@ -52,6 +53,9 @@ from seq2set.nn.decoding.rollout import greedy
 from seq2set.nn.encoders.bilstm import BiLSTMEncoder
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Phase
+
+TYPED = typer.Context(typer.core.TyperCommand("bench"))
+"""A command line on which no option was typed."""
 
 
 def test_a_ratio_is_the_opponents_time_by_ours() -> None:
@@ -393,7 +397,7 @@ def test_all_is_one_page_that_names_what_is_missing(
         return make_scaling() if name == "scaling" else Ratio(name, "a & b", 2.0, 8.0, {"documents": 5})
 
     monkeypatch.setattr(page, "run_benchmark", run)
-    bench("all", out=tmp_path / "bench", quick=True)
+    bench(TYPED, "all", out=tmp_path / "bench", quick=True)
     told = capsys.readouterr()
     assert "metrics: 4.00 times as fast as a & b" in told.out
     assert told.out.endswith(f"all of it: {tmp_path / 'bench' / 'index.html'}\n")
@@ -405,7 +409,7 @@ def test_all_is_one_page_that_names_what_is_missing(
     stored = json.loads((tmp_path / "bench" / "results.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in stored["benchmarks"]] == [name for name in RATIOS if name != "startup"]
     assert stored["not_measured"] == {"startup": "it would not <start>"}
-    bench("all", out=tmp_path / "bench", quick=True, as_json=True)
+    bench(TYPED, "all", out=tmp_path / "bench", quick=True, as_json=True)
     assert json.loads(capsys.readouterr().out) == stored
 
 
@@ -436,7 +440,7 @@ def test_a_model_is_refused_where_it_says_nothing(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="--model is named, but .metrics. takes none; hostile, memory, onnx, predict"
     ):
-        bench("metrics", model=tmp_path)
+        bench(TYPED, "metrics", model=tmp_path)
 
 
 def test_bench_prints_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -445,12 +449,12 @@ def test_bench_prints_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
     few = arrays.measure_metrics(documents=20)
     monkeypatch.setattr(arrays, "measure_metrics", lambda: few)
-    bench("metrics", as_json=True)
+    bench(TYPED, "metrics", as_json=True)
     assert json.loads(capsys.readouterr().out)["opponent"].startswith("scikit-learn")
-    bench("metrics", as_json=False)
+    bench(TYPED, "metrics", as_json=False)
     assert "times as fast as scikit-learn" in capsys.readouterr().out
     monkeypatch.setattr(arrays, "measure_metrics", lambda: few._replace(checks={"limit": 3}))
-    bench("metrics", as_json=False)
+    bench(TYPED, "metrics", as_json=False)
     assert "\n  limit: 3\n" in capsys.readouterr().out
     with pytest.raises(UnknownNameError, match="benchmark 'metric' is not known, did you mean 'metrics'"):
-        bench("metric", as_json=False)
+        bench(TYPED, "metric", as_json=False)

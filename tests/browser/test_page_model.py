@@ -15,7 +15,7 @@ def test_the_model_says_what_it_is(page: Page, site) -> None:
     tiles = page.locator("#metrics .tile").all_inner_texts()
     shown = [
         [metric["title"], f"{model['metrics'][metric['name']]:.{metric['digits']}f}", metric["summary"]]
-        for metric in model["list_shown"]
+        for metric in model["shown_metrics"]
     ]
     assert [tile.splitlines() for tile in tiles] == shown
     expect(page.locator("#rule")).to_have_text(f"Rule: {model['rule']['in_words']}.")

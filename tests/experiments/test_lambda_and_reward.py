@@ -25,6 +25,12 @@ def options_for(corpus: PreparedCorpus, out: Path, *models: str, **extra: str) -
     return replace(made, assignments=(*made.assignments, *own))
 
 
+def leave_out(options: Options, setting: str) -> Options:
+    """An experiment refuses a setting that it decides in all of its cells."""
+    kept = tuple(one for one in options.assignments if not one.startswith(setting))
+    return replace(options, assignments=kept)
+
+
 def test_lambdas_and_their_cells(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
     cells = TRADE_OFF.cells(options_for(small_corpus, tmp_path, "seq2set"))
     assert [cell.config.objective.lambda_ for cell in cells] == [0, 0.2, 0.5, 0.8, 0.95, 1]
@@ -92,7 +98,7 @@ def test_what_lambda_changes(small_corpus: PreparedCorpus, tmp_path: Path) -> No
 
 
 def test_one_lambda_alone(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
-    options = options_for(small_corpus, tmp_path, "seq2set", lambdas="0.5")
+    options = leave_out(options_for(small_corpus, tmp_path, "seq2set", lambdas="0.5"), "objective.lambda")
     fake_cells(TRADE_OFF.cells(options), lambda cell: 0.5)
     first, _ = run_experiment("lambda", options).findings.sections
     assert len(first.tables) == 1
@@ -160,7 +166,8 @@ def test_rewards_that_are_worse_and_that_cannot_be_told_apart(
 
 
 def test_a_reward_that_pays_on_its_own_measure(small_corpus: PreparedCorpus, tmp_path: Path) -> None:
-    options = options_for(small_corpus, tmp_path, "seq2set", rewards="micro_f1,jaccard")
+    given = options_for(small_corpus, tmp_path, "seq2set", rewards="micro_f1,jaccard")
+    options = leave_out(given, "objective.reward")
     fake_cells(REWARD.cells(options), lambda cell: 0.9 if "micro" in cell.row else 0.5)
     first, other, _ = run_experiment("reward", options).findings.sections
     best = format_entry(first.tables[0].rows[0].entries[3])

@@ -34,7 +34,7 @@ def test_the_model_says_what_it_is(shared: Running, br_run: RunFolder, served: O
 def test_the_model_says_how_its_metrics_are_shown(shared: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     toy = catalog.Metric("toy score", "a metric of the test", "nowhere:toy", digits=2)
     monkeypatch.setitem(catalog.METRICS, "toy", toy)
-    shown = shared.client.get("/v1/model").json()["list_shown"]
+    shown = shared.client.get("/v1/model").json()["shown_metrics"]
     assert [one["name"] for one in shown] == list(catalog.list_shown())
     expected = {"title": "toy score", "summary": "a metric of the test", "digits": 2, "better": "higher"}
     assert shown[-1] == {"name": "toy"} | expected

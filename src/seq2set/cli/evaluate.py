@@ -79,7 +79,6 @@ def evaluate(
         print_prediction,
     )
     from seq2set.core.outputs import refuse_occupied
-    from seq2set.evaluation.report import REPORT
     from seq2set.models.predictions import Request
     from seq2set.workflows.evaluate import evaluate as measure
     from seq2set.workflows.evaluate import refuse_errors_file, sample_predictions
@@ -90,6 +89,8 @@ def evaluate(
         for corpus in [data] if data else map(name_training_corpus, models):
             idle_options.refuse_unread(corpus, columns)
     if report is not None:
+        from seq2set.evaluation.report import REPORT  # loads Matplotlib, which measuring does without
+
         refuse_occupied(report, force=force, kind=REPORT)
     if errors is not None:
         refuse_errors_file(errors, force=force)

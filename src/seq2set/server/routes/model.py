@@ -56,7 +56,7 @@ class ModelAnswer(BaseModel):
     version: str = Field(description="The version of seq2set that serves it.")
     card: str = Field(description="The model card, in Markdown.")
     metrics: dict[str, float] = Field(description="On the validation split.")
-    list_shown: list[MetricAnswer] = Field(description="The metrics that a page shows, in its order.")
+    shown_metrics: list[MetricAnswer] = Field(description="The metrics that a page shows, in its order.")
     about: dict[str, Any] = Field(description="What training recorded: data, settings, times.")
     manifest: dict[str, Any] = Field(description="The files of the model with their SHA-256.")
     rule: RuleAnswer
@@ -105,7 +105,7 @@ def _describe(service: Service) -> ModelAnswer:
         version=seq2set.__version__,
         card=served.card,
         metrics=metadata.get("validation", {}),
-        list_shown=[MetricAnswer(name=name, **row._asdict()) for name, row in list_shown().items()],
+        shown_metrics=[MetricAnswer(name=name, **row._asdict()) for name, row in list_shown().items()],
         about={name: value for name, value in metadata.items() if name != "per_label"},
         manifest=served.manifest,
         rule=RuleAnswer(**served.rule.to_dict(), in_words=served.rule.describe()),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from seq2set.core.errors import InputError
-from seq2set.nn.encoders import Encoded
+from seq2set.nn.encoders import Encoded, bilstm_prediction
 from seq2set.nn.encoders.bilstm import LEAVING, BiLSTM, BiLSTMEncoder, Route, choose_route, cut_segments
 
 LENGTHS = [1, 63, 64, 131, 65, 5]
@@ -120,6 +120,26 @@ def test_words_are_looked_up_and_dropped_out() -> None:
     assert torch.equal(encoder(ids, lengths).states, expected.states)
     assert encoder.embedding.weight[0].abs().sum() == 0
     assert not torch.equal(encoder.train()(ids, lengths).summary, expected.summary)
+
+
+@pytest.mark.parametrize("words", [1, 90, bilstm_prediction.WORDS_AT_A_TIME])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_prediction_reads_some_words_at_a_time_and_finds_the_same(
+    monkeypatch: pytest.MonkeyPatch, words: int, layers: int
+) -> None:
+    monkeypatch.setattr(bilstm_prediction, "WORDS_AT_A_TIME", words)
+    torch.manual_seed(0)
+    encoder = BiLSTMEncoder(words=9, embedding=4, hidden=3, layers=layers).eval()
+    lengths = torch.tensor(LENGTHS)
+    mask = torch.arange(max(LENGTHS) + 2) < lengths[:, None]
+    ids = torch.randint(1, 9, mask.shape).masked_fill(~mask, 0)
+    expected = encoder.bilstm(encoder.embedding(ids), lengths)
+    with torch.no_grad():
+        found = encoder(ids, lengths)
+    assert torch.equal(found.mask, mask)
+    assert found.states[~mask].abs().sum() == 0
+    torch.testing.assert_close(found.states, expected.states.detach(), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(found.summary, expected.summary.detach(), atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

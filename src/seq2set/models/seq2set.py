@@ -65,7 +65,7 @@ class Policies(DecoderOutput):
     """Both decoders, bound to a batch of documents; `final` is D2."""
 
     sequence: DecoderPolicy | None = None
-    """D1, or nothing in the simplified variant"""
+    """D1, or nothing in the simplified variant and in inference mode"""
 
 
 class SetNetwork(Network):
@@ -101,7 +101,8 @@ class SetNetwork(Network):
         sequence = self.sequence_decoder.bind(start, [words], bias)
         # eq. 8: the set decoder attends to the words and to D1's states.
         final = self.set_decoder.bind(start, [words, self._free_run(sequence)], bias)
-        return Policies(final, self.max_labels, sequence)
+        # Prediction is done with D1, whose keys take as much as half of the states.
+        return Policies(final, self.max_labels, None if torch.is_inference_mode_enabled() else sequence)
 
     def _free_run(self, sequence: DecoderPolicy) -> Source:
         """Decode D1 greedily and return its states (B, S + 1, H), up to and including that of `eos`.

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from seq2set.config import Config
 from seq2set.config.catalog import ENCODERS, find_model
 from seq2set.core.names import find_named, load_named
-from seq2set.core.text_utils import Span
 from seq2set.text.cut_texts import Cut, count_cut, cut_at_subwords, cut_at_words
+from seq2set.text.spans import Spans
 from seq2set.text.vocabulary import UNK, Words
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ class TextReader:
             tokens = [one[:most] for one in found]
         return Reading(tokens, known, cut)
 
-    def add_up(self, text: str, spans: Sequence[Span], added: Reals) -> Reals:
+    def add_up(self, text: str, spans: Spans, added: Reals) -> Reals:
         """Turn what each token adds to labels (S, T) into what each word adds (S, W)."""
         if self.own is None:
             return added
         tokens = self.own.spans(self._cut(text, len(spans)))[: added.shape[1]]
-        starts, ends = (np.array([one[side] for one in spans], np.int64) for side in (0, 1))
+        starts, ends = spans.places.astype(np.int64).T
         # The first word that ends behind where a token begins, if it begins before the token ends.
         word = np.searchsorted(ends, [one.start for one in tokens], side="right")
         stop = np.array([one.end for one in tokens], np.int64)

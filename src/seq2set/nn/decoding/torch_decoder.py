@@ -16,6 +16,7 @@ E numbers per label vector, L labels, D documents of a block, K rows of each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
 
@@ -24,9 +25,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from seq2set.nn.attention import BLOCK, AdditiveAttention, Memory
-from seq2set.nn.cpu_kernels import Product, RowBlock, apply_tanh, cut_rows, find_range
+from seq2set.nn.cpu_kernels import SIZES, Product, RowBlock, apply_tanh, cut_rows, find_range
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy, DecoderState
 from seq2set.nn.decoding.prefixes import Ints, Reals, StepOutput
+
+ROWS_AT_A_TIME = 2 * SIZES[0]
+"""How many rows go through the layers at a time: the gates of all would be many numbers."""
 
 LARGEST = 40.0
 """exp(40) exp(40) is still a 32-bit number."""
@@ -59,6 +63,16 @@ class TorchDecoder:
     def step(self, state: StepState, rows: Ints, documents: Ints, previous: Ints) -> StepOutput:
         """Read symbols (R,) at rows (R,) of a state, and score the labels and `eos`."""
         at, of, symbols = (torch.from_numpy(part).to(self._device) for part in (rows, documents, previous))
+        parts = [self._run_cells(state, at[part], symbols[part], of[part]) for part in _cut(at)]
+        following = _join(parts)
+        top = following.hidden[-1]
+        contexts = tuple(memory.attend(top, documents) for memory in self._memories)
+        scores = [self._score([one[part] for one in (top, *contexts)]) for part in _cut(at)]
+        logits = scores[0] if len(scores) == 1 else torch.cat(scores)
+        return StepOutput(following._replace(contexts=contexts), logits.numpy(force=True))
+
+    def _run_cells(self, state: StepState, at: Tensor, symbols: Tensor, of: Tensor) -> StepState:
+        """Return the layers' states at rows (R,), without contexts."""
         state = StepState(*(tuple(part.index_select(0, at) for part in parts) for parts in state))
         hidden, cell = list[Tensor](), list[Tensor]()
         for layer, product in enumerate(self._weights.gates):
@@ -69,13 +83,12 @@ class TorchDecoder:
             i, f, g, o = gates.chunk(4, 1)  # (R, H) each
             cell.append(f.sigmoid().mul_(state.cell[layer]).addcmul_(i.sigmoid(), apply_tanh(g)))
             hidden.append(o.sigmoid().mul_(apply_tanh(cell[-1])))
-        contexts = [memory.attend(hidden[-1], documents) for memory in self._memories]
         emitted = self._decoder.mark(_view_state(state), symbols[:, None]) if self._has_feedback else ()
-        following = StepState(
-            tuple(hidden), tuple(cell), tuple(contexts), tuple(part[:, 0] for part in emitted)
-        )
-        mixed = apply_tanh(self._weights.readout(torch.cat([hidden[-1], *contexts], 1)))
-        return StepOutput(following, self._weights.scores(mixed).numpy(force=True))  # eq. 5
+        return StepState(tuple(hidden), tuple(cell), (), tuple(part[:, 0] for part in emitted))
+
+    def _score(self, features: Sequence[Tensor]) -> Tensor:
+        """Return eq. 5 (R, L + 1) of states and contexts."""
+        return self._weights.scores(apply_tanh(self._weights.readout(torch.cat(list(features), 1))))
 
     def _read(self, state: StepState, symbols: Tensor, documents: Tensor) -> Tensor:
         """Return what the symbols (R,) add to the first layer's gates (R, 4H)."""
@@ -103,6 +116,18 @@ def _view_state(state: StepState) -> DecoderState:
     """Return the state as the decoder itself has it, with one hypothesis per row."""
     hidden, cell, contexts, emitted = (tuple(part[:, None] for part in parts) for parts in state)
     return DecoderState(hidden, cell, contexts, (), emitted)
+
+
+def _cut(rows: Tensor) -> list[slice]:
+    """Cut rows (R,) where products cut them as well, so that the numbers are those of all rows together."""
+    most = ROWS_AT_A_TIME if rows.device.type == "cpu" else max(1, len(rows))
+    return [slice(start, start + most) for start in range(0, max(1, len(rows)), most)]
+
+
+def _join(parts: Sequence[StepState]) -> StepState:
+    if len(parts) == 1:
+        return parts[0]
+    return StepState(*(tuple(map(torch.cat, zip(*some, strict=True))) for some in zip(*parts, strict=True)))
 
 
 class _AttentionWeights(NamedTuple):

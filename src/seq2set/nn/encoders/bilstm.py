@@ -5,6 +5,7 @@ Three routes to the same numbers from the same weights, which are held as `nn.LS
 - `flipped`, on a CPU: the backward direction is a forward LSTM on documents flipped within their own
   length, so that padding always comes last; documents are sorted by length, and whenever an eighth of them
   has ended, those leave. The library's own packed LSTM has a backward pass quadratic in length there.
+  Prediction does the same in less memory, see `bilstm_prediction`.
 - `packed`, on CUDA: the library's packed sequences, which cuDNN runs.
 - `whole`, elsewhere and for export: as `flipped`, but no document leaves, so nothing depends on the data.
 
@@ -25,6 +26,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from seq2set.config import Config
 from seq2set.core.errors import InputError
 from seq2set.nn.encoders import Encoded, Encoder
+from seq2set.nn.encoders.bilstm_prediction import ReadingOrder, Segment, read_documents
 from seq2set.nn.noise import DocumentDropout, drop_between
 
 Route = Literal["flipped", "packed", "whole"]
@@ -45,6 +47,9 @@ class BiLSTMEncoder(Encoder):
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Encoded:
         """Encode (B, T) word numbers of documents of `lengths` (B,) words."""
+        if not self.training and _only_predicts(tokens.device):
+            order = _find_order(lengths, tokens.shape[1])
+            return read_documents(self.bilstm.lstm, self.embedding, tokens, lengths, order)
         encoded: Encoded = self.bilstm(self.dropout(self.embedding(tokens)), lengths)
         return encoded
 
@@ -62,13 +67,6 @@ def build_bilstm(config: Config, words: int) -> BiLSTMEncoder:
     """Build the encoder of the settings for a vocabulary of `words` words."""
     chosen = config.encoder
     return BiLSTMEncoder(words, chosen.embedding, chosen.hidden, chosen.layers, chosen.dropout)
-
-
-class Segment(NamedTuple):
-    """Words that the same documents, longest first, read together."""
-
-    words: int
-    live: int
 
 
 class BiLSTM(nn.Module):
@@ -90,10 +88,7 @@ class BiLSTM(nn.Module):
         if route == "whole":
             every = torch.arange(len(lengths), device=lengths.device)
             return self._read_flipped(vectors, lengths, every, [Segment(vectors.shape[1], vectors.shape[0])])
-        order = lengths.sort(descending=True, stable=True).indices
-        return self._read_flipped(
-            vectors, lengths, order, cut_segments(lengths[order].tolist(), vectors.shape[1])
-        )
+        return self._read_flipped(vectors, lengths, *_find_order(lengths, vectors.shape[1]))
 
     def _read_packed(self, vectors: Tensor, lengths: Tensor) -> Encoded:
         width = vectors.shape[1]
@@ -175,6 +170,16 @@ def _must_widen(device: torch.device) -> bool:
         and torch.get_autocast_dtype("cpu") == torch.bfloat16
         and not has_bf16_lstm()
     )
+
+
+def _only_predicts(device: torch.device) -> bool:
+    """Whether nothing is kept for a backward pass, on a CPU and in 32 bits or more."""
+    return device.type == "cpu" and not torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
+
+
+def _find_order(lengths: Tensor, width: int) -> ReadingOrder:
+    documents = lengths.sort(descending=True, stable=True).indices
+    return ReadingOrder(documents, cut_segments(lengths[documents].tolist(), width))
 
 
 def cut_segments(lengths: list[int], width: int) -> list[Segment]:

@@ -36,7 +36,7 @@ def test_slices_have_the_words_of_the_whole_text(text: str, options: dict[str, A
         found = list(encode_slices(tokenizer, text))
     whole = tokenizer.encode(replace_surrogates(text), add_special_tokens=False)
     assert [number for one in found for number in one.ids] == whole.ids
-    assert [tuple(span) for one in found for span in one.spans] == whole.offsets
+    assert [tuple(span) for one in found for span in one.places.tolist()] == whole.offsets
 
 
 def test_a_slice_ends_before_words_that_may_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

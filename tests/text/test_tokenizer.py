@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2set.core.text_utils import replace_surrogates
+from seq2set.core.text_utils import Span, replace_surrogates
 from seq2set.text.tokenizer import (
     UNKNOWN,
-    Span,
     build_tokenizer,
     count_words,
     widen_spans,

@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from seq2set.core.text_utils import Span, replace_surrogates
@@ -37,10 +39,11 @@ class TextSlice(NamedTuple):
         return self.encoding.ids[: self.kept]
 
     @property
-    def spans(self) -> list[Span]:
-        """Where in the text its words stand."""
-        offsets = self.encoding.offsets[: self.kept]
-        return [Span(self.start + first, self.start + end) for first, end in offsets]
+    def places(self) -> NDArray[np.int32]:
+        """Where in the text its words begin and end (n, 2)."""
+        places = np.array(self.encoding.offsets[: self.kept], np.int32).reshape(-1, 2)
+        places += self.start
+        return places
 
 
 def encode_slices(tokenizer: Tokenizer, text: str) -> Iterator[TextSlice]:

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from seq2set.core.text_utils import Span
+from seq2set.text.spans import Spans
 
 UnicodeForm = Literal["NFC", "NFKC", "none"]
 """The normal forms that a text can be brought to; `none` leaves it as it is."""
@@ -135,16 +137,18 @@ def _list_normalisers() -> list[Any]:
     ]
 
 
-def widen_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[Span]:
+def widen_spans(text: str, offsets: ArrayLike) -> Spans:
     """Widen the tokeniser's spans over the characters that composing joined to a word.
 
     The alignment of `e` + U+0301 to `é` covers the `e` only. What stands between two words and is no
     separator was swallowed by the first of them.
     """
-    limits = [*(start for start, _ in offsets), len(text)][1:]
-    return [
-        Span(start, _find_end(text, end, limit)) for (start, end), limit in zip(offsets, limits, strict=True)
-    ]
+    found = Spans(np.array(offsets, np.int32))
+    ends = found.places[:, 1]
+    limits = np.append(found.places[1:, 0], len(text))
+    for place in np.flatnonzero(ends < limits[: len(ends)]).data:
+        ends[place] = _find_end(text, int(ends[place]), int(limits[place]))
+    return found
 
 
 def _find_end(text: str, end: int, limit: int) -> int:

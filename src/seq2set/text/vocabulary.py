@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, trainers
 
 from seq2set.core.errors import ModelFolderError
-from seq2set.core.text_utils import Span, replace_surrogates
+from seq2set.core.text_utils import replace_surrogates
 from seq2set.text.slices import SLICE, encode_slices
+from seq2set.text.spans import Spans
 from seq2set.text.tokenizer import (
     UNKNOWN,
     UnicodeForm,
@@ -118,10 +119,10 @@ class Words:
             ids.append(np.concatenate(chunk))
         return FlatIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
 
-    def spans(self, text: str) -> list[Span]:
+    def spans(self, text: str) -> Spans:
         """Return where in a text each of its words stands, whatever normalising did to its length."""
         slices = encode_slices(self._tokenizer, text)
-        return widen_spans(text, [span for one in slices for span in one.spans])
+        return widen_spans(text, np.concatenate([one.places for one in slices]))
 
     def to_json(self) -> str:
         """Return all of it as the tokenizers library's own JSON."""

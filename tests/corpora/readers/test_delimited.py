@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,27 @@ def test_columns_and_separator_can_be_named(tmp_path: Path) -> None:
     named = {"text": "body", "labels": "tags", "id": "key", "split": "part", "group": "family"}
     (document,) = read(tmp_path / "a.tsv", text, separator="|", **named)
     assert document == Document("7", "hello", ("x", "y z"), "dev", "f1")
+
+
+def test_a_header_of_too_many_columns_is_not_taken_apart(tmp_path: Path) -> None:
+    header = ",".join(["text", *map(str, range(20_000))])  # 109 kB
+    fault = r"line 1: the header has 20,001 columns; at most 10,000 are read$"
+    with pytest.raises(CorpusError, match=fault):  # what is loaded and kept does not count below
+        read(tmp_path / "a.csv", header)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorpusError, match=fault):
+            list(read_documents(tmp_path / "a.csv", ReadOptions()))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * len(header)  # most of it is a cell as csv holds it; it was 22 times as much
+
+
+def test_delimiters_in_quotes_are_no_columns(tmp_path: Path) -> None:
+    name = "a, b; " * 5_001
+    (document,) = read(tmp_path / "a.csv", f'text,"{name}",labels\none,two,x\n')
+    assert document.text == "one"
 
 
 def test_documents_without_an_id_are_numbered(tmp_path: Path) -> None:

@@ -1,10 +1,14 @@
 """What a single request can do to a server, and how long a server takes to end under load.
 
-Usage: python tools/strain.py [requests] [stops] [--times 20] [--model RUN] [--busy 8]
+Usage: python tools/strain.py [requests] [stops] [--only WORDS] [--times 20] [--model RUN] [--busy 8]
 
-Each request is sent alone, by a client in another process, while `/healthz` is asked all the while. What it
-took is compared with what `/healthz` takes beside a small request, on the same machine at the same time. Then
-a server is told to stop (SIGTERM), again and again, while clients send whatever they like.
+Each request is sent alone, to a server of its own, by a client in another process, while `/healthz` is asked
+all the while. What it took is compared with what `/healthz` takes beside a small request, on the same machine
+at the same time; `--only "reasons"` sends those whose names have these words. Then a server is told to stop
+(SIGTERM), again and again, while clients send whatever they like.
+
+Memory is what each process of the server had at most, above what it had when it had answered small requests
+for two seconds; the front's comes first, then that of its model processes.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import functools
+import json
 import signal
 import subprocess
 import sys
@@ -43,10 +48,12 @@ async def send_small(server: ServerAddress) -> None:
             await client.post(PREDICT, b'{"text": "wheat and oil"}')
 
 
-async def send_body(server: ServerAddress, body: bytes, path: str = PREDICT) -> None:
+async def send_body(
+    server: ServerAddress, body: bytes, path: str = PREDICT, kind: str = "application/json"
+) -> None:
     """Send one body and wait for its answer."""
     async with Client(server) as client:
-        await client.post(path, body)
+        await client.post(path, body, kind)
 
 
 KEYS = b'{"text": "a"' + b"".join(b', "k%d": 1' % number for number in range(550_000)) + b"}"
@@ -54,6 +61,9 @@ LONG = b'{"texts": ["' + b'", "'.join([b"wheat oil " * 9_900] * 64) + b'"]}'
 MIDDLE = b'{"texts": ["' + b'", "'.join([b"wheat oil " * 1_650] * 64) + b'"]}'
 CHINESE = b'{"texts": ["' + b'", "'.join(["麦,".encode() * 31_000] * 64) + b'"]}'
 WIDE = b'{"texts": ["' + b'", "'.join([b"wheat oil " * 9_900 + "😀".encode()] * 64) + b'"]}'
+SHORT = b'{"texts": ["' + b'", "'.join([b"wheat oil " * 150] * 64) + b'"]}'
+KNOWN = " ".join(f"w{number}" for number in range(300))  # words of a made model
+REASONS = b'"explain": true, "top_k": 8, '
 BODIES = {
     "8 MB of values": b'{"texts": [' + b"1," * 4_000_000 + b"1]}",
     "8 MB of unknown keys": KEYS,
@@ -63,9 +73,21 @@ BODIES = {
     "the same with an emoji each": WIDE,
     "64 texts of a word per character": CHINESE,
     "64 texts of 16,500 characters": MIDDLE,
+    "64 texts of 1,500 characters": SHORT,
+    "the same with reasons": SHORT.replace(b"{", b"{" + REASONS),
+    "much to answer": json.dumps({"texts": [KNOWN] * 64, "explain": True, "candidates": 1000}).encode(),
+    "reasons of 49,500 words": b"{" + REASONS + b'"text": "' + b"a " * 49_500 + b'"}',
+}
+UPLOADS = {
+    "0.1 MB of CSV": b"id,text\n" + b"".join(b"%d,%s\n" % (row, b"wheat oil " * 49) for row in range(200)),
+    "1 MB of CSV": b"id,text\n" + b"".join(b"%d,%s\n" % (row, b"wheat oil " * 9_900) for row in range(10)),
 }
 REQUESTS: dict[str, tuple[Send, int]] = {"a small one": (send_small, 0)}
 REQUESTS |= {name: (functools.partial(send_body, body=body), len(body)) for name, body in BODIES.items()}
+REQUESTS |= {
+    name: (functools.partial(send_body, body=body, path="/v1/batch", kind="text/csv"), len(body))
+    for name, body in UPLOADS.items()
+}
 REQUESTS |= {
     "reasons of all labels": (ask_for_all_reasons, 6_300_000),
     "a table of 20,000 columns": (send_many_columns, 110_000),
@@ -78,7 +100,7 @@ class Seen(NamedTuple):
     slowest: float
     """The slowest answer of `/healthz`, in seconds"""
     p99: float
-    memory: int
+    memory: list[int]
     """By how many bytes its processes grew, each of them at its worst moment"""
 
 
@@ -90,15 +112,15 @@ class Memory:
         self._folders = [Path(f"/proc/{pid}") for pid in (server.process.pid, *children.split())]
         for folder in self._folders:
             (folder / "clear_refs").write_text("5")  # the peak begins anew
-        self._before = self._sum("VmRSS")
+        self._before = self._read("VmRSS:")
 
-    def measure_growth(self) -> int:
-        """Return by how many bytes the peaks of all processes lie above what they had."""
-        return self._sum("VmHWM") - self._before
+    def measure_growth(self) -> list[int]:
+        """Return by how many bytes the peak of each process lies above what it had."""
+        return [now - before for now, before in zip(self._read("VmHWM:"), self._before, strict=True)]
 
-    def _sum(self, name: str) -> int:
+    def _read(self, name: str) -> list[int]:
         lines = [line.split() for one in self._folders for line in (one / "status").read_text().splitlines()]
-        return 1024 * sum(int(line[1]) for line in lines if line[0] == f"{name}:")
+        return [1024 * int(line[1]) for line in lines if line[0] == name]
 
 
 async def watch(server: ServerProcess, request: subprocess.Popen[bytes]) -> Seen:
@@ -115,19 +137,23 @@ async def watch(server: ServerProcess, request: subprocess.Popen[bytes]) -> Seen
     return Seen(max(took), float(np.percentile(took, 99)), memory.measure_growth())
 
 
-def strain_server(model: Path) -> None:
+def strain_server(model: Path, only: str) -> None:
     """Send each request alone, and print what it did."""
     for name, (_, size) in REQUESTS.items():
+        if only not in name:
+            continue
         with start_server(model) as server:
             address = [server.host, str(server.port)]
             asyncio.run(send_small(ServerAddress(server.host, server.port)))  # the first ones are slower
             command = [sys.executable, __file__, "--send", name, *address]
             with subprocess.Popen(command) as request:
                 seen = asyncio.run(watch(server, request))
-        times = f", {seen.memory / size:.1f} times its body" if size else ""
+        grown = sum(seen.memory)
+        times = f", {grown / size:.1f} times its body" if size else ""
+        parts = " ".join(f"{one / 2**20:+.1f}" for one in seen.memory)
         print(
             f"{name:30} /healthz at most {seen.slowest * 1000:4.0f} ms, p99 {seen.p99 * 1000:4.0f} ms; "
-            f"memory {seen.memory / 2**20:+.0f} MB{times}",
+            f"memory {grown / 2**20:+.1f} MB{times} ({parts})",
             flush=True,
         )
 
@@ -174,6 +200,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", choices=["requests", "stops", []], help="both by default")
+    parser.add_argument("--only", default="", metavar="WORDS", help="requests whose names have these words")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--busy", type=int, default=0, help="processes that never rest beside the stops")
@@ -185,7 +212,7 @@ def main() -> None:
         return
     with open_model(options.model, ()) as (model, _):
         if "requests" in (options.parts or ["requests"]):
-            strain_server(model)
+            strain_server(model, options.only)
         if "stops" in (options.parts or ["stops"]):
             stop_server(model, options.times, options.busy)
 

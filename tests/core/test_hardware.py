@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import ctypes
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,7 +14,6 @@ from seq2set.core.hardware import (
     count_threads,
     get_rank,
     limit_threads,
-    release_memory,
     share_cores,
 )
 
@@ -83,14 +80,3 @@ with limit_threads(1):
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "THP_"))}
     done = subprocess.run([sys.executable, "-c", code], env=clean, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1", "PASSIVE", "1"]
-
-
-def test_freed_memory_goes_back_to_the_system_where_the_c_library_can(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    trimmed: list[int] = []
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=trimmed.append))
-    release_memory()
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
-    release_memory()
-    assert trimmed == [0]

@@ -192,7 +192,7 @@ def test_after_a_panic_the_next_request_is_answered(
     start = subprocess.Popen
 
     def start_panicking(command: list[str], **options: Any) -> Any:
-        return start([sys.executable, "-c", PANIC, *command[-2:]], **options)
+        return start([sys.executable, "-c", PANIC, *command[-3:]], **options)
 
     monkeypatch.setattr("seq2set.server.model_pool.subprocess.Popen", start_panicking)
 

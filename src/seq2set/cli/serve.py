@@ -37,12 +37,14 @@ def serve(
 
 
 def _run(model: Path, runtime: str, settings: ServeSettings, access_log: bool) -> None:
+    from seq2set.core.memory import share_heap
     from seq2set.server.guards.access import ACCESS_LOG
     from seq2set.server.listen import serve as listen
 
     # oneDNN keeps code for the last 1,024 shapes of batches that it met, about 100 MB over thousands of
     # requests, which looks like a leak and is hardly used again. It reads this when it makes its first code.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+    share_heap()
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     logging.getLogger(ACCESS_LOG).setLevel(logging.INFO if access_log else logging.ERROR)
     if settings.key is None and not settings.host.startswith(LOOPBACK):

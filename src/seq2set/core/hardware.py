@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import sys
@@ -134,10 +133,3 @@ def read_cpu_name(facts: Path = _CPU_FACTS) -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return next(filter(None, [*names, platform.processor(), platform.machine()]), "unknown")
-
-
-def release_memory() -> None:
-    """Give memory that is free inside the C library back to the system, where the library can (glibc)."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-    if trim is not None:
-        trim(0)

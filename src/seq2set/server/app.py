@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from anyio.to_thread import run_sync
 from fastapi import FastAPI
 from fastapi.responses import FileResponse
 
@@ -20,6 +21,7 @@ from seq2set.server.routes import batch, feedback, health, model, predict
 from seq2set.server.served_model import ServedModel
 from seq2set.server.service import Service, make_label_rows
 from seq2set.server.settings import ServeSettings
+from seq2set.server.uploads import rehearse_reading
 
 API_VERSION = "1.0.0"
 """The version of the API; the first number stands in its addresses."""
@@ -68,6 +70,7 @@ def _open_store(served: ServedModel, settings: ServeSettings) -> FeedbackStore |
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     service.batcher.start()
+    await run_sync(rehearse_reading)
     try:
         yield
     finally:

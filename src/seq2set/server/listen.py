@@ -168,7 +168,7 @@ def serve(model: Path, runtime: str, settings: ServeSettings, announce: Announce
     with ExitStack() as stack:
         listening = stack.enter_context(open_socket(settings))
         last = stack.enter_context(ExitStack())  # the end of the model processes is in the time too
-        pool = stack.enter_context(ModelPool(model, settings.count_workers(), runtime))
+        pool = stack.enter_context(ModelPool(model, settings.count_workers(), runtime, settings.max_batch))
         app = create_app(ServedModel.from_dict(pool.description), pool, settings)
         server = make_server(app, settings, announce)
         last.callback(server.dismiss_timer)

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from seq2set.core.errors import InputError, WorkError
+from seq2set.core.memory import KEPT_HEAP
 from seq2set.inference.engines.worker import THREADS
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_process import Message, TextBatch, read_answers, read_message
@@ -37,11 +38,11 @@ class ProcessEndedError(WorkError):
 class ModelProcess:
     """One model process, as the front sees it; all calls but `kill` wait for it."""
 
-    def __init__(self, model: Path, runtime: str):
+    def __init__(self, model: Path, runtime: str, most: int):
         # Threads would be in the way of the other processes, one of which there is for each core.
-        environment = {**os.environ, **THREADS}
+        environment = {**KEPT_HEAP, **os.environ, **THREADS}
         self._process = subprocess.Popen(  # noqa: S603 (this very program)
-            [sys.executable, "-m", "seq2set.server.model_process", str(model), runtime],
+            [sys.executable, "-m", "seq2set.server.model_process", str(model), runtime, str(most)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -92,10 +93,13 @@ class ModelProcess:
 
 
 class ModelPool:
-    """Some model processes; opening them waits for the model, leaving the block kills them."""
+    """Some model processes; opening them waits for the model, leaving the block kills them.
 
-    def __init__(self, model: Path, size: int, runtime: str = "auto"):
-        self._model, self.size, self._runtime = model, size, runtime
+    They are made for passes of up to `most` texts.
+    """
+
+    def __init__(self, model: Path, size: int, runtime: str = "auto", most: int = 1):
+        self._model, self.size, self._runtime, self._most = model, size, runtime, most
         self._ready: set[ModelProcess] = set()
         self._threads = ThreadPoolExecutor(2 * size, thread_name_prefix="seq2set-model")
         self._closed = False
@@ -104,7 +108,7 @@ class ModelPool:
         self._replacements: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> ModelPool:
-        self._started = [ModelProcess(self._model, self._runtime) for _ in range(self.size)]
+        self._started = [ModelProcess(self._model, self._runtime, self._most) for _ in range(self.size)]
         try:
             self.description, *_ = [one.read_description() for one in self._started]
         except BaseException:
@@ -206,7 +210,7 @@ class ModelPool:
     async def _replace(self) -> None:
         pause = 0.5
         while not self._closed:
-            process = ModelProcess(self._model, self._runtime)
+            process = ModelProcess(self._model, self._runtime, self._most)
             self._started.append(process)
             try:
                 await self._loop.run_in_executor(self._threads, self._check, process)

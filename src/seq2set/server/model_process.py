@@ -22,7 +22,6 @@ from queue import Empty, SimpleQueue
 from typing import IO, Any, NamedTuple
 
 from seq2set.core.errors import InputError, Seq2SetError
-from seq2set.core.hardware import release_memory
 from seq2set.server.answers import INTERNAL, Answer, LabelRequest
 
 _log = logging.getLogger(__name__)
@@ -32,7 +31,7 @@ LONG_PRIORITY = 10
 """By how much long requests are nicer than others; they get a tenth of a core that others want, too."""
 
 IDLE_SECONDS = 1.0
-"""How long nothing is asked of a model process before it gives free memory back."""
+"""How long nothing is asked of a model process before it gives memory back."""
 
 
 class Message(NamedTuple):
@@ -111,16 +110,18 @@ def answer_batch(work: Work, batch: TextBatch, stream: IO[bytes]) -> None:
         write_message(stream, {}, [line.encode("utf-8", "replace") for line in lines])
 
 
-def serve_batches(model: Path, runtime: str, source: IO[bytes], target: IO[bytes]) -> None:
-    """Open the model, describe it, and answer batches until the process ends."""
+def serve_batches(model: Path, runtime: str, most: int, source: IO[bytes], target: IO[bytes]) -> None:
+    """Open the model, describe it, and answer batches of up to `most` texts until the process ends."""
     batches: SimpleQueue[TextBatch] = SimpleQueue()
     threading.Thread(target=_receive, args=(source, batches), daemon=True).start()
     try:
         from seq2set.server.answers import Answerer
+        from seq2set.server.held_memory import HeldMemory, make_largest_pass
         from seq2set.server.served_model import open_served
 
         predictor, served = open_served(model, runtime)
         answerer = Answerer(predictor.tagger)
+        memory = HeldMemory(lambda: make_largest_pass(answerer, most))
     except Seq2SetError as error:
         write_message(target, {"error": str(error), "code": error.exit_code})
         return
@@ -128,7 +129,7 @@ def serve_batches(model: Path, runtime: str, source: IO[bytes], target: IO[bytes
     # A thread that has lowered its priority may not raise it again, so there is another for long requests.
     with ThreadPoolExecutor(1, initializer=lower_priority) as background:
         while True:
-            batch = take_batch(batches, release_memory)
+            batch = take_batch(batches, memory.restore)
             if batch.long:
                 background.submit(answer_batch, answerer, batch, target).result()
             else:
@@ -166,7 +167,8 @@ def main() -> None:
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not be taken for an answer
     try:
-        serve_batches(Path(sys.argv[1]), sys.argv[2], sys.stdin.buffer, target)
+        model, runtime, most = sys.argv[1:]
+        serve_batches(Path(model), runtime, int(most), sys.stdin.buffer, target)
     except BaseException:  # such as a panic of the tokenizer, which is no Exception
         _log.critical("the model broke", exc_info=True)
     finally:

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,21 @@ class Upload:
             sentence = str(error).replace(str(self.path), "the file")
             raise ApiError(422, sentence.replace("--encoding", "encoding")) from error
         return count
+
+
+_REHEARSED = 2**17
+
+
+def rehearse_reading() -> None:
+    """Read a file of each format: what is loaded and taken for that is not left to the first upload."""
+    text = "a" * _REHEARSED
+    contents = dict.fromkeys(_DELIMITERS, f"text\n{text}\n") | {"jsonl": json.dumps({"text": text})}
+    with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
+        for name, content in contents.items():
+            path = Path(folder) / f"upload.{name}"
+            path.write_text(content)
+            for _ in Upload(path, name, ReadOptions(labels=None)).documents():
+                pass
 
 
 async def receive(request: Request, folder: Path, named: str | None, options: ReadOptions) -> Upload:

@@ -146,7 +146,10 @@ async def predict(body: PredictBody, request: Request) -> Response:
     work = service.batcher.submit(texts, body.request())
     answers = await run_until_disconnect(request, work, service.settings.answer_seconds)
     # They are JSON already: the model process has written them, so that this one stays free for requests.
-    return Response(b'{"predictions":[%s]}' % b",".join(answers), media_type="application/json")
+    # They may be megabytes, and are put together once.
+    answers[0] = b'{"predictions":[' + answers[0]
+    answers[-1] += b"]}"
+    return Response(b",".join(answers), media_type="application/json")
 
 
 def _check_texts(body: PredictBody, service: Service) -> list[str]:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,7 +17,10 @@ from seq2set.core.hardware import (
     count_threads,
     get_rank,
     limit_threads,
+    read_resident_memory,
+    release_memory,
     share_cores,
+    share_heap,
 )
 
 
@@ -80,3 +86,36 @@ with limit_threads(1):
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "THP_"))}
     done = subprocess.run([sys.executable, "-c", code], env=clean, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1", "PASSIVE", "1"]
+
+
+def test_freed_memory_goes_back_to_the_system_where_the_c_library_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trimmed: list[int] = []
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=trimmed.append))
+    release_memory()
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
+    release_memory()
+    assert trimmed == [0]
+
+
+def test_threads_share_a_heap_where_the_c_library_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: list[tuple[int, int]] = []
+
+    def set_option(option: int, value: int) -> int:
+        options.append((option, value))
+        return 1
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(mallopt=set_option))
+    share_heap()
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
+    share_heap()
+    assert options == [(-8, 1)]  # M_ARENA_MAX
+
+
+@pytest.mark.skipif(os.name != "posix", reason="counts pages")
+def test_resident_memory_is_counted_in_pages(tmp_path: Path) -> None:
+    sizes = tmp_path / "statm"
+    assert read_resident_memory(sizes) is None
+    sizes.write_text("900 25 7 1 0 3 0\n")
+    assert read_resident_memory(sizes) == 25 * os.sysconf("SC_PAGE_SIZE")

@@ -13,18 +13,17 @@ import pytest
 
 from seq2set.benchmarks.inputs import save_made_model
 from seq2set.config.run_folder import RunFolder
-from seq2set.core.memory import KEPT_HEAP
-from seq2set.server import held_memory
+from seq2set.core.hardware import KEPT_HEAP
+from seq2set.server import served_model
 from seq2set.server.answers import LabelRequest
-from seq2set.server.held_memory import CHARS, SECONDS, SLACK, HeldMemory, make_largest_pass
 from seq2set.server.model_pool import ModelPool
+from seq2set.server.served_model import CHARS, SECONDS, SLACK, HeldMemory, make_largest_pass
 
 MEASURE = """
 import json, sys
 from pathlib import Path
 from seq2set.server.answers import Answerer, LabelRequest
-from seq2set.server.held_memory import HeldMemory, make_largest_pass
-from seq2set.server.served_model import open_served
+from seq2set.server.served_model import HeldMemory, make_largest_pass, open_served
 
 def read(name):
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
@@ -82,7 +81,7 @@ def test_the_largest_pass_has_as_many_texts_as_there_is_time_for(
     monkeypatch: pytest.MonkeyPatch, seconds: float, most: int, counts: list[int]
 ) -> None:
     answers = Answers(seconds)
-    monkeypatch.setattr(held_memory, "time", SimpleNamespace(process_time=lambda: answers.clock))
+    monkeypatch.setattr(served_model, "time", SimpleNamespace(process_time=lambda: answers.clock))
     make_largest_pass(answers, most)  # type: ignore[arg-type]
     assert [len(texts) for texts in answers.seen] == counts
     assert {len(texts[0]) for texts in answers.seen[-2:]} == {CHARS // counts[-2], CHARS}
@@ -91,8 +90,8 @@ def test_the_largest_pass_has_as_many_texts_as_there_is_time_for(
 def test_what_goes_beyond_the_largest_pass_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int | None] = [1000, 1000 + SLACK, 1001 + SLACK, 900, 900 + SLACK]
     done: list[str] = []
-    monkeypatch.setattr(held_memory, "read_resident_memory", lambda: sizes.pop(0))
-    monkeypatch.setattr(held_memory, "release_memory", lambda: done.append("release"))
+    monkeypatch.setattr(served_model, "read_resident_memory", lambda: sizes.pop(0))
+    monkeypatch.setattr(served_model, "release_memory", lambda: done.append("release"))
     memory = HeldMemory(lambda: done.append("pass"))
     memory.restore()  # 1000 + SLACK is not beyond it
     assert done == ["release", "pass"]

@@ -42,7 +42,7 @@ def test_the_places_of_words_take_few_bytes_each() -> None:
     text = "a " * 49_500
     WORDS.spans(text)
     assert len(WORDS.spans(text)) == 49_500
-    # Places, limits and which are to be widened, 8 bytes each, and a slice; as tuples they were 13 MB.
+    # Places, limits and which are to be widened, 8 bytes each, and a slice; as tuples they were 11 MB.
     assert measure_peak(lambda: WORDS.spans(text)) < 3_000_000
 
 
@@ -50,7 +50,7 @@ def test_different_words_take_few_bytes_each() -> None:
     text = " ".join(f"{number:x}" for number in range(20_000))  # 109 kB
     words = TextWords.read(WORDS, text)
     assert words.number.tolist() == list(range(20_000))
-    # Hashes, numbers and what sorting needs; as text and dictionary they were 5 MB more.
+    # Hashes, numbers and what sorting needs; as texts in a dictionary they were 5 MB.
     assert measure_peak(lambda: TextWords.read(WORDS, text)) < 2_500_000
 
 

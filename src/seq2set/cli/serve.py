@@ -37,7 +37,7 @@ def serve(
 
 
 def _run(model: Path, runtime: str, settings: ServeSettings, access_log: bool) -> None:
-    from seq2set.core.memory import share_heap
+    from seq2set.core.hardware import share_heap
     from seq2set.server.guards.access import ACCESS_LOG
     from seq2set.server.listen import serve as listen
 

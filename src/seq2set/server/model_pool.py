@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from seq2set.core.errors import InputError, WorkError
-from seq2set.core.memory import KEPT_HEAP
+from seq2set.core.hardware import KEPT_HEAP
 from seq2set.inference.engines.worker import THREADS
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_process import Message, TextBatch, read_answers, read_message

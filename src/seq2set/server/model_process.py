@@ -116,8 +116,7 @@ def serve_batches(model: Path, runtime: str, most: int, source: IO[bytes], targe
     threading.Thread(target=_receive, args=(source, batches), daemon=True).start()
     try:
         from seq2set.server.answers import Answerer
-        from seq2set.server.held_memory import HeldMemory, make_largest_pass
-        from seq2set.server.served_model import open_served
+        from seq2set.server.served_model import HeldMemory, make_largest_pass, open_served
 
         predictor, served = open_served(model, runtime)
         answerer = Answerer(predictor.tagger)

@@ -385,9 +385,11 @@ def test_ctrl_c_while_the_teacher_judges_costs_no_bit(
             signal.raise_signal(signal.SIGINT)
         return ask(tagger, block)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
     with monkeypatch.context() as patch:
         patch.setattr(module, "_ask", ask_or_stop)
         outcome = seq2set(*call, "--out", tmp_path / "run")
+    signal.signal(signal.SIGINT, before)
     assert (outcome.code, "stopped; rerun with --resume to continue" in outcome.err) == (1, True)
     assert seq2set("distill", network, "--out", tmp_path / "run", "--resume").code == 0
     whole = tmp_path.parent / "whole"

@@ -94,9 +94,7 @@ def fill(desk: dict[str, str], arguments: str) -> list[str]:
         ("evaluate RUN --force", "--force has no effect without --report or --errors; leave it out"),
         ("evaluate RUN --evidence-documents 9", "--evidence-documents has no effect without --evidence"),
         ("evaluate RUN --json --show 1", "--show has no effect with --json, which has no place for text"),
-        ("evaluate RUN --search beam", "--search has no effect on br, without a decoder to search"),
         ("evaluate RUN --show -1", "Invalid value for '--show'"),
-        ("predict RUN wheat --search beam", "--search has no effect on br, without a decoder to search"),
         (
             "predict RUN wheat --text x --encoding latin-1",
             "--text and --encoding have no effect on texts that are",
@@ -162,6 +160,13 @@ def test_an_option_without_effect_is_refused(
     said = " ".join(outcome.err.split())
     assert (outcome.code, sentence.format(**desk) in said) == (2, True), outcome.err
     assert not Path(desk["OUT"]).exists()
+
+
+@pytest.mark.parametrize("call", ["evaluate RUN --search beam", "predict RUN wheat --search beam"])
+def test_a_search_where_there_is_no_decoder_is_mentioned(seq2set, desk: dict[str, str], call: str) -> None:
+    outcome = seq2set(*fill(desk, call))
+    said = "--search has no effect on br, without a decoder to search"
+    assert (outcome.code, said in outcome.err) == (0, True), outcome.err
 
 
 def test_a_setting_that_the_model_does_not_read_is_named(seq2set, desk: dict[str, str]) -> None:

@@ -149,4 +149,4 @@ def _refuse_idle(
         refuse("without --evidence", "evidence_documents")
     if as_json:
         refuse("with --json, which has no place for text", "show")
-    idle_options.refuse_search(context, models)
+    idle_options.mention_search(context, models)

@@ -37,15 +37,17 @@ def refuse_idle(context: typer.Context, why: str, *names: str) -> None:
         _refuse(given, why)
 
 
-def refuse_search(context: typer.Context, models: Iterable[Path]) -> None:
-    """Refuse a search where none of some models has a decoder to be searched."""
+def mention_search(context: typer.Context, models: Iterable[Path]) -> None:
+    """Say that a search has no effect where no model has a decoder; scripts name one for all models."""
     from seq2set.config.catalog import find_model
     from seq2set.inference.model_folder import read_model_name
 
     if _is_typed(context, "search"):
         names = list(dict.fromkeys(map(read_model_name, models)))
         if not any("decoder" in find_model(name).sections for name in names):
-            refuse_idle(context, f"on {join_names(names)}, without a decoder to search", "search")
+            typer.echo(
+                f"--search has no effect on {join_names(names)}, without a decoder to search", err=True
+            )
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:

@@ -96,7 +96,7 @@ def predict(
     named = options.name_columns(columns)
     read = ReadOptions(labels=None, keep_columns=True, **named)
     _refuse_idle(context, texts, source, out)
-    idle_options.refuse_search(context, [model])
+    idle_options.mention_search(context, [model])
     if engine == "local":
         idle_options.refuse_idle(context, "without --engine ray", "address")
     with _find_files(texts, source, form) as files:

@@ -76,6 +76,7 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="the folder has no file text_train"):
         list(read_aapd(tmp_path))
     with pytest.raises(
-        CorpusError, match="the folder has no text_train; a file, or a folder of files or in the AAPD layout"
+        CorpusError,
+        match="the folder has no text_train; it must be a file, or a folder of files or in the AAPD layout",
     ):
         list(read_documents(tmp_path))

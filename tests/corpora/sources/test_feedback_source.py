@@ -125,5 +125,5 @@ def test_a_label_has_a_limit(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "f.sqlite")
-    with pytest.raises(CorpusError, match="this is no regular file; a feedback database is expected"):
+    with pytest.raises(CorpusError, match="this is a pipe or a device; a file is expected here"):
         list(read_source("feedback", tmp_path / "f.sqlite", PrepareOptions()))

@@ -82,7 +82,8 @@ def tag(run: Path, texts: Path, out: Path, cores: Sequence[int]) -> float:
 
 def measure_micro_f1(out: Path, test: Sequence[Document]) -> float:
     """Return micro-F1 of the last lines of an output, which are the test documents'."""
-    given = [set(json.loads(line)["labels"]) for line in out.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    given = [{one["label"] for one in line["labels"]} for line in lines]
     pairs = [(one, set(document.labels)) for one, document in zip(given[-len(test) :], test, strict=True)]
     both = sum(len(one & right) for one, right in pairs)
     return 2 * both / sum(len(one) + len(right) for one, right in pairs)

@@ -6,7 +6,7 @@
 
 `predict` labels all texts of the corpus, from the start of its process to its end, with the cores of the
 machine and with one of them; micro-F1 is that of what it wrote for the test split. `serve` answers clients
-that each send one text after the other. Both versions open the same model folder, so the other must be the
+that each send one text after the other; megabytes are resident, of the front and its model processes, after that. Both versions open the same model folder, so the other must be the
 older one, and they run with the same Python.
 """
 
@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -116,25 +117,36 @@ def compare_predict(checkouts: Sequence[Path], run: Path, data: str, turns: int)
             )
 
 
-def compare_serve(
-    checkouts: Sequence[Path], run: Path, data: str, turns: int, clients: int, seconds: float
-) -> None:
-    """Print requests per second of both servers, which take turns; the one that waits has no requests."""
-    texts = [one.text for one in read_documents(data)[-256:]]
-    found: list[list[tuple[float, float, float]]] = [[], []]
-    for _ in range(turns):
+class Served(NamedTuple):
+    """What one server did."""
+
+    rate: float
+    """Requests per second"""
+    p50: float
+    p99: float
+    megabytes: float
+
+
+def compare_serve(checkouts: Sequence[Path], run: Path, asked: argparse.Namespace) -> None:
+    """Print requests per second of both servers, which take turns: only one of them runs at a time."""
+    texts = [one.text for one in read_documents(asked.data)[-256:]]
+    found: list[list[Served]] = [[], []]
+    for _ in range(asked.turns):
         for side, checkout in enumerate(checkouts):
-            with use_version(checkout), start_server(run) as server:
-                asyncio.run(send_load(server, texts, clients, 2.0))  # the first requests are slower
-                result = asyncio.run(send_load(server, texts, clients, seconds))
+            with use_version(checkout), start_server(run, *shlex.split(asked.serve)) as server:
+                asyncio.run(send_load(server, texts, asked.clients, 2.0))  # the first requests are slower
+                result = asyncio.run(send_load(server, texts, asked.clients, asked.seconds))
+                memory = server.read_memory() / 2**20
             p50, p99 = np.percentile(result.latencies, [50, 99]) * 1000
             assert set(result.statuses) == {200}, result.statuses
-            found[side].append((1 / result.seconds_per_request, p50, p99))
+            found[side].append(Served(1 / result.seconds_per_request, p50, p99, memory))
     best = [max(one) for one in found]
     print(
-        f"serve, {clients} clients: {best[1][0] / best[0][0]:.2f} times as many; "
+        f"serve, {asked.clients} clients: {best[1].rate / best[0].rate:.2f} times as many; "
         + " and ".join(
-            f"{rate:.0f} requests per second, p50 {p50:.0f} ms, p99 {p99:.0f} ms" for rate, p50, p99 in best
+            f"{one.rate:.0f} requests per second, p50 {one.p50:.0f} ms, p99 {one.p99:.0f} ms, "
+            f"{one.megabytes:.0f} MB"
+            for one in best
         ),
         flush=True,
     )
@@ -152,12 +164,13 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--serve", default="", help="options of both servers, such as '--runtime onnx'")
     asked = parser.parse_args()
     checkouts = asked.before.resolve(), HERE
     if "predict" in asked.parts:
         compare_predict(checkouts, asked.run, asked.data, asked.turns)
     if "serve" in asked.parts:
-        compare_serve(checkouts, asked.run, asked.data, asked.turns, asked.clients, asked.seconds)
+        compare_serve(checkouts, asked.run, asked)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@
 
 `predict` labels all texts of the corpus, from the start of its process to its end, with the cores of the
 machine and with one of them; micro-F1 is that of what it wrote for the test split. `serve` answers clients
-that each send one text after the other; megabytes are resident, of the front and its model processes, after that. Both versions open the same model folder, so the other must be the
-older one, and they run with the same Python.
+that each send one text after the other; megabytes are resident, of the front and its model processes, after
+that. Both versions open the same model folder, so the other must be the older one, and they run with the same
+Python.
 """
 
 from __future__ import annotations

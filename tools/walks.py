@@ -87,9 +87,7 @@ def walk_all(folder: Path) -> dict[str, dict[str, Any]]:
         "the same, all done": walk(
             folder, ["experiment", "table-results", "--data", "x.jsonl", *models, *SET, "--out", "experiment"]
         ),
-        "one decoding step": walk(
-            folder, [*PREDICT, "--search", "greedy", "--min-labels", "3"], what="decoding"
-        ),
+        "one decoding step": walk(folder, PREDICT, what="decoding"),
     }
 
 

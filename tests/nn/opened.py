@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding import beam, searches
+from seq2set.nn.decoding import beam, prefixes
 from seq2set.nn.decoding.prefixes import StepDecoder
 from seq2set.nn.decoding.rollout import label_masks
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
@@ -43,10 +43,10 @@ def _to_torch(found: beam.Hypotheses, labels: int) -> Found:
 
 
 def decode_greedily(policy: Any, **options: Any) -> Found:
-    found = searches.decode_greedily(open_policy(policy), **options)
+    found = prefixes.decode_greedily(open_policy(policy), **options)
     log_prob = torch.from_numpy(found.steps).sum(1)
     return Found(torch.from_numpy(found.labels), torch.from_numpy(found.lengths), log_prob, log_prob)
 
 
 def estimate_marginals(policy: Any, samples: int, **options: Any) -> Tensor:
-    return torch.from_numpy(searches.estimate_marginals(open_policy(policy), samples, **options))
+    return torch.from_numpy(prefixes.estimate_marginals(open_policy(policy), samples, **options))

@@ -24,7 +24,8 @@ from seq2set.inference.window_evidence import ResponseWindows, find_slopes
 from seq2set.models.neural import RuntimeOutput
 from seq2set.models.prior import has_prior
 from seq2set.nn.decoding.contributions import OutputLayer
-from seq2set.nn.decoding.searches import SearchResult, decode_greedily, run_search
+from seq2set.nn.decoding.prefixes import decode_greedily
+from seq2set.nn.decoding.searches import SearchResult, run_search
 from seq2set.text.vocabulary import PAD
 
 Weights = dict[str, Array]

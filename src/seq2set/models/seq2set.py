@@ -32,8 +32,8 @@ from seq2set.models.network import DecoderOutput, Network, build_decoder, build_
 from seq2set.models.prior import has_prior
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
+from seq2set.nn.decoding.prefixes import decode_greedily
 from seq2set.nn.decoding.rollout import greedy
-from seq2set.nn.decoding.searches import decode_greedily
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from seq2set.nn.encoders import Encoded, Encoder
 

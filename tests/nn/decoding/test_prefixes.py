@@ -13,8 +13,8 @@ import torch
 from opened import open_policy
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.prefixes import begin, draw_noise, log_sum
-from seq2set.nn.decoding.searches import decode_greedily, estimate_marginals
+from seq2set.nn.decoding.prefixes import begin, decode_greedily, draw_noise, estimate_marginals
+from seq2set.nn.decoding.rescoring import log_sum
 
 World = Callable[..., DecoderPolicy]
 

@@ -1,12 +1,13 @@
-"""The rows that every search of prediction grows: distinct beginnings of label sequences, in numpy alone.
+"""One decoding step of prediction, and the two loops of such steps: greedy decoding and sampling.
 
-A runtime (torch, ONNX) brings a `StepDecoder`: its decoder, opened for a batch of documents. It knows rows,
-not searches: a row belongs to a document and stands after some labels. Here all the rest is done once, for
-all runtimes and searches: the prior's bias, the temperature and the mask of eq. 6-7, and which rows there
-are. Hypotheses that begin alike share a row, and one that has ended has none, so that no row is computed
-twice, and none that nobody reads.
+A search grows rows: distinct beginnings of label sequences, in numpy alone. A runtime (torch, ONNX) brings a
+`StepDecoder`: its decoder, opened for a batch of documents. It knows rows, not searches: a row belongs to a
+document and stands after some labels. Here all the rest is done once, for all runtimes and searches: the
+prior's bias, the temperature and the mask of eq. 6-7, and which rows there are. Hypotheses that begin alike
+share a row, and one that has ended has none, so that no row is computed twice, and none that nobody reads.
 
-Letters: B documents, R rows, N hypotheses, L labels, H hidden units.
+Letters: B documents, R rows, N hypotheses, K hypotheses per document, S labels, L labels in all, H hidden
+units.
 """
 
 from __future__ import annotations
@@ -130,15 +131,6 @@ def log_softmax(logits: Reals) -> Reals:
     return shifted
 
 
-def log_sum(log_probs: Reals) -> Reals:
-    """Return the log of the summed probabilities of the last axis."""
-    top = log_probs.max(-1, keepdims=True)
-    top[np.isneginf(top)] = 0
-    with np.errstate(divide="ignore"):  # the log of nothing is -inf
-        total: Reals = np.log(np.exp(log_probs - top).sum(-1)) + top[..., 0]
-    return total
-
-
 def limit_steps(labels: int, most: int | None) -> int:
     """Return the maximum number of labels that a search may emit."""
     if most is not None and most < 1:
@@ -156,3 +148,94 @@ def draw_noise(samples: int, outputs: int, seed: int = 1) -> Iterator[Reals]:
         bits = stream.randint(0, 2**32, (samples, outputs), np.uint32) & 0xFFFFFF
         uniform = np.clip(bits * np.float32(2**-24), np.float32(1e-20), np.float32(1 - 1e-7))
         yield -np.log(-np.log(uniform))
+
+
+def estimate_marginals(
+    decoder: StepDecoder,
+    samples: int,
+    *,
+    temperature: float = 1.0,
+    seed: int = 1,
+    max_steps: int | None = None,
+    drawn: Bools | None = None,
+) -> Reals:
+    """Estimate each label's marginal (B, L), its probability of being in the set, from sampled sequences.
+
+    A label is emitted at most once, so that its marginal is the expected sum, over the steps, of its
+    probability given the labels before. That sum is averaged over `samples` sequences: the same mean as
+    counting in how many samples the label occurs, but with far less noise, and different for labels that no
+    sample happened to draw.
+
+    All documents use the same random numbers, drawn from a seed, so that a document's marginals depend
+    neither on its batch nor on the run. `drawn` (B, samples, L) is filled with the sampled sets.
+    """
+    documents, eos = decoder.documents, decoder.labels
+    prefixes, sums = begin(decoder, temperature), np.zeros((documents, eos), np.float32)
+    at, sample = np.repeat(np.arange(documents), samples), np.tile(np.arange(samples), documents)  # (N,)
+    noises = draw_noise(samples, eos + 1, seed)
+    for _, noise in zip(range(limit_steps(eos, max_steps)), noises, strict=False):
+        shared = np.bincount(at, minlength=len(prefixes.documents)).astype(np.float32)
+        chances = np.exp(prefixes.log_probs[:, :eos]) * shared[:, None]  # (R, L)
+        first = np.flatnonzero(np.diff(prefixes.documents, prepend=-1))
+        sums[prefixes.documents[first]] += np.add.reduceat(chances, first)
+        picked = (prefixes.log_probs[at] + noise[sample]).argmax(1)
+        live = picked != eos
+        if not live.any():
+            break
+        if drawn is not None:
+            drawn[prefixes.documents[at[live]], sample[live], picked[live]] = True
+        prefixes, at = prefixes.grow(at[live], picked[live])
+        sample = sample[live]
+    marginals: Reals = (sums / np.float32(samples)).clip(0, 1)
+    return marginals
+
+
+class GreedyDecoding(NamedTuple):
+    """Each document's likeliest label at each step."""
+
+    labels: Ints
+    """(B, S) in the order emitted, `pad` after the last"""
+    lengths: Ints
+    """(B,) how many labels"""
+    steps: Reals
+    """(B, S + 1) log-probability of each step, `eos` included; 0 after it"""
+    outputs: Reals | None = None
+    """(B, S + 1, H) the states that emitted, the one of `eos` included; 0 after it"""
+
+    @property
+    def mask(self) -> Bools:
+        """Return (B, S + 1), true up to and including `eos`: what of `outputs` can be attended to."""
+        place: Bools = np.arange(self.steps.shape[1]) <= self.lengths[:, None]
+        return place
+
+
+def decode_greedily(
+    decoder: StepDecoder, *, max_steps: int | None = None, keep_outputs: bool = False
+) -> GreedyDecoding:
+    """Emit the likeliest symbol at each step, at most `max_steps` labels; then `eos` has no alternative."""
+    limit, eos, prefixes = limit_steps(decoder.labels, max_steps), decoder.labels, begin(decoder)
+    labels = np.full((decoder.documents, limit + 1), Symbols(eos).pad)
+    steps, outputs = np.zeros(labels.shape, prefixes.log_probs.dtype), []
+    for step in range(limit + 1):
+        rows = prefixes.documents  # one row per document
+        picked = prefixes.log_probs.argmax(1) if step < limit else np.full(len(rows), eos)
+        if step < limit:
+            steps[rows, step] = prefixes.log_probs[np.arange(len(rows)), picked]
+        if keep_outputs:
+            outputs.append(_spread(decoder.outputs(prefixes.state), rows, decoder.documents))
+        live = np.flatnonzero(picked != eos)
+        labels[rows[live], step] = picked[live]
+        if not len(live):
+            break
+        prefixes, _ = prefixes.grow(live, picked[live])
+    lengths = (labels < eos).sum(1)
+    longest = int(lengths.max())
+    kept = np.stack(outputs, 1) if keep_outputs else None
+    return GreedyDecoding(labels[:, :longest], lengths, steps[:, : longest + 1], kept)
+
+
+def _spread(part: Reals, rows: Ints, documents: int) -> Reals:
+    """Put rows (R, H) into their places among all documents (B, H); the others are 0."""
+    whole = np.zeros((documents, *part.shape[1:]), part.dtype)
+    whole[rows] = part
+    return whole

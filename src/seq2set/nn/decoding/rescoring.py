@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seq2set.nn.decoding.prefixes import Ints, Prefixes, Reals, draw_noise, limit_steps, log_sum
+from seq2set.nn.decoding.prefixes import Ints, Prefixes, Reals, draw_noise, limit_steps
 
 EXACT = 5
 """The largest set of which all orders are scored: 120 of them."""
@@ -39,6 +39,15 @@ class Rescored(NamedTuple):
     """(B, K) of that order"""
     set_log_prob: Reals
     """(B, K) of the set"""
+
+
+def log_sum(log_probs: Reals) -> Reals:
+    """Return the log of the summed probabilities of the last axis."""
+    top = log_probs.max(-1, keepdims=True)
+    top[np.isneginf(top)] = 0
+    with np.errstate(divide="ignore"):  # the log of nothing is -inf
+        total: Reals = np.log(np.exp(log_probs - top).sum(-1)) + top[..., 0]
+    return total
 
 
 def rescore_sets(first: Prefixes, labels: Ints, log_prob: Reals, most: int | None = None) -> Rescored:

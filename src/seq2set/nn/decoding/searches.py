@@ -24,13 +24,11 @@ from seq2set.core.names import find_named, load_named
 from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
 from seq2set.nn.decoding.prefixes import (
     Bools,
-    Ints,
     Reals,
     StepDecoder,
-    Symbols,
     begin,
-    draw_noise,
-    limit_steps,
+    decode_greedily,
+    estimate_marginals,
 )
 
 OPEN = -1
@@ -71,46 +69,6 @@ def find_marginals(decoder: StepDecoder, settings: SearchSettings, most: int | N
     return SearchResult(found, None, drawn)
 
 
-def estimate_marginals(
-    decoder: StepDecoder,
-    samples: int,
-    *,
-    temperature: float = 1.0,
-    seed: int = 1,
-    max_steps: int | None = None,
-    drawn: Bools | None = None,
-) -> Reals:
-    """Estimate each label's marginal (B, L), its probability of being in the set, from sampled sequences.
-
-    A label is emitted at most once, so that its marginal is the expected sum, over the steps, of its
-    probability given the labels before. That sum is averaged over `samples` sequences: the same mean as
-    counting in how many samples the label occurs, but with far less noise, and different for labels that no
-    sample happened to draw.
-
-    All documents use the same random numbers, drawn from a seed, so that a document's marginals depend
-    neither on its batch nor on the run. `drawn` (B, samples, L) is filled with the sampled sets.
-    """
-    documents, eos = decoder.documents, decoder.labels
-    prefixes, sums = begin(decoder, temperature), np.zeros((documents, eos), np.float32)
-    at, sample = np.repeat(np.arange(documents), samples), np.tile(np.arange(samples), documents)  # (N,)
-    noises = draw_noise(samples, eos + 1, seed)
-    for _, noise in zip(range(limit_steps(eos, max_steps)), noises, strict=False):
-        shared = np.bincount(at, minlength=len(prefixes.documents)).astype(np.float32)
-        chances = np.exp(prefixes.log_probs[:, :eos]) * shared[:, None]  # (R, L)
-        first = np.flatnonzero(np.diff(prefixes.documents, prepend=-1))
-        sums[prefixes.documents[first]] += np.add.reduceat(chances, first)
-        picked = (prefixes.log_probs[at] + noise[sample]).argmax(1)
-        live = picked != eos
-        if not live.any():
-            break
-        if drawn is not None:
-            drawn[prefixes.documents[at[live]], sample[live], picked[live]] = True
-        prefixes, at = prefixes.grow(at[live], picked[live])
-        sample = sample[live]
-    marginals: Reals = (sums / np.float32(samples)).clip(0, 1)
-    return marginals
-
-
 def find_beam(decoder: StepDecoder, settings: SearchSettings, most: int | None) -> SearchResult:
     """Find the likeliest of several sequences."""
     return _best(beam_search(decoder, width=settings.width, max_steps=most), decoder.labels)
@@ -136,57 +94,6 @@ def find_greedy(decoder: StepDecoder, settings: SearchSettings, most: int | None
     for row, labels, log_probs in zip(scores, sequences, found.steps, strict=True):
         row[labels] = np.exp(log_probs[: len(labels)])
     return SearchResult(scores.astype(np.float32), [row.astype(np.intp) for row in sequences])
-
-
-class GreedyDecoding(NamedTuple):
-    """Each document's likeliest label at each step."""
-
-    labels: Ints
-    """(B, S) in the order emitted, `pad` after the last"""
-    lengths: Ints
-    """(B,) how many labels"""
-    steps: Reals
-    """(B, S + 1) log-probability of each step, `eos` included; 0 after it"""
-    outputs: Reals | None = None
-    """(B, S + 1, H) the states that emitted, the one of `eos` included; 0 after it"""
-
-    @property
-    def mask(self) -> Bools:
-        """Return (B, S + 1), true up to and including `eos`: what of `outputs` can be attended to."""
-        place: Bools = np.arange(self.steps.shape[1]) <= self.lengths[:, None]
-        return place
-
-
-def decode_greedily(
-    decoder: StepDecoder, *, max_steps: int | None = None, keep_outputs: bool = False
-) -> GreedyDecoding:
-    """Emit the likeliest symbol at each step, at most `max_steps` labels; then `eos` has no alternative."""
-    limit, eos, prefixes = limit_steps(decoder.labels, max_steps), decoder.labels, begin(decoder)
-    labels = np.full((decoder.documents, limit + 1), Symbols(eos).pad)
-    steps, outputs = np.zeros(labels.shape, prefixes.log_probs.dtype), []
-    for step in range(limit + 1):
-        rows = prefixes.documents  # one row per document
-        picked = prefixes.log_probs.argmax(1) if step < limit else np.full(len(rows), eos)
-        if step < limit:
-            steps[rows, step] = prefixes.log_probs[np.arange(len(rows)), picked]
-        if keep_outputs:
-            outputs.append(_spread(decoder.outputs(prefixes.state), rows, decoder.documents))
-        live = np.flatnonzero(picked != eos)
-        labels[rows[live], step] = picked[live]
-        if not len(live):
-            break
-        prefixes, _ = prefixes.grow(live, picked[live])
-    lengths = (labels < eos).sum(1)
-    longest = int(lengths.max())
-    kept = np.stack(outputs, 1) if keep_outputs else None
-    return GreedyDecoding(labels[:, :longest], lengths, steps[:, : longest + 1], kept)
-
-
-def _spread(part: Reals, rows: Ints, documents: int) -> Reals:
-    """Put rows (R, H) into their places among all documents (B, H); the others are 0."""
-    whole = np.zeros((documents, *part.shape[1:]), part.dtype)
-    whole[rows] = part
-    return whole
 
 
 def fill_up(decoder: StepDecoder, found: SearchResult, least: int) -> SearchResult:

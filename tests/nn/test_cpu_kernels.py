@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from seq2set.nn import cpu_kernels
-from seq2set.nn.cpu_kernels import Product, apply_tanh, cut_rows, find_range
+from seq2set.nn.cpu_kernels import GroupedRows, Product, apply_tanh, find_range
 from seq2set.nn.decoder import AttentionDecoder
 from seq2set.nn.decoding.torch_decoder import prepare_weights
 
@@ -60,23 +60,33 @@ def test_an_update_counts_at_once() -> None:
 
 
 def test_documents_of_equally_many_rows_share_a_block() -> None:
-    blocks = cut_rows(np.array([0, 1, 1, 4, 7, 7]), room=10)
+    grouped = GroupedRows(np.array([0, 1, 1, 4, 7, 7]))
+    assert grouped.order.tolist() == [0, 3, 1, 2, 4, 5]
+    assert grouped.places.tolist() == [0, 2, 3, 1, 4, 5]
+    blocks = list(grouped.cut(room=10))
     assert [one.documents.tolist() for one in blocks] == [[0, 4], [1, 7]]
-    assert [one.rows.tolist() for one in blocks] == [[[0], [3]], [[1, 2], [4, 5]]]
+    assert [one.rows for one in blocks] == [slice(0, 2), slice(2, 6)]
 
 
-@pytest.mark.parametrize("room", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("room", [0, 1, 2, 3, 7, 100])
 def test_every_row_is_in_one_block_of_its_document(room: int) -> None:
     documents = np.array([0, 0, 0, 2, 3, 3, 3, 5, 9, 9, 9, 9, 9])
-    blocks = cut_rows(documents, room)
-    assert sorted(np.concatenate([one.rows.ravel() for one in blocks]).tolist()) == list(range(13))
-    for one in blocks:
-        assert one.rows.size <= room
-        assert (documents[one.rows] == one.documents[:, None]).all()
+    grouped = GroupedRows(documents)
+    assert (grouped.order[grouped.places] == np.arange(13)).all()
+    at = 0
+    for one in grouped.cut(room):
+        assert one.rows.start == at  # each begins where the one before it ends
+        at = one.rows.stop
+        assert 0 < len(grouped.order[one.rows]) <= max(1, room)
+        of_rows = documents[grouped.order[one.rows]].reshape(len(one.documents), -1)
+        assert (of_rows == one.documents[:, None]).all()
+    assert at == 13
 
 
 def test_no_rows_have_no_blocks() -> None:
-    assert cut_rows(np.empty(0, np.intp), 4) == []
+    grouped = GroupedRows(np.empty(0, np.intp))
+    assert grouped.order.tolist() == []
+    assert list(grouped.cut(4)) == []
 
 
 def test_a_range_is_a_slice_and_gaps_are_not() -> None:

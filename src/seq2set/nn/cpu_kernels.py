@@ -6,14 +6,15 @@ torch carries as well and compiled models call, uses what there is.
 
 For attention, documents of equally many rows are put together, so that a block is a rectangle of D documents
 with K rows each: their words are read once per document, contexts are products of matrices, and nothing is
-padded.
+padded. A step groups its rows once, for all that it attends to.
 
 Letters: R rows, D documents of a block, K rows of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,28 +79,40 @@ class RowBlock(NamedTuple):
 
     documents: Ints
     """(D,) ascending"""
-    rows: Ints
-    """(D, K) their places among all rows"""
+    rows: slice
+    """D times K of the rows as grouped"""
 
 
-def cut_rows(documents: Ints, room: int) -> list[RowBlock]:
-    """Cut rows that belong to documents (R,), ascending, into blocks of at most `room` rows."""
-    if not len(documents):
-        return []
-    first = np.flatnonzero(np.diff(documents, prepend=documents[0] - 1))
-    counts = np.diff(first, append=len(documents))
-    blocks = []
-    for count in np.unique(counts):
-        places = first[counts == count]
-        rows = places[:, None] + np.arange(count)  # (n, K)
-        many, some = max(1, room // count), min(count, max(1, room))
-        for at in range(0, len(places), many):
-            part = rows[at : at + many]
-            blocks += [
-                RowBlock(documents[part[:, 0]], part[:, start : start + some])
-                for start in range(0, count, some)
-            ]
-    return blocks
+class GroupedRows:
+    """Rows (R,) of documents, ascending, put in an order in which blocks are slices of them."""
+
+    def __init__(self, documents: Ints):
+        first = np.flatnonzero(np.diff(documents, prepend=-1))
+        counts = np.diff(first, append=len(documents))
+        by_count = np.argsort(counts, kind="stable")
+        first, counts = first[by_count], counts[by_count]
+        starts = np.cumsum(counts) - counts
+        self.order: Ints = np.repeat(first - starts, counts) + np.arange(len(documents))
+        """(R,) which row stands at each place"""
+        self.places: Ints = np.argsort(self.order)
+        """(R,) where each row stands"""
+        ends = np.flatnonzero(np.diff(counts, append=-1)) + 1
+        parts = [slice(start, end) for start, end in pairwise([0, *ends.tolist()])]
+        self._groups = [
+            (documents[first[part]], int(starts[part][0]), int(counts[part][0])) for part in parts
+        ]
+
+    def cut(self, room: int) -> Iterator[RowBlock]:
+        """Cut the rows into blocks of at most `room`, and one at least."""
+        for documents, start, count in self._groups:
+            many, some = max(1, room // count), min(count, max(1, room))
+            for number in range(0, len(documents), many):
+                part = documents[number : number + many]
+                begin = start + number * count
+                end = begin + len(part) * count
+                step = some if some < count else end - begin
+                for row in range(begin, end, step):
+                    yield RowBlock(part, slice(row, min(row + step, end)))
 
 
 def find_range(numbers: Ints) -> slice | None:

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from seq2set.nn.attention import BLOCK, AdditiveAttention, Memory
-from seq2set.nn.cpu_kernels import SIZES, Product, RowBlock, apply_tanh, cut_rows, find_range
+from seq2set.nn.cpu_kernels import SIZES, GroupedRows, Product, apply_tanh, find_range
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy, DecoderState
 from seq2set.nn.decoding.prefixes import Ints, Reals, StepOutput
 
@@ -66,7 +66,8 @@ class TorchDecoder:
         parts = [self._run_cells(state, at[part], symbols[part], of[part]) for part in _cut(at)]
         following = _join(parts)
         top = following.hidden[-1]
-        contexts = tuple(memory.attend(top, documents) for memory in self._memories)
+        grouped = GroupedRows(documents)
+        contexts = tuple(memory.attend(top, grouped) for memory in self._memories)
         scores = [self._score([one[part] for one in (top, *contexts)]) for part in _cut(at)]
         logits = scores[0] if len(scores) == 1 else torch.cat(scores)
         return StepOutput(following._replace(contexts=contexts), logits.numpy(force=True))
@@ -198,23 +199,20 @@ class _ExpMemory(NamedTuple):
     missing: Tensor
     """(B, T) 0 at the places that exist, else -inf"""
 
-    def attend(self, states: Tensor, documents: Ints) -> Tensor:
-        """Read contexts (R, V) with states (R, H) of rows that belong to documents (R,): eq. 1-3."""
-        queries = _exponentiate(self.weights.W_a(states))
+    def attend(self, states: Tensor, grouped: GroupedRows) -> Tensor:
+        """Read contexts (R, V) with states (R, H) of rows: eq. 1-3."""
+        order, places = (torch.from_numpy(part).to(states.device) for part in (grouped.order, grouped.places))
+        queries = _exponentiate(self.weights.W_a(states)).index_select(0, order)
         contexts = self.values.new_empty(len(states), self.values.shape[-1])
-        on_cpu = states.device.type == "cpu"
-        for block in cut_rows(documents, BLOCK // self.keys[0].numel() if on_cpu else len(states)):
-            self._attend_block(block, queries, contexts)
-        return contexts
-
-    def _attend_block(self, block: RowBlock, queries: Tensor, contexts: Tensor) -> None:
-        rows = torch.from_numpy(block.rows).to(queries.device)
-        query = queries[rows][:, :, None]  # (D, K, 1, A)
-        keys = _pick(self.keys, block.documents)[:, None]
-        sums = torch.addcmul(query.new_ones(1), keys, query)  # (D, K, T, A)
-        energies = sums.reciprocal_() @ self.weights.v_a  # (D, K, T)
-        weights = torch.softmax(energies.add_(_pick(self.missing, block.documents)[:, None]), -1)
-        contexts[rows] = weights @ _pick(self.values, block.documents)
+        room = BLOCK // self.keys[0].numel() if states.device.type == "cpu" else len(states)
+        for documents, rows in grouped.cut(room):
+            query = queries[rows].view(len(documents), -1, 1, queries.shape[1])  # (D, K, 1, A)
+            sums = torch.addcmul(query.new_ones(1), _pick(self.keys, documents)[:, None], query)
+            energies = sums.reciprocal_() @ self.weights.v_a  # (D, K, T, A) x (A,) -> (D, K, T)
+            weights = torch.softmax(energies.add_(_pick(self.missing, documents)[:, None]), -1)
+            found = contexts[rows].view(len(documents), -1, contexts.shape[1])
+            torch.bmm(weights, _pick(self.values, documents), out=found)  # (D, K, T) x (D, T, V)
+        return contexts.index_select(0, places)
 
 
 def _pick(part: Tensor, documents: Ints) -> Tensor:

@@ -85,14 +85,12 @@ class CellResult:
     @property
     def metrics(self) -> dict[str, float]:
         """The metrics on the split that was measured."""
-        metrics: dict[str, float] = self.facts["metrics"]
-        return metrics
+        return dict(self.facts["metrics"])
 
     @property
     def validation(self) -> dict[str, float]:
         """The metrics on validation, which the training tuned on."""
-        metrics: dict[str, float] = self.facts["validation"]
-        return metrics
+        return dict(self.facts["validation"])
 
     @property
     def phase(self) -> str:
@@ -128,18 +126,16 @@ def read_result(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult 
 
 def refuse_stale(cell: Cell, corpus: PreparedCorpus) -> None:
     """Refuse a cell that was started, trained or measured on another corpus, its test split included."""
-    for recorded in _list_fingerprints(cell.folder):
+
+    def check(recorded: str) -> None:
         refuse_other_corpus(cell.folder, recorded, corpus.name, corpus.fingerprint)
 
-
-def _list_fingerprints(folder: Path) -> Iterator[str]:
-    """Yield the fingerprints that a cell recorded when it was started, trained and measured."""
-    if (begun := read_provenance(folder)) is not None:
-        yield begun.fingerprint
-    if RunFolder(folder).model.is_dir():
-        yield read_metadata(folder)["corpus"]["fingerprint"]
-    if (folder / FACTS).is_file():
-        yield read_json(folder / FACTS)["corpus"]["fingerprint"]
+    if (begun := read_provenance(cell.folder)) is not None:
+        check(begun.fingerprint)
+    if RunFolder(cell.folder).model.is_dir():
+        check(read_metadata(cell.folder)["corpus"]["fingerprint"])
+    if (cell.folder / FACTS).is_file():
+        check(read_json(cell.folder / FACTS)["corpus"]["fingerprint"])
 
 
 def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -> CellResult:

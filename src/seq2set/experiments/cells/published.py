@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -172,7 +173,7 @@ class PublishedCells:
         self.cells = read_cells(folder)
         self.chosen: dict[str, PublishedCell] = {}
         """The published cells that are used, by the names that they have in the experiment"""
-        self._refused: dict[str, list[str]] = {}
+        self._refused: defaultdict[str, list[str]] = defaultdict(list)
 
     def choose(self, cell: Cell, corpus: PreparedCorpus) -> CellResult | None:
         """Return the result of a cell where it is published; nothing is written yet."""
@@ -181,17 +182,14 @@ class PublishedCells:
         if not fitting:
             namesakes = [reasons for one, reasons in against.items() if one.name == cell.name]
             for reason in min(namesakes, key=len, default=[])[:1]:
-                self._refuse(reason, cell)
+                self._refused[reason].append(cell.name)
         elif cell.folder.is_dir() and any(cell.folder.iterdir()):
-            self._refuse(f"{cell.folder.parent} has started it", cell)
+            self._refused[f"{cell.folder.parent} has started it"].append(cell.name)
         else:
             chosen = next((one for one in fitting if one.name == cell.name), fitting[0])
             self.chosen[cell.name] = chosen
             return CellResult(cell.row, cell.folder, _build_facts(cell, chosen))
         return None
-
-    def _refuse(self, reason: str, cell: Cell) -> None:
-        self._refused.setdefault(reason, []).append(cell.name)
 
     def list_notes(self) -> Iterable[str]:
         """Yield how many cells are used, and why others that are published are not."""

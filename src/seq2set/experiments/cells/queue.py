@@ -57,14 +57,9 @@ class CellQueue:
             time.sleep(POLL_SECONDS)
         return None
 
-    def put_back(self, cell: Cell) -> None:
-        """Do a cell later, which another process has."""
-        self.waiting.append(cell)
-
     def give_up(self) -> list[CellFailure]:
         """Leave out the cells that others still train."""
-        for cell in self.waiting:
-            self.schedule.give_up(cell)
+        self.schedule.failed.update(cell.name for cell in self.waiting)
         return list(self._describe_waiting())
 
     def _describe_waiting(self) -> Iterator[CellFailure]:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from seq2set.core.errors import BusyError, InputError, PendingError, Seq2SetError, StoppedError, WorkError
 from seq2set.core.hardware import keep_to_cores, share_cores
@@ -55,9 +53,14 @@ def run_cells(schedule: Schedule, progress: Progress) -> RunOutcome:
         progress.note(f"{done_here} of {count_things(len(schedule.cells), 'cell')} {verb} done already")
     if schedule.stored is not None:
         _use_published(schedule, schedule.stored, progress)
-    with _explain_stop(schedule):
-        run = _run_here if schedule.jobs == 1 and schedule.place.is_here else _run_in_workers
+    run = _run_here if schedule.jobs == 1 and schedule.place.is_here else _run_in_workers
+    try:
         failures = run(schedule, progress)
+    except (KeyboardInterrupt, StoppedError) as error:
+        count, all_cells = len(schedule.results), count_things(len(schedule.cells), "cell")
+        raise StoppedError(
+            f"stopped with {count} of {all_cells} done; rerun the same command to continue"
+        ) from error
     done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
     return RunOutcome(done, failures)
 
@@ -68,21 +71,9 @@ def _use_published(schedule: Schedule, stored: PublishedCells, progress: Progres
     for cell in schedule.cells:
         if cell.name in stored.chosen:
             try:
-                schedule.add(cell, stored.write(cell))
+                schedule.results[cell.name] = stored.write(cell)
             except BusyError:  # who writes the same
-                schedule.reopen(cell)
-
-
-@contextmanager
-def _explain_stop(schedule: Schedule) -> Iterator[None]:
-    """Name in the message of a stop how to continue."""
-    try:
-        yield
-    except (KeyboardInterrupt, StoppedError) as error:
-        done, all_cells = len(schedule.results), count_things(len(schedule.cells), "cell")
-        raise StoppedError(
-            f"stopped with {done} of {all_cells} done; rerun the same command to continue"
-        ) from error
+                del schedule.results[cell.name]
 
 
 def _run_here(schedule: Schedule, progress: Progress) -> list[CellFailure]:
@@ -94,7 +85,7 @@ def _run_here(schedule: Schedule, progress: Progress) -> list[CellFailure]:
         try:
             result = run_cell(cell, progress, priors)
         except BusyError:  # somebody was faster
-            queue.put_back(cell)
+            queue.waiting.append(cell)
         except StoppedError:
             raise
         except WorkError as error:
@@ -124,7 +115,7 @@ def _run_in_workers(schedule: Schedule, progress: Progress) -> list[CellFailure]
                 try:
                     message = read_failure(ended)
                 except BusyError:
-                    queue.put_back(ended.job)
+                    queue.waiting.append(ended.job)  # another process has it
                     continue
                 if message is None:
                     _finish(schedule, ended.job, run_cell(ended.job, progress), progress)
@@ -150,18 +141,17 @@ def read_failure(ended: EndedWorker[Cell]) -> str | None:
     for kind in (StoppedError, BusyError):
         if outcome.get("error") == kind.__name__:
             raise kind(outcome["message"])
-    message: str | None = outcome.get("message")
-    return message
+    return cast("str | None", outcome.get("message"))
 
 
 def _finish(schedule: Schedule, cell: Cell, result: CellResult, progress: Progress) -> None:
-    schedule.add(cell, result)
+    schedule.results[cell.name] = result
     score, took = result.metrics["micro_f1"], format_duration(result.seconds)
     progress.note(f"{cell.name}: micro-F1 {score:.4f} on {cell.split}, trained in {took}")
 
 
 def _record_failure(schedule: Schedule, cell: Cell, sentence: str, progress: Progress) -> CellFailure:
-    schedule.give_up(cell)
+    schedule.failed.add(cell.name)
     progress.note(f"{cell.name} failed: {sentence}")
     return CellFailure(cell, sentence)
 

@@ -30,7 +30,10 @@ def describe_comparison(comparison: Comparison) -> list[str]:
         value = reference.validation["micro_f1"].mean
         found.append(f"The best baseline on validation is {reference.title} (micro-F1 {value:.3f} there).")
         found += _describe_differences(comparison, reference)
-    return found + _note_deterministic(comparison)
+    if names := [one.title for one in comparison.summaries if not one.f1.random]:
+        verb = "is" if len(names) == 1 else "are"
+        found.append(f"{join_names(names)} {verb} deterministic: one run covers all seeds.")
+    return found
 
 
 def _describe_differences(comparison: Comparison, reference: Summary) -> list[str]:
@@ -58,13 +61,6 @@ def _describe_difference(row: Summary, reference: Summary, difference: Differenc
     chance = Chance(difference.chance, False).text()
     verdict = "a significant difference" if difference.significant else "not significant"
     return f"{lies}, p {chance if chance.startswith('<') else f'= {chance}'}), {verdict}."
-
-
-def _note_deterministic(comparison: Comparison) -> list[str]:
-    """Say which rows draw nothing at random, where there are any."""
-    names = [one.title for one in comparison.summaries if not one.f1.random]
-    verb = "is" if len(names) == 1 else "are"
-    return [f"{join_names(names)} {verb} deterministic: one run covers all seeds."] if names else []
 
 
 def note_single_labels(comparison: Comparison) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from seq2set.config.catalog import MODELS, Style
+from seq2set.config.catalog import MODELS
 from seq2set.experiments.analysis.comparison import (
     RowResults,
     Summary,
@@ -130,10 +130,12 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
     shades = note_shades(steps[0].summaries.values())
     caption = f"Micro-F1 on the labels that are left.{shades}"
     f1 = plot_series(f"{name}-f1", caption, _make_f1_series(steps), "micro-F1")
-    lines = [
-        Line(steps[0].margins[pair].title, _style_margin(pair), [spread_margin(one, pair) for one in steps])
-        for pair in list_margins(steps)
-    ]
+    lines = []
+    for pair in list_margins(steps):
+        # The colour of the model, with the dash and the marker of its rival.
+        style = MODELS[pair.other].style._replace(colour=MODELS[pair.one].style.colour)
+        points = [spread_margin(one, pair) for one in steps]
+        lines.append(Line(steps[0].margins[pair].title, style, points))
     if not lines:
         return (f1,)
     caption = f"The margins on the labels that are left, in points of micro-F1.{shades}"
@@ -143,11 +145,6 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
 
 def _make_f1_series(steps: Sequence[RemovalStep]) -> Series:
     return _make_series(steps, follow_rows([one.summaries for one in steps]))
-
-
-def _style_margin(pair: ModelPair) -> Style:
-    """Give a margin the colour of its model, and the dash and the marker of its rival."""
-    return MODELS[pair.other].style._replace(colour=MODELS[pair.one].style.colour)
 
 
 def _make_series(steps: Sequence[RemovalStep], lines: Sequence[Line]) -> Series:

@@ -73,7 +73,9 @@ def _describe_own_metrics(model: str, rows: Sequence[Summary]) -> str:
         if not (name := _find_metric(own)):
             continue
         reached = f"{own.key.variant} ({METRICS[name].title} {_format_metric(own, name)}"
-        best = _find_best(own, rows, name)
+        best = own  # where none is better
+        for one in rows:
+            best = one if is_better(one.metrics[name].mean, best.metrics[name].mean, name) else best
         if best is own:
             first.append(f"{reached})")
         else:
@@ -88,14 +90,6 @@ def _find_metric(row: Summary) -> str:
 
 def _format_metric(row: Summary, name: str) -> str:
     return f"{row.metrics[name].mean:.{METRICS[name].digits}f}"
-
-
-def _find_best(own: Summary, rows: Sequence[Summary], name: str) -> Summary:
-    """Return the row that is best on a metric: the reward's own where none is better."""
-    best = own
-    for one in rows:
-        best = one if is_better(one.metrics[name].mean, best.metrics[name].mean, name) else best
-    return best
 
 
 STUDY = Study(

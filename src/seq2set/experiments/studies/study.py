@@ -182,11 +182,15 @@ class StudyData:
         """The margins of each table, by its name."""
         return {one.name: compare_pairs(one.pairs(self.comparison)) for one in self.study.margins}
 
+    def select_margins(self, table: str, model: str = "") -> list[Margin]:
+        """Return a table's margins of one model or, unless it is named, of the paper's own models."""
+        ours = [(one.pair.ours, one) for one in self.margins[table]]
+        return [one for row, one in ours if (row.model == model if model else not row.is_baseline)]
+
     @property
     def corpus(self) -> dict[str, Any]:
         """What the cells say of their corpus."""
-        facts: dict[str, Any] = self.results[0].facts["corpus"]
-        return facts
+        return dict(self.results[0].facts["corpus"])
 
     def judge(self) -> Iterator[Claim]:
         """Judge the paper's claims."""

@@ -62,14 +62,13 @@ def draw_plots(result: Evaluation, history: list[dict[str, Any]]) -> list[Report
 
 def draw_compared(reports: Sequence[Report]) -> list[ReportPlot]:
     """Draw the reliability of each of several models."""
-    drawn = ((draw_reliability(report.result), report) for report in reports)
-    return [ReportPlot(svg, _describe_reliability(report)) for svg, report in drawn if svg]
-
-
-def _describe_reliability(report: Report) -> str:
-    calibrated = "" if report.result.calibrated else "not "
-    where = f"{report.run} ({report.model}) on {report.data}, {report.split}"
-    return f"{where}, {calibrated}calibrated: {report.result.reliability.describe()}."
+    plots = []
+    for one in reports:
+        if svg := draw_reliability(one.result):
+            calibrated = "calibrated" if one.result.calibrated else "not calibrated"
+            where = f"{one.run} ({one.model}) on {one.data}, {one.split}, {calibrated}"
+            plots.append(ReportPlot(svg, f"{where}: {one.result.reliability.describe()}."))
+    return plots
 
 
 def draw_thresholds(result: Evaluation) -> str:

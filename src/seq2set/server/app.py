@@ -36,7 +36,9 @@ def create_app(served: ServedModel, pool: Pool, settings: ServeSettings) -> Fast
     """Put a server for a model together; it answers, and is closed, with the app's lifespan."""
     metrics = ServerMetrics()
     batcher = DynamicBatcher(pool, settings, metrics, len(served.labels))
-    store = _open_store(served, settings)
+    store = None
+    if settings.feedback is not None:
+        store = FeedbackStore(settings.feedback, served.fingerprint, settings.max_feedback_bytes)
     service = Service(served, settings, make_label_rows(served), batcher, metrics, store)
     app = FastAPI(
         title="seq2set",
@@ -58,12 +60,6 @@ def create_app(served: ServedModel, pool: Pool, settings: ServeSettings) -> Fast
     app.add_middleware(HostGuard, settings=settings)
     app.add_middleware(AccessGuard, metrics=metrics)
     return app
-
-
-def _open_store(served: ServedModel, settings: ServeSettings) -> FeedbackStore | None:
-    if settings.feedback is None:
-        return None
-    return FeedbackStore(settings.feedback, served.fingerprint, settings.max_feedback_bytes)
 
 
 @asynccontextmanager

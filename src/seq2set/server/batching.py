@@ -113,7 +113,9 @@ class DynamicBatcher:
     async def submit(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
         """Answer texts; refused where too many wait already. Cancelling it takes them out of the queue."""
         job = self._make_job(texts, request)
-        seconds = math.ceil(self._estimate_seconds(job))
+        # Until it is answered, no other request is served more than it costs itself.
+        cost = sum(min(one.cost, job.cost) for one in self._jobs) + job.cost
+        seconds = math.ceil(cost * self._seconds_per_cost / self._pool.size)
         if self.waiting + len(texts) > self._settings.queue_texts:
             self._metrics.refused.inc()
             raise busy(
@@ -147,11 +149,6 @@ class DynamicBatcher:
         )
         is_long = max(passes) > 1
         return Job(texts, request, costs, loop.create_future(), loop.time(), self._turn, is_long)
-
-    def _estimate_seconds(self, job: Job) -> float:
-        """Estimate when a new request is answered: till then no other is served more than it costs itself."""
-        cost = sum(min(one.cost, job.cost) for one in self._jobs) + job.cost
-        return cost * self._seconds_per_cost / self._pool.size
 
     async def _queue(self, job: Job) -> list[bytes]:
         if self._closing:
@@ -218,15 +215,12 @@ class DynamicBatcher:
             part.job.taken = part.end
         self._long_passes += any(part.job.is_long for part in parts)
         self._jobs = [job for job in alive if job.waiting]
-        self._note_queue(taken=bool(parts))
-        return parts
-
-    def _note_queue(self, *, taken: bool) -> None:
         self._metrics.queue_texts.set(self.waiting)
-        if not self._jobs or not taken:
+        if not self._jobs or not parts:
             self._arrived.clear()  # the end of a pass sets it again
         if self.waiting < self._settings.max_batch and not self._closing:
             self._full.clear()
+        return parts
 
     async def _pass(self, process: Any, parts: Sequence[Part]) -> None:
         try:

@@ -80,25 +80,21 @@ class FeedbackStore:
     def _insert_all(self, feedback: Feedback) -> int:
         with self._connection as transaction:  # commits, or takes everything back
             transaction.execute("BEGIN IMMEDIATE")
-            number = self._insert(transaction, _number_text(transaction, feedback.text))
+            digest = hashlib.sha256(feedback.text.encode()).digest()
+            transaction.execute(
+                "INSERT OR IGNORE INTO texts (sha256, text) VALUES (?, ?)", (digest, feedback.text)
+            )
+            (text,) = transaction.execute("SELECT id FROM texts WHERE sha256 = ?", (digest,)).fetchone()
+            now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+            done = transaction.execute(
+                "INSERT INTO feedback (text_id, model, received) VALUES (?, ?, ?)", (text, self.model, now)
+            )
+            number = int(done.lastrowid or 0)
             rows = [(number, place, *one) for place, one in enumerate(feedback.verdicts())]
             transaction.executemany(
                 "INSERT INTO feedback_labels (feedback_id, place, label, verdict) VALUES (?, ?, ?, ?)", rows
             )
         return number
-
-    def _insert(self, transaction: sqlite3.Connection, text: int) -> int:
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        done = transaction.execute(
-            "INSERT INTO feedback (text_id, model, received) VALUES (?, ?, ?)", (text, self.model, now)
-        )
-        return int(done.lastrowid or 0)
-
-
-def _number_text(transaction: sqlite3.Connection, text: str) -> int:
-    digest = hashlib.sha256(text.encode()).digest()
-    transaction.execute("INSERT OR IGNORE INTO texts (sha256, text) VALUES (?, ?)", (digest, text))
-    return int(transaction.execute("SELECT id FROM texts WHERE sha256 = ?", (digest,)).fetchone()[0])
 
 
 def _identify(path: Path) -> list[tuple[int, int]] | None:

@@ -92,7 +92,11 @@ def start_study(
             )
         refuse_changes(folder.path, folder.config, config)
         _refuse_other_source(folder, source)
-        return _read_same_space(folder, config, space)
+        begun = read_space(folder.space, config)
+        if space and read_space(space, config).parameters != begun.parameters:
+            sentence = "was created with a different search space; pass the same --space"
+            raise ConfigError([f"{folder.path} {sentence}"])
+        return begun
     chosen = read_space(space, config) if space else read_shipped_space(config)
     refuse_occupied(folder.path)
     with report_output_errors(folder.path):
@@ -123,13 +127,6 @@ def _refuse_other_source(folder: StudyFolder, source: StudyCorpus) -> None:
     refuse_other_corpus(folder.path, fingerprint, source.corpus.name, source.corpus.fingerprint)
     if carve != source.carve:
         raise ConfigError([f"{folder.path} was created with --carve {carve:g}; pass the same"])
-
-
-def _read_same_space(folder: StudyFolder, config: Config, space: Path | None) -> Space:
-    begun = read_space(folder.space, config)
-    if space and read_space(space, config).parameters != begun.parameters:
-        raise ConfigError([f"{folder.path} was created with a different search space; pass the same --space"])
-    return begun
 
 
 @contextmanager

@@ -153,8 +153,9 @@ def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -
 def _train_and_measure(cell: Cell, progress: Progress, priors: PriorCache | None) -> CellResult:
     corpus = open_training_corpus(cell.config.data)
     if reused := reuse_neighbour(RunFolder(cell.folder), cell.config, corpus):
-        progress.note(reused.sentence)
-        write_json(cell.folder / SPENT, {"seconds": round(reused.seconds, 1)})
+        sentence, seconds = reused
+        progress.note(sentence)
+        write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
     with _record_time(cell.folder):
         train(cell.config, cell.folder, resume=True, progress=progress, priors=priors)
     predictor = Predictor.open(cell.folder)

@@ -121,16 +121,6 @@ def read_cell(path: Path) -> PublishedCell:
     return PublishedCell(path, values, config)
 
 
-def read_cells(folder: Path) -> list[PublishedCell]:
-    """Read all published cells of a folder."""
-    found = [read_cell(path) for path in sorted(folder.glob("*.json"))]
-    if not found:
-        raise InputError(
-            f"--cells is {folder}, which holds no published cells; it must be such as results/NAME/cells"
-        )
-    return found
-
-
 def _build_damage(path: Path, why: str) -> InputError:
     return InputError(f"{path} is damaged: {why}; put it back, or delete it to train the cell again")
 
@@ -170,7 +160,11 @@ class PublishedCells:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.cells = read_cells(folder)
+        self.cells = [read_cell(path) for path in sorted(folder.glob("*.json"))]
+        if not self.cells:
+            raise InputError(
+                f"--cells is {folder}, which holds no published cells; it must be such as results/NAME/cells"
+            )
         self.chosen: dict[str, PublishedCell] = {}
         """The published cells that are used, by the names that they have in the experiment"""
         self._refused: defaultdict[str, list[str]] = defaultdict(list)

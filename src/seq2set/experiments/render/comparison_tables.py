@@ -157,13 +157,16 @@ def make_margin_table(
 ) -> Table:
     """Return a row per margin, with columns of points that the paper has, an entry per margin."""
     heads = ("points of F1", "95 % of it", "p", "seeds", *published)
-    rows = [
-        Row(
-            one.title,
-            (*_list_margin_entries(one), *(_to_points(column[place]) for column in published.values())),
+    rows = []
+    for place, one in enumerate(found):
+        entries = (
+            _to_points(one.points),
+            Range(one.interval, 1, signed=True),
+            None if one.chance is None else Chance(one.chance, one.significant),
+            " / ".join(str(len(side.results)) if side.f1.random else "–" for side in one.pair),
         )
-        for place, one in enumerate(found)
-    ]
+        theirs = (_to_points(column[place]) for column in published.values())
+        rows.append(Row(one.title, (*entries, *theirs)))
     tests = sum(one.chance is not None for one in found)
     caption = [
         "Differences in micro-F1, in hundredths.",
@@ -172,16 +175,6 @@ def make_margin_table(
         *note_few_seeds(found),
     ]
     return Table(name, title, tuple(map(Column, heads)), tuple(rows), " ".join(caption), "Margins")
-
-
-def _list_margin_entries(margin: Margin) -> tuple[Entry, ...]:
-    chance = margin.chance
-    return (
-        _to_points(margin.points),
-        Range(margin.interval, 1, signed=True),
-        None if chance is None else Chance(chance, margin.significant),
-        " / ".join(str(len(one.results)) if one.f1.random else "–" for one in margin.pair),
-    )
 
 
 def _to_points(value: float | None) -> Entry:

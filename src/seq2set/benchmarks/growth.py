@@ -90,8 +90,8 @@ def fit_exponent(points: dict[int, float]) -> float:
 def time_prediction(sizes: WorkSizes, settings: Sequence[str]) -> float:
     """Time the prediction of texts with the default model."""
     texts = make_texts(sizes.documents, words=sizes.words)
-    with open_model(None, settings, labels=sizes.labels) as opened:
-        predictor = Predictor.open(opened.model)
+    with open_model(None, settings, labels=sizes.labels) as (model, _):
+        predictor = Predictor.open(model)
     with limit_threads(1):
         predictor.predict(texts[:2])  # what is done once
         return time_call(partial(predictor.predict, texts))

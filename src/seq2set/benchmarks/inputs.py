@@ -228,20 +228,13 @@ def save_made_model(
     save_model(tagger, folder, card="Made for a benchmark, not trained on anything.\n", metadata={})
 
 
-class OpenModel(NamedTuple):
-    """A model, and a folder to work in for as long as it is needed."""
-
-    model: Path
-    folder: Path
-
-
 @contextmanager
 def open_model(
     model: Path | None, settings: Sequence[str], *, labels: int = LABELS, settling: int = 0
-) -> Iterator[OpenModel]:
-    """Give the model that is named, or one that is made."""
+) -> Iterator[tuple[Path, Path]]:
+    """Give the model that is named, or one that is made, and a folder to work in."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "model"
         if model is None:
             save_made_model(made, settings, labels=labels, settling=settling)
-        yield OpenModel(model or made, Path(folder))
+        yield model or made, Path(folder)

@@ -20,7 +20,6 @@ from seq2set.benchmarks.inputs import (
     AAPD,
     DocumentShape,
     Learner,
-    OpenModel,
     build_learner,
     configure,
     describe_documents,
@@ -89,9 +88,9 @@ def measure_prediction(
     makes of `streamed` texts, its start included, with 1 of `workers` and with all.
     """
     texts = make_texts(documents)
-    with open_model(model, settings, settling=settling) as opened:
-        predictor = Predictor.open(opened.model)
-        commands = _time_command(opened, streamed, workers or sorted({1, count_cores()}))
+    with open_model(model, settings, settling=settling) as (chosen, folder):
+        predictor = Predictor.open(chosen)
+        commands = _time_command(chosen, folder, streamed, workers or sorted({1, count_cores()}))
     tagger = predictor.tagger
     if not isinstance(tagger, NeuralTagger) or not isinstance(tagger.network, SetNetwork):
         raise InputError(f"--model is {model}; it must be a model of the kind seq2set or seq2set-simp")
@@ -116,13 +115,13 @@ def measure_prediction(
     return result._replace(checks=checks)
 
 
-def _time_command(opened: OpenModel, texts: int, workers: Sequence[int]) -> dict[int, float]:
+def _time_command(model: Path, folder: Path, texts: int, workers: Sequence[int]) -> dict[int, float]:
     """Return the documents per second of the clock that `predict` makes with each number of processes."""
-    source, speeds = write_texts(opened.folder / "texts.jsonl", texts), {}
+    source, speeds = write_texts(folder / "texts.jsonl", texts), {}
     for number in workers:
-        out = ["--output", str(opened.folder / f"{number}.jsonl"), "--workers", str(number)]
+        out = ["--output", str(folder / f"{number}.jsonl"), "--workers", str(number)]
         began = time.perf_counter()
-        run_apart("-m", "seq2set", "predict", str(opened.model), "--input", str(source), *out)
+        run_apart("-m", "seq2set", "predict", str(model), "--input", str(source), *out)
         speeds[number] = texts / (time.perf_counter() - began)
     return speeds
 
@@ -234,11 +233,11 @@ def measure_onnx(
     are. `checks.difference` is the largest difference of two scores.
     """
     texts = make_texts(documents)
-    with open_model(model, settings, settling=settling) as opened:
-        network = load_model(opened.model, "torch")
+    with open_model(model, settings, settling=settling) as (chosen, folder):
+        network = load_model(chosen, "torch")
         if not isinstance(network, NeuralTagger):
             raise InputError(f"--model is {model}; it must be a network, since linear models have no graphs")
-        onnx = restore_onnx(network.state(), opened.folder, write_graphs(opened.folder, network))
+        onnx = restore_onnx(network.state(), folder, write_graphs(folder, network))
         sizes = {"documents": documents, "labels": len(network.labels), "model": str(model or "made")}
         alone = _measure_runtimes(onnx, network, texts, sizes | {"batch": 1}, rounds)
         together = _measure_runtimes(onnx, network, texts, sizes | {"batch": BATCH}, rounds)

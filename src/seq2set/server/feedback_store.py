@@ -60,7 +60,12 @@ class FeedbackStore:
 
     def _add(self, feedback: Feedback) -> int:
         self._check_place()
-        number = self._write(feedback)
+        try:
+            number = self._insert(feedback)
+        except sqlite3.OperationalError as error:
+            if "full" not in str(error):
+                raise
+            raise sqlite3.OperationalError(f"{error}; max_feedback_bytes is {self._most_bytes:,}") from error
         self._check_place()  # it may have gone in the meantime
         return number
 
@@ -69,15 +74,7 @@ class FeedbackStore:
         if _identify(self.path) != self._identity:
             raise sqlite3.OperationalError(f"{self.path} was deleted or replaced; restart the server")
 
-    def _write(self, feedback: Feedback) -> int:
-        try:
-            return self._insert_all(feedback)
-        except sqlite3.OperationalError as error:
-            if "full" not in str(error):
-                raise
-            raise sqlite3.OperationalError(f"{error}; max_feedback_bytes is {self._most_bytes:,}") from error
-
-    def _insert_all(self, feedback: Feedback) -> int:
+    def _insert(self, feedback: Feedback) -> int:
         with self._connection as transaction:  # commits, or takes everything back
             transaction.execute("BEGIN IMMEDIATE")
             digest = hashlib.sha256(feedback.text.encode()).digest()

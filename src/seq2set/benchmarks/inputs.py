@@ -84,15 +84,10 @@ def make_documents(count: int, shape: DocumentShape = AAPD, *, seed: int = 1) ->
     return EncodedExamples(words, sets, shape.labels, [f"d{number}" for number in range(count)], None)
 
 
-def compute_mean_labels(examples: EncodedExamples) -> float:
-    """Return the average number of labels per document."""
-    return round(float(np.mean([len(one) for one in examples.sequences])), 2)
-
-
 def describe_documents(examples: EncodedExamples, shape: DocumentShape) -> dict[str, Any]:
     """Return the shapes of made documents that `bench --json` prints."""
-    mean = compute_mean_labels(examples)
-    return {"documents": len(examples), **shape.to_dict(), "labels_per_document": mean}
+    mean = float(np.mean([len(one) for one in examples.sequences]))
+    return {"documents": len(examples), **shape.to_dict(), "labels_per_document": round(mean, 2)}
 
 
 def batch_by_length(examples: EncodedExamples, size: int) -> list[npt.NDArray[np.intp]]:

@@ -80,8 +80,9 @@ def accept_labels(
     progress: Progress | None = None,
 ) -> AcceptedLabels:
     """Find the score from which on each label may be accepted unseen, and put it into the model's folder."""
-    _refuse_level("precision", precision)
-    _refuse_level("confidence", confidence)
+    for name, level in (("precision", precision), ("confidence", confidence)):
+        if not 0 < level < 1:
+            raise InputError(f"{name} is {level:g}; it must lie between 0 and 1, such as 0.95")
     progress = progress or Silent()
     opened = TunableModel.open(model, data, columns, progress)
     tagger, documents = opened.predictor.tagger, opened.documents
@@ -111,11 +112,6 @@ def accept_labels(
         changed = tagger.with_confidence(replace(tagger.confidence, acceptance=accepted), tagger.rule)
         opened.store(changed, {"accepted": record})
     return result
-
-
-def _refuse_level(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise InputError(f"{name} is {value:g}; it must lie between 0 and 1, such as 0.95")
 
 
 def _list_suggestions(

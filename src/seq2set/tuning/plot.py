@@ -33,13 +33,16 @@ Limits = tuple[float, float]
 def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: str, folder: Path) -> None:
     """Draw `study.png` and `study.svg` into the folder."""
     lines = math.ceil(len(parameters) / COLUMNS)
-    values = [row.score for row in _select(rows, "complete")]
+    done = [row for row in rows if row.state == "complete"]
+    values = [row.score for row in done]
     room = 0.1 * (max(values) - min(values)) or 0.01
     limits = min(values) - room, max(values) + room
     with apply_style(font_size=9):
         figure = Figure(figsize=(WIDTH, ROW_HEIGHT * (lines + 1.2)), layout="constrained", dpi=120)
         grid = figure.add_gridspec(lines + 1, COLUMNS, height_ratios=[1.2] + [1.0] * lines)
-        _draw_history(figure.add_subplot(grid[0, :]), rows, metric, limits)
+        axes = figure.add_subplot(grid[0, :])
+        _draw_marks(axes, rows, [row.number for row in rows], limits)
+        _draw_best(axes, done, rows[-1].number, metric)
         for place, one in enumerate(parameters):
             axes = figure.add_subplot(grid[1 + place // COLUMNS, place % COLUMNS])
             axes.set_ylabel("" if place % COLUMNS else metric)
@@ -55,11 +58,9 @@ def _save(figure: Figure, path: Path) -> None:
         figure.savefig(aside, format=path.suffix[1:], metadata=metadata)
 
 
-def _draw_history(axes: Axes, rows: list[TrialRow], metric: str, limits: Limits) -> None:
-    _draw_marks(axes, rows, [row.number for row in rows], limits)
-    done = _select(rows, "complete")
+def _draw_best(axes: Axes, done: list[TrialRow], last: int, metric: str) -> None:
     best = list(accumulate((row.score for row in done), min if METRICS[metric].better == "lower" else max))
-    numbers = [*(row.number for row in done), rows[-1].number]
+    numbers = [*(row.number for row in done), last]
     axes.step(numbers, [*best, best[-1]], where="post", color=ORANGE, label=f"best so far: {best[-1]:.4f}")
     axes.set(xlabel="trial", ylabel=f"validation {metric}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -98,7 +99,3 @@ def _draw_marks(axes: Axes, rows: list[TrialRow], places: list[Any], limits: Lim
     axes.set_ylim(*limits)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
-
-
-def _select(rows: list[TrialRow], state: str) -> list[TrialRow]:
-    return [row for row in rows if row.state == state]

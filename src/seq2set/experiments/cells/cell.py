@@ -8,8 +8,7 @@ settings, and no model.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -156,8 +155,14 @@ def _train_and_measure(cell: Cell, progress: Progress, priors: PriorCache | None
         sentence, seconds = reused
         progress.note(sentence)
         write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
-    with _record_time(cell.folder):
+    began = time.perf_counter()
+    try:
         train(cell.config, cell.folder, resume=True, progress=progress, priors=priors)
+    except BaseException:
+        if cell.folder.is_dir():  # the next training counts its own time only
+            spent = _read_time_spent(cell.folder) + time.perf_counter() - began
+            write_json(cell.folder / SPENT, {"seconds": round(spent, 1)})
+        raise
     predictor = Predictor.open(cell.folder)
     # The corpus may have changed while the model was trained.
     refuse_stale(cell, open_training_corpus(cell.config.data))
@@ -197,19 +202,6 @@ def _build_facts(
         "answers": {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)},
         "config": cell.config.model_dump(mode="json"),
     }
-
-
-@contextmanager
-def _record_time(folder: Path) -> Iterator[None]:
-    """Record the time of a training that is stopped: the next one counts its own only."""
-    began = time.perf_counter()
-    try:
-        yield
-    except BaseException:
-        if folder.is_dir():
-            spent = _read_time_spent(folder) + time.perf_counter() - began
-            write_json(folder / SPENT, {"seconds": round(spent, 1)})
-        raise
 
 
 def _read_time_spent(folder: Path) -> float:

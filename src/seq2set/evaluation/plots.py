@@ -35,29 +35,19 @@ class ReportPlot(NamedTuple):
 
 def draw_plots(result: Evaluation, history: list[dict[str, Any]]) -> list[ReportPlot]:
     """Draw the plots of a report in their order."""
-    plots = [
-        ReportPlot(
-            draw_thresholds(result),
-            "A lower threshold gives more labels: more of the true ones, and more wrong ones.",
-        ),
-        ReportPlot(
-            draw_cardinality(result), "Labels per document: how many they have, and how many the model gives."
-        ),
-        ReportPlot(
-            draw_frequencies(result), "Each point is a label: how many documents have it, and its F1."
-        ),
-    ]
-    if curve := draw_reliability(result):
-        plots.append(
-            ReportPlot(
-                curve,
-                "On the line scores are right probabilities; below it they are overconfident. "
-                "Each point stands for about as many labels that score 0.05 or more, with its 95 % interval.",
-            )
-        )
-    if curve := draw_training(history):
-        plots.append(ReportPlot(curve, "Validation during training; the best weights were kept."))
-    return plots
+    under_reliability = (
+        "On the line scores are right probabilities; below it they are overconfident. "
+        "Each point stands for about as many labels that score 0.05 or more, with its 95 % interval."
+    )
+    under_thresholds = "A lower threshold gives more labels: more of the true ones, and more wrong ones."
+    drawn = (
+        (draw_thresholds(result), under_thresholds),
+        (draw_cardinality(result), "Labels per document: how many they have, and how many the model gives."),
+        (draw_frequencies(result), "Each point is a label: how many documents have it, and its F1."),
+        (draw_reliability(result), under_reliability),
+        (draw_training(history), "Validation during training; the best weights were kept."),
+    )
+    return [ReportPlot(svg, caption) for svg, caption in drawn if svg]
 
 
 def draw_compared(reports: Sequence[Report]) -> list[ReportPlot]:

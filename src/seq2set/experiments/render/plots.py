@@ -118,8 +118,14 @@ def plot_series(name: str, caption: str, series: Series, measure: str, *, zero: 
     def draw(axes: Axes) -> None:
         for line in series.lines:
             points = [one for one in line.points if one is not None]
-            if len(points) == len(line.points):
-                _draw_line(axes, places, line, points)
+            if len(points) < len(line.points):
+                continue
+            colour, dash, marker = line.style
+            means = np.array([point.mean for point in points])
+            axes.plot(places, means, color=colour, ls=dash, marker=marker, ms=5, lw=1.6, label=line.title)
+            if any(point.deviation is not None for point in points):
+                spread = np.array([point.deviation or 0.0 for point in points])
+                axes.fill_between(places, means - spread, means + spread, color=colour, alpha=0.14, lw=0)
         if zero:
             axes.axhline(0, color=GREY, lw=0.8, zorder=0)
         axes.set_xticks(places, series.ticks or series.heads)
@@ -127,15 +133,6 @@ def plot_series(name: str, caption: str, series: Series, measure: str, *, zero: 
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3.2)
 
     return draw_plot(name, caption, draw, (8.2, 4.0))
-
-
-def _draw_line(axes: Axes, places: Sequence[float], line: Line, points: Sequence[Spread]) -> None:
-    colour, dash, marker = line.style
-    means = np.array([point.mean for point in points])
-    axes.plot(places, means, color=colour, ls=dash, marker=marker, ms=5, lw=1.6, label=line.title)
-    if any(point.deviation is not None for point in points):
-        spread = np.array([point.deviation or 0.0 for point in points])
-        axes.fill_between(places, means - spread, means + spread, color=colour, alpha=0.14, lw=0)
 
 
 def note_shades(rows: Iterable[Summary]) -> str:

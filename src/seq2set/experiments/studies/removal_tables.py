@@ -45,7 +45,7 @@ class RemovalStep:
     summaries: dict[str, Summary]
     """By model"""
     margins: dict[ModelPair, Margin]
-    """Of the paper's own models over baselines"""
+    """Of the paper's own models over the paper's rivals and the best baseline of all"""
 
 
 def measure_step(
@@ -53,7 +53,10 @@ def measure_step(
 ) -> RemovalStep:
     """Measure the models of one step on the labels that are named, or on all, and their margins."""
     summaries = {one.model: one for one in summarize_rows(rows, labels=labels)}
-    pairs = _pair_with_rivals(list(summaries.values()))
+    baselines = [one for one in summaries.values() if one.is_baseline]
+    best = find_best_on_validation(baselines)
+    rivals = [one for one in baselines if one.model in PAPER_RIVALS or one is best]
+    pairs = [Pair(one, other) for other in rivals for one in summaries.values() if not one.is_baseline]
     margins = zip(pairs, compare_pairs(pairs), strict=True)
     answers = rows[0].results[0].answers
     return RemovalStep(
@@ -64,15 +67,6 @@ def measure_step(
         summaries=summaries,
         margins={ModelPair(pair.ours.model, pair.theirs.model): one for pair, one in margins},
     )
-
-
-def _pair_with_rivals(summaries: Sequence[Summary]) -> list[Pair]:
-    """Pair each of the paper's models with the paper's rivals and with the best baseline of all."""
-    ours = [one for one in summaries if not one.is_baseline]
-    others = [one for one in summaries if one.is_baseline]
-    best = find_best_on_validation(others)
-    rivals = [one for one in others if one.model in PAPER_RIVALS or one is best]
-    return [Pair(one, other) for other in rivals for one in ours]
 
 
 def list_margins(steps: Sequence[RemovalStep]) -> list[ModelPair]:

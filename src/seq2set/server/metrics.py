@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -26,7 +26,3 @@ class ServerMetrics:
         self.processes = gauge("seq2set_model_processes", "Model processes that can answer")
         self.restarts = counter("seq2set_model_restarts", "Model processes that ended and were replaced")
         self.feedback = counter("seq2set_feedback", "Feedback kept")
-
-    def text(self) -> bytes:
-        """Return all counters in the format of Prometheus."""
-        return generate_latest(self.registry)

@@ -110,8 +110,11 @@ class Schedule:
             return False
         before = [one for one in self.cells[: self.cells.index(cell)] if one.name not in self.failed]
         # Published cells are done and have learnt nothing.
-        sources = (o for o in before if o.name not in self.results or RunFolder(o.folder).has_learnt())
-        return any(can_reuse(other.config, cell.config) for other in sources)
+        return any(
+            can_reuse(one.config, cell.config)
+            for one in before
+            if one.name not in self.results or RunFolder(one.folder).has_learnt()
+        )
 
 
 def make_schedule(cells: Sequence[Cell], options: Options) -> Schedule:

@@ -107,7 +107,7 @@ def list_trainings(results: Sequence[CellResult]) -> Section:
     heads = ("model", "seed", *measures, "validation F1", "weights from", "minutes", "documents/s")
     rows = []
     for one in results:
-        entries = (
+        entries: tuple[str | Quantity, ...] = (
             one.model,
             str(one.facts["seed"]),
             *(Quantity(one.metrics[name], row.digits) for name, row in list_paper_metrics().items()),

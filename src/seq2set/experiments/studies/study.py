@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ from seq2set.experiments.analysis.comparison import (
     summarize_rows,
 )
 from seq2set.experiments.analysis.margins import (
-    Claim,
     Contrast,
     Expectation,
     Margin,
@@ -192,19 +192,15 @@ class StudyData:
         """What the cells say of their corpus."""
         return dict(self.results[0].facts["corpus"])
 
-    def judge(self) -> Iterator[Claim]:
-        """Judge the paper's claims."""
-        for rule in self.study.claims:
-            yield from judge_claims(rule.text, rule.differences(self), rule.expected)
-
 
 def _compare(data: StudyData, title: str, asked: str) -> Section:
     """Report the rows, and the margins where they have no section of their own."""
     study = data.study
     tables = make_paper_table(data.comparison, study.rows_are), *([] if study.beside else _list_margins(data))
     asked = asked.format(corpus=data.corpus["name"])
-    plots = (study.plot(data.comparison),)
-    return Section(title, asked, tuple(study.remarks(data)), tables, plots, tuple(data.judge()))
+    judged = [judge_claims(rule.text, rule.differences(data), rule.expected) for rule in study.claims]
+    plots, claims = (study.plot(data.comparison),), tuple(chain.from_iterable(judged))
+    return Section(title, asked, tuple(study.remarks(data)), tables, plots, claims)
 
 
 def _put_beside(data: StudyData) -> list[Section]:

@@ -26,8 +26,8 @@ from seq2set.benchmarks.growth import fit_exponent
 from seq2set.benchmarks.inputs import (
     DocumentShape,
     build_learner,
-    compute_mean_labels,
     configure,
+    describe_documents,
     make_documents,
     make_texts,
 )
@@ -117,7 +117,7 @@ def test_made_documents_have_the_shape_asked_for() -> None:
     assert (words.min(), words.max() <= 31) == (2, True)  # 0 and 1 are padding and `unk`
     assert [one[0] for one in examples.words] == [len(labels) for labels in examples.sequences]
     # 70 documents with 2 labels, 22 with 3, 6 with 4 and 2 with 5: 140 + 66 + 24 + 10 = 240
-    assert compute_mean_labels(examples) == 2.4
+    assert describe_documents(examples, TINY)["labels_per_document"] == 2.4
     assert all((np.diff(labels) > 0).all() and labels[-1] < 12 for labels in examples.sequences)
     again = make_documents(100, DocumentShape(5, 9, 30, 12), seed=4)
     assert all((a == b).all() for a, b in zip(examples.words, again.words, strict=True))

@@ -51,8 +51,8 @@ def test_before_any_is_done_the_time_is_unknown(compared: Options, tmp_path: Pat
     assert schedule.estimate_time(planned[2]).seconds == 60
     # Three networks, two at a time; of BR nothing is known.
     assert schedule.describe_time_left() == "at least 2 min to go"  # 90 s
-    schedule.give_up(planned[0])
-    schedule.give_up(planned[2])
+    schedule.failed.add(planned[0].name)
+    schedule.failed.add(planned[2].name)
     assert [cell.name for cell in schedule.left] == ["seq2set-simp-seed3", "seq2set-simp-seed4"]
     assert schedule.describe_time_left() == "about 60 s to go"
 

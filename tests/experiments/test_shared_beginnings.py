@@ -116,7 +116,7 @@ def test_the_plan_knows_what_is_shared(small_corpus: PreparedCorpus, tmp_path: P
     cells = two_rewards(small_corpus, tmp_path)
     schedule = Schedule(cells)
     assert [schedule.estimate_time(cell).shares for cell in cells] == [False, True]
-    schedule.give_up(cells[0])
+    schedule.failed.add(cells[0].name)
     assert not schedule.estimate_time(cells[1]).shares
     fake_cell(cells[0], 0.5)  # in a minute
     RunFolder(cells[0].folder).beginning.touch()

@@ -20,7 +20,7 @@ from seq2set.config.run_locks import find_holder
 from seq2set.core.errors import BusyError, PendingError
 from seq2set.core.processes import EndedWorker
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.experiments.cells import queue
+from seq2set.experiments.cells import run as cell_runs
 from seq2set.experiments.cells.cell import run_cell
 from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.cells.run import read_failure, run_cells
@@ -190,7 +190,7 @@ def test_a_cell_that_another_process_takes_first_is_put_off(
         with pytest.raises(BusyError, match=f"br is in use by process {other.pid} on"):
             run_cell(cell, Noting())
         looks = iter([None])
-        monkeypatch.setattr(queue, "find_holder", lambda folder: next(looks, find_holder(folder)))
+        monkeypatch.setattr(cell_runs, "find_holder", lambda folder: next(looks, find_holder(folder)))
         outcome = run_cells(Schedule([cell], waits=False), Noting())
         assert [(one.cell, one.pending) for one in outcome.failures] == [(cell, True)]
         with pytest.raises(PendingError, match=r"1 cell is pending, the rest is done; br: process \d+ on"):

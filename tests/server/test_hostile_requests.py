@@ -231,14 +231,14 @@ def test_feedback_deleted_during_the_write_is_not_acknowledged(
     path = tmp_path / "feedback.sqlite"
     server = start(feedback=path)
     store = server.app.state.service.store
-    write = store._write
+    write = store._insert
 
     def write_and_delete(feedback: object) -> int:
         number: int = write(feedback)
         path.unlink()
         return number
 
-    monkeypatch.setattr(store, "_write", write_and_delete)
+    monkeypatch.setattr(store, "_insert", write_and_delete)
     assert server.client.post("/v1/feedback", json={"text": "b"}).status_code == 503
 
 

@@ -14,15 +14,15 @@ from seq2set.core.hardware import count_cores
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.tuning import trials
 from seq2set.tuning.search import tune
-from seq2set.tuning.study import StudyCorpus, StudyFolder, open_study, start_study
+from seq2set.tuning.study import StudyFolder, open_study, start_study
 from seq2set.tuning.trials import TrialPlan, await_workers, main, run_workers
 
 
 @pytest.fixture
 def folder(small_corpus: PreparedCorpus, tmp_path: Path) -> StudyFolder:
     folder = StudyFolder(tmp_path / "study")
-    source, space = StudyCorpus(small_corpus, None), space_file(tmp_path, BR_SPACE)
-    start_study(folder, br_config(small_corpus), space, source, resume=False)
+    space = space_file(tmp_path, BR_SPACE)
+    start_study(folder, br_config(small_corpus), space, small_corpus, resume=False)
     return folder
 
 

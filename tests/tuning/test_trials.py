@@ -12,7 +12,6 @@ from studies import BR_SPACE, NETWORK_SPACE, br_config, network_config, space_fi
 from seq2set.config import Config, load_config
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.tuning.study import (
-    StudyCorpus,
     StudyFolder,
     list_stale_trials,
     list_trials,
@@ -26,8 +25,8 @@ from seq2set.workflows.training_corpus import open_training_corpus
 @contextmanager
 def open_context(config: Config, folder: Path, space: str) -> Iterator[StudyContext]:
     study_folder = StudyFolder(folder / "study")
-    source = StudyCorpus(open_training_corpus(config.data), None)
-    chosen = start_study(study_folder, config, space_file(folder, space), source, resume=True)
+    corpus = open_training_corpus(config.data)
+    chosen = start_study(study_folder, config, space_file(folder, space), corpus, resume=True)
     with open_study(study_folder) as study:
         yield StudyContext(study_folder, study, config, chosen)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -24,11 +22,6 @@ REWARD_LIMIT = 500
 
 LabelMasks = npt.NDArray[np.bool_]
 Rewards = npt.NDArray[np.float64]
-
-
-class _Batch(NamedTuple):
-    predicted: LabelMasks  # (B, K, L)
-    actual: LabelMasks  # (B, 1, L)
 
 
 def measure_reward(
@@ -63,11 +56,13 @@ def measure_reward(
     return result._replace(checks=checks)
 
 
-def _draw_batch(documents: int, samples: int, labels: int, random: np.random.Generator) -> _Batch:
-    """Draw true sets, and samples that hold about half of them and some others: all rewards occur."""
+def _draw_batch(
+    documents: int, samples: int, labels: int, random: np.random.Generator
+) -> tuple[LabelMasks, LabelMasks]:
+    """Draw samples (B, K, L), and true sets (B, 1, L) of which they hold about half: all rewards occur."""
     actual = random.random((documents, 1, labels)) < 3.24 / labels
     others = random.random((documents, samples, labels)) < 1.6 / labels
-    return _Batch(others | (actual & (random.random(others.shape) < 0.5)), actual)
+    return others | (actual & (random.random(others.shape) < 0.5)), actual
 
 
 def score_by_document(predicted: LabelMasks, actual: LabelMasks) -> Rewards:

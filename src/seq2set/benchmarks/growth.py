@@ -15,6 +15,7 @@ import numpy as np
 
 from seq2set.benchmarks.inputs import (
     DocumentShape,
+    batch_by_length,
     build_learner,
     configure,
     make_documents,
@@ -89,8 +90,8 @@ def fit_exponent(points: dict[int, float]) -> float:
 def time_prediction(sizes: WorkSizes, settings: Sequence[str]) -> float:
     """Time the prediction of texts with the default model."""
     texts = make_texts(sizes.documents, words=sizes.words)
-    with open_model(None, settings, labels=sizes.labels) as opened:
-        predictor = Predictor.open(opened.model)
+    with open_model(None, settings, labels=sizes.labels) as (model, _):
+        predictor = Predictor.open(model)
     with limit_threads(1):
         predictor.predict(texts[:2])  # what is done once
         return time_call(partial(predictor.predict, texts))
@@ -102,8 +103,7 @@ def time_training(sizes: WorkSizes, settings: Sequence[str]) -> float:
     own = ("prior.enabled=false", *settings)
     learner = build_learner(configure("seq2set", own, preset="compact"), shape)
     examples = make_documents(sizes.documents, shape)
-    order = np.argsort(examples.lengths, kind="stable")
-    batches = [order[i : i + learner.batch_size] for i in range(0, len(order), learner.batch_size)]
+    batches = batch_by_length(examples, learner.batch_size)
 
     def train() -> None:
         for index in batches:

@@ -68,7 +68,11 @@ def make_documents(count: int, shape: DocumentShape = AAPD, *, seed: int = 1) ->
     # The numbers 0 and 1 stand for padding and for unknown words.
     drawn = 2 + random.choice(shape.vocabulary, int(lengths.sum()), p=_compute_zipf(shape.vocabulary))
     words = np.split(drawn.astype(np.int32), np.cumsum(lengths)[:-1])
-    sizes = random.permutation(_draw_set_sizes(count))
+    # Each size is as often there as its share says: a small batch then has the right mean too.
+    ends = np.cumsum(list(SET_SIZES.values()))
+    sizes = random.permutation(
+        np.array(list(SET_SIZES))[np.searchsorted(ends, (np.arange(count) + 0.5) / count)]
+    )
     for document, size in zip(words, sizes, strict=True):
         document[0] = size
     chances = _compute_zipf(shape.labels)
@@ -80,15 +84,16 @@ def make_documents(count: int, shape: DocumentShape = AAPD, *, seed: int = 1) ->
     return EncodedExamples(words, sets, shape.labels, [f"d{number}" for number in range(count)], None)
 
 
-def compute_mean_labels(examples: EncodedExamples) -> float:
-    """Return the average number of labels per document."""
-    return round(float(np.mean([len(one) for one in examples.sequences])), 2)
+def describe_documents(examples: EncodedExamples, shape: DocumentShape) -> dict[str, Any]:
+    """Return the shapes of made documents that `bench --json` prints."""
+    mean = float(np.mean([len(one) for one in examples.sequences]))
+    return {"documents": len(examples), **shape.to_dict(), "labels_per_document": round(mean, 2)}
 
 
-def _draw_set_sizes(count: int) -> npt.NDArray[np.int64]:
-    """Return each size as often as its share says, in order: a small batch then has the right mean too."""
-    ends = np.cumsum(list(SET_SIZES.values()))
-    return np.array(list(SET_SIZES))[np.searchsorted(ends, (np.arange(count) + 0.5) / count)]
+def batch_by_length(examples: EncodedExamples, size: int) -> list[npt.NDArray[np.intp]]:
+    """Return the places of documents of about the same length, batch by batch."""
+    order = np.argsort(examples.lengths, kind="stable")
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def _compute_zipf(count: int) -> npt.NDArray[np.float64]:
@@ -161,12 +166,14 @@ class Learner:
     def settle(self, shape: DocumentShape, updates: int, rate: float = 1e-3) -> None:
         """Learn from short documents how many labels there are, at a learning rate that makes it quick."""
         usual = [group["lr"] for group in self.optimizer.param_groups]
-        self._set_rates([rate] * len(usual))
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
         cut = shape._replace(shortest=min(CUT, shape.shortest), longest=min(CUT, shape.longest))
         examples, random = make_documents(POOL, cut, seed=3), np.random.default_rng(1)
         for _ in range(updates):
             self.update(examples.batch(random.choice(POOL, self.batch_size, replace=False)), "warm-start")
-        self._set_rates(usual)
+        for group, own in zip(self.optimizer.param_groups, usual, strict=True):
+            group["lr"] = own
 
     @torch.no_grad()
     def measure_set_sizes(self, batch: TrainingBatch) -> dict[str, Any]:
@@ -178,10 +185,6 @@ class Learner:
             "sampled_labels": round(float(drawn.float().mean()), 2),
             "longest_sample": int(drawn.max()),
         }
-
-    def _set_rates(self, rates: list[float]) -> None:
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
 
 
 def configure(model: str, settings: Sequence[str] = (), *, preset: str = PRESET) -> Config:
@@ -220,20 +223,13 @@ def save_made_model(
     save_model(tagger, folder, card="Made for a benchmark, not trained on anything.\n", metadata={})
 
 
-class OpenModel(NamedTuple):
-    """A model, and a folder to work in for as long as it is needed."""
-
-    model: Path
-    folder: Path
-
-
 @contextmanager
 def open_model(
     model: Path | None, settings: Sequence[str], *, labels: int = LABELS, settling: int = 0
-) -> Iterator[OpenModel]:
-    """Give the model that is named, or one that is made."""
+) -> Iterator[tuple[Path, Path]]:
+    """Give the model that is named, or one that is made, and a folder to work in."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "model"
         if model is None:
             save_made_model(made, settings, labels=labels, settling=settling)
-        yield OpenModel(model or made, Path(folder))
+        yield model or made, Path(folder)

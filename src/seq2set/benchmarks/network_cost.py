@@ -21,9 +21,10 @@ from seq2set.benchmarks.inputs import (
     MODELS,
     DocumentShape,
     Learner,
+    batch_by_length,
     build_learner,
-    compute_mean_labels,
     configure,
+    describe_documents,
     make_documents,
 )
 from seq2set.benchmarks.ratio import Ratio, measure_ratio, time_call
@@ -32,7 +33,7 @@ from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.hardware import limit_threads
 from seq2set.nn.decoding.rollout import greedy
-from seq2set.training.examples import EncodedExamples, TrainingBatch
+from seq2set.training.examples import EncodedExamples
 from seq2set.training.step import TrainingStep
 from seq2set.training.validation import Validation, compute_micro_f1, search_validation
 
@@ -64,7 +65,8 @@ def measure_decoding(
 
 
 def _time_decoding(learner: Learner, examples: EncodedExamples, rounds: int) -> Ratio:
-    network, batches = learner.step.network.eval(), _batch_by_length(examples)
+    network = learner.step.network.eval()
+    batches = [examples.batch(index) for index in batch_by_length(examples, BATCH)]
     found: list[Tensor] = []
 
     @torch.inference_mode()
@@ -80,11 +82,6 @@ def _time_decoding(learner: Learner, examples: EncodedExamples, rounds: int) -> 
     lengths = torch.cat(found).float()
     sizes = {"greedy_labels": round(float(lengths.mean()), 2), "longest_set": int(lengths.max())}
     return result._replace(shapes=sizes)
-
-
-def _batch_by_length(examples: EncodedExamples) -> list[TrainingBatch]:
-    order = np.argsort(examples.lengths, kind="stable")
-    return [examples.batch(order[start : start + BATCH]) for start in range(0, len(order), BATCH)]
 
 
 def measure_self_critical_step(
@@ -114,16 +111,13 @@ def _time_updates(learner: Learner, examples: EncodedExamples, rounds: int) -> R
         {},
         rounds,
     )
-    share = round(_time_baseline(learner, batch, rounds) / result.ours, 3)
-    return result._replace(shapes=learner.measure_set_sizes(batch) | {"baseline_share": share})
-
-
-@torch.no_grad()
-def _time_baseline(learner: Learner, batch: TrainingBatch, rounds: int) -> float:
-    """Time the greedy baseline alone: without dropout the documents are read a second time for it."""
+    # The greedy baseline alone: without dropout the documents are read a second time for it.
     step = learner.step.train()
-    policy = step.network(batch.ids, batch.lengths, batch.margins).final
-    return min(time_call(lambda: step.decode_greedily(policy, batch)) for _ in range(rounds))
+    with torch.no_grad():
+        policy = step.network(batch.ids, batch.lengths, batch.margins).final
+        baseline = min(time_call(lambda: step.decode_greedily(policy, batch)) for _ in range(rounds))
+    share = round(baseline / result.ours, 3)
+    return result._replace(shapes=learner.measure_set_sizes(batch) | {"baseline_share": share})
 
 
 def _measure_costliest(
@@ -146,11 +140,10 @@ def _measure_costliest(
         learner.settle(shape, settling)
         results[model] = measure_model(learner, examples)
     most = max(results, key=lambda model: results[model].cost)
-    shared = {"documents": documents, **shape.to_dict(), "labels_per_document": compute_mean_labels(examples)}
     own = {model: result.shapes for model, result in results.items()}
     costs = {model: round(result.cost, 3) for model, result in results.items()}
     return results[most]._replace(
-        shapes=shared | {"settling_updates": settling} | own,
+        shapes=describe_documents(examples, shape) | {"settling_updates": settling} | own,
         checks={"cost": costs, "limit": limit, "ratio_is_of": most},
     )
 
@@ -173,8 +166,10 @@ def measure_searches(
     learner = build_learner(configure("seq2set-simp", settings), shape)
     learner.settle(shape, settling)
     search = build_config(preset="compact", model="seq2set-simp").search
-    best = _time_searches(learner.step, _to_validation(examples), search, rounds)
-    shapes = {"documents": documents, **shape.to_dict(), "labels_per_document": compute_mean_labels(examples)}
+    right = csr_matrix(examples.batch(np.arange(documents)).gold.numpy())
+    valid = Validation(examples, right, np.ones(documents, bool))
+    best = _time_searches(learner.step, valid, search, rounds)
+    shapes = describe_documents(examples, shape)
     shapes |= learner.measure_set_sizes(examples.batch(np.arange(min(documents, 64))))
     checks = {
         "cost": {name: round(value / best["greedy"], 2) for name, value in best.items()},
@@ -193,16 +188,10 @@ def _time_searches(
     with limit_threads(1):
         for name in [*SEARCHES] * rounds:
             named = search.model_copy(update={"name": name})
-            took = time_call(lambda: _validate(step, valid, named))  # noqa: B023
-            best[name] = min(best[name], took)
+            best[name] = min(best[name], time_call(partial(_validate, step, valid, named)))
     return best
 
 
 def _validate(step: TrainingStep, valid: Validation, search: SearchSettings) -> float:
     found = search_validation(step, valid.examples, search, Fabric(accelerator="cpu", devices=1))
     return compute_micro_f1(found, valid)
-
-
-def _to_validation(examples: EncodedExamples) -> Validation:
-    right = examples.batch(np.arange(len(examples))).gold.numpy()
-    return Validation(examples, csr_matrix(right), np.ones(len(examples), bool))

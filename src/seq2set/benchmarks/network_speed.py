@@ -20,10 +20,9 @@ from seq2set.benchmarks.inputs import (
     AAPD,
     DocumentShape,
     Learner,
-    OpenModel,
     build_learner,
-    compute_mean_labels,
     configure,
+    describe_documents,
     make_documents,
     make_texts,
     open_model,
@@ -89,24 +88,24 @@ def measure_prediction(
     makes of `streamed` texts, its start included, with 1 of `workers` and with all.
     """
     texts = make_texts(documents)
-    with open_model(model, settings, settling=settling) as opened:
-        predictor = Predictor.open(opened.model)
-        commands = _time_command(opened, streamed, workers or sorted({1, count_cores()}))
+    with open_model(model, settings, settling=settling) as (chosen, folder):
+        predictor = Predictor.open(chosen)
+        commands = _time_command(chosen, folder, streamed, workers or sorted({1, count_cores()}))
     tagger = predictor.tagger
     if not isinstance(tagger, NeuralTagger) or not isinstance(tagger.network, SetNetwork):
         raise InputError(f"--model is {model}; it must be a model of the kind seq2set or seq2set-simp")
-    plain, samples = _PlainTagger(tagger, tagger.network), tagger.config.search.samples
+    score, samples = partial(_score_plainly, tagger, tagger.network.eval()), tagger.config.search.samples
     draw = pick_at_random(torch.Generator().manual_seed(1))
     shapes = {"documents": documents, "words": 130, "labels": len(tagger.labels), "samples": samples}
     result = measure_ratio(
         "predict",
         OPPONENT,
         lambda: predictor.predict(texts, Request(search="marginal")),
-        lambda: plain.score(texts, draw, samples),
+        lambda: score(texts, draw, samples),
         shapes | {"model": str(model or "made")},
         rounds,
     )
-    ours, theirs = tagger.infer(texts, Request(search="greedy")).chosen, plain.score(texts, pick_likeliest)
+    ours, theirs = tagger.infer(texts, Request(search="greedy")).chosen, score(texts, pick_likeliest)
     others = sum(set(one) != set(np.flatnonzero(row)) for one, row in zip(ours, theirs, strict=True))
     speeds = {"ours": documents / result.ours, "opponent": documents / result.theirs}
     checks = {"documents_per_second": speeds, "other_greedy_sets": others, "command": commands}
@@ -116,44 +115,35 @@ def measure_prediction(
     return result._replace(checks=checks)
 
 
-def _time_command(opened: OpenModel, texts: int, workers: Sequence[int]) -> dict[int, float]:
+def _time_command(model: Path, folder: Path, texts: int, workers: Sequence[int]) -> dict[int, float]:
     """Return the documents per second of the clock that `predict` makes with each number of processes."""
-    source, speeds = write_texts(opened.folder / "texts.jsonl", texts), {}
+    source, speeds = write_texts(folder / "texts.jsonl", texts), {}
     for number in workers:
-        out = ["--output", str(opened.folder / f"{number}.jsonl"), "--workers", str(number)]
+        out = ["--output", str(folder / f"{number}.jsonl"), "--workers", str(number)]
         began = time.perf_counter()
-        run_apart("-m", "seq2set", "predict", str(opened.model), "--input", str(source), *out)
+        run_apart("-m", "seq2set", "predict", str(model), "--input", str(source), *out)
         speeds[number] = texts / (time.perf_counter() - began)
     return speeds
 
 
-class _PlainTagger:
-    """Texts in, scores out, by the plain network."""
-
-    def __init__(self, tagger: NeuralTagger, network: SetNetwork):
-        self.tagger, self.network = tagger, network.eval()
-
-    @torch.inference_mode()
-    def score(self, texts: Sequence[str], pick: Pick, rows: int = 1) -> npt.NDArray[np.float32]:
-        """Return in how many of the sampled sets of each text each label is, (N, L)."""
-        limits = self.tagger.config.encoder
-        encoded = [
-            limit_words(one, limits.max_words, limits.words) for one in self.tagger.words.encode(texts)
-        ]
-        prior = self.tagger.prior
-        margins = (
-            None if prior is None else prior.read(encode_blocks(self.tagger.words, texts), texts).margins
-        )
-        order = np.argsort([len(one) for one in encoded], kind="stable")
-        scores = np.zeros((len(texts), len(self.tagger.labels)), np.float32)
-        for start in range(0, len(order), BATCH):
-            index = order[start : start + BATCH]
-            read = collate(encoded, index)
-            chosen = None if margins is None else torch.from_numpy(margins[index])
-            decoder = bind(self.network, read.ids, read.lengths, chosen, rows)
-            sets = roll_out(decoder, pick, limit_labels(self.network)).sets.float()
-            scores[index] = sets.view(len(index), rows, -1).mean(1).numpy()
-        return scores
+@torch.inference_mode()
+def _score_plainly(
+    tagger: NeuralTagger, network: SetNetwork, texts: Sequence[str], pick: Pick, rows: int = 1
+) -> npt.NDArray[np.float32]:
+    """Return in how many of the sampled sets of each text each label is, (N, L), by the plain network."""
+    limits, prior = tagger.config.encoder, tagger.prior
+    encoded = [limit_words(one, limits.max_words, limits.words) for one in tagger.words.encode(texts)]
+    margins = None if prior is None else prior.read(encode_blocks(tagger.words, texts), texts).margins
+    order = np.argsort([len(one) for one in encoded], kind="stable")
+    scores = np.zeros((len(texts), len(tagger.labels)), np.float32)
+    for start in range(0, len(order), BATCH):
+        index = order[start : start + BATCH]
+        read = collate(encoded, index)
+        chosen = None if margins is None else torch.from_numpy(margins[index])
+        decoder = bind(network, read.ids, read.lengths, chosen, rows)
+        sets = roll_out(decoder, pick, limit_labels(network)).sets.float()
+        scores[index] = sets.view(len(index), rows, -1).mean(1).numpy()
+    return scores
 
 
 def measure_updates(
@@ -186,14 +176,11 @@ def measure_updates(
         )
         for phase in PHASES
     }
-    shapes = {"documents": documents, **shape.to_dict(), "labels_per_document": compute_mean_labels(examples)}
     checks: dict[str, Any] = {"ratio": {phase: round(one.ratio, 3) for phase, one in found.items()}}
     checks |= {"seconds": {phase: one.to_dict()["seconds"] for phase, one in found.items()}}
     checks |= {"difference_of_likelihoods": difference}
-    ours, theirs = (
-        sum(side) for side in zip(*((one.ours, one.theirs) for one in found.values()), strict=True)
-    )
-    return Ratio("train-step", OPPONENT, ours, theirs, shapes, checks)
+    ours, theirs = (sum(getattr(one, side) for one in found.values()) for side in ("ours", "theirs"))
+    return Ratio("train-step", OPPONENT, ours, theirs, describe_documents(examples, shape), checks)
 
 
 def update_plainly(learner: Learner, batch: TrainingBatch, phase: Phase) -> None:
@@ -246,11 +233,11 @@ def measure_onnx(
     are. `checks.difference` is the largest difference of two scores.
     """
     texts = make_texts(documents)
-    with open_model(model, settings, settling=settling) as opened:
-        network = load_model(opened.model, "torch")
+    with open_model(model, settings, settling=settling) as (chosen, folder):
+        network = load_model(chosen, "torch")
         if not isinstance(network, NeuralTagger):
             raise InputError(f"--model is {model}; it must be a network, since linear models have no graphs")
-        onnx = restore_onnx(network.state(), opened.folder, write_graphs(opened.folder, network))
+        onnx = restore_onnx(network.state(), folder, write_graphs(folder, network))
         sizes = {"documents": documents, "labels": len(network.labels), "model": str(model or "made")}
         alone = _measure_runtimes(onnx, network, texts, sizes | {"batch": 1}, rounds)
         together = _measure_runtimes(onnx, network, texts, sizes | {"batch": BATCH}, rounds)

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from seq2set.benchmarks import BENCHMARKS, RATIOS, run_benchmark
 from seq2set.benchmarks.ratio import Ratio, format_values, list_checks
 from seq2set.core.drawing import (
@@ -115,42 +117,33 @@ def write_page(found: AllResults, folder: Path) -> Path:
 def draw_ratios(ratios: list[Ratio]) -> str:
     """Draw all ratios as bars on a logarithmic axis, which begin at 1: as fast as the opponent."""
     with apply_style():
-        picture = create_picture((7.2, 0.8 + 0.32 * len(ratios)))
+        figure, axes = create_picture((7.2, 0.8 + 0.32 * len(ratios)))
         for place, one in enumerate(ratios):
-            picture.axes.barh(
-                place, one.ratio - 1, left=1, color=BLUE if one.ratio >= 1 else ORANGE, height=0.6
-            )
-            picture.axes.annotate(f" {one.ratio:,.2f}", (max(one.ratio, 1), place), va="center", fontsize=9)
-        picture.axes.axvline(1, color=GREY, lw=0.8)
-        picture.axes.set_xscale("log")
-        format_powers(picture.axes.xaxis)
-        picture.axes.set_yticks(range(len(ratios)), [one.name for one in ratios])
-        picture.axes.invert_yaxis()
-        picture.axes.margins(x=0.12)
-        picture.axes.set_xlabel("times as fast, or as small, as the opponent")
-        return render_svg(picture.figure)
+            colour = BLUE if one.ratio >= 1 else ORANGE
+            axes.barh(place, one.ratio - 1, left=1, color=colour, height=0.6)
+            axes.annotate(f" {one.ratio:,.2f}", (max(one.ratio, 1), place), va="center", fontsize=9)
+        axes.axvline(1, color=GREY, lw=0.8)
+        axes.set_xscale("log")
+        format_powers(axes.xaxis)
+        axes.set_yticks(range(len(ratios)), [one.name for one in ratios])
+        axes.invert_yaxis()
+        axes.margins(x=0.12)
+        axes.set_xlabel("times as fast, or as small, as the opponent")
+        return render_svg(figure)
 
 
 def draw_scaling(result: Ratio) -> str:
     """Draw seconds over sizes, both on logarithmic axes, with the fitted exponents in the legend."""
     with apply_style():
-        picture = create_picture((7.2, 4.2))
+        figure, axes = create_picture((7.2, 4.2))
         for verb, kinds in (result.checks or {})["points"].items():
             for name, one in kinds.items():
-                sizes, seconds = list(one["seconds"]), list(one["seconds"].values())
-                label = f"{verb}, {name}: exponent {one['exponent']:.2f}"
-                picture.axes.plot(
-                    [size / sizes[0] for size in sizes],
-                    [took / seconds[0] for took in seconds],
-                    marker="o",
-                    color=_COLOURS[name],
-                    ls=_DASHES[verb],
-                    label=label,
-                )
-        picture.axes.set(
-            xscale="log", yscale="log", xlabel="times the smallest size", ylabel="times its seconds"
-        )
-        for axis in (picture.axes.xaxis, picture.axes.yaxis):
+                sizes, seconds = np.array(list(one["seconds"].items())).T
+                label, colour = f"{verb}, {name}: exponent {one['exponent']:.2f}", _COLOURS[name]
+                x, y = sizes / sizes[0], seconds / seconds[0]
+                axes.plot(x, y, marker="o", color=colour, ls=_DASHES[verb], label=label)
+        axes.set(xscale="log", yscale="log", xlabel="times the smallest size", ylabel="times its seconds")
+        for axis in (axes.xaxis, axes.yaxis):
             format_powers(axis)
-        picture.axes.legend(frameon=False)
-        return render_svg(picture.figure)
+        axes.legend(frameon=False)
+        return render_svg(figure)

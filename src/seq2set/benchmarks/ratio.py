@@ -85,11 +85,10 @@ class Ratio(NamedTuple):
 
 def list_checks(checks: Mapping[str, Any]) -> list[str]:
     """Return a line for each thing that a run found beside its ratio."""
-    shown = {
-        name: format_values(one) if isinstance(one, Mapping) else format_value(one)
+    return [
+        f"{name.replace('_', ' ')}: {format_values(one) if isinstance(one, Mapping) else format_value(one)}"
         for name, one in checks.items()
-    }
-    return [f"{name.replace('_', ' ')}: {text}" for name, text in shown.items()]
+    ]
 
 
 def format_values(values: Mapping[Any, Any]) -> str:

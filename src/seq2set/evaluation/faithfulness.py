@@ -181,18 +181,16 @@ def measure_rankings(
     before = score_texts(tagger, [one.text for one in texts], request)[document, label]
     falls = []
     for keep in (False, True):
-        changed = (each for one in rankings for each in _change(texts[one.document], one.words, keep=keep))
+        changed = []
+        for one in rankings:
+            text, different = texts[one.document], texts[one.document].different
+            for share in POINTS:
+                taken = set(one.words[: max(1, round(share * len(different)))])
+                changed.append(text.erase(set(different) - taken if keep else taken))
         columns = np.repeat(label, len(POINTS))
-        after = score_cells(tagger, list(changed), columns, request).reshape(-1, len(POINTS))  # (C, P)
+        after = score_cells(tagger, changed, columns, request).reshape(-1, len(POINTS))  # (C, P)
         falls.append((before[:, None] - after).mean(axis=1))
     return Falls(*falls)
-
-
-def _change(text: WordedText, ranked: Sequence[str], *, keep: bool) -> Iterator[str]:
-    different = text.different
-    for share in POINTS:
-        taken = set(ranked[: max(1, round(share * len(different)))])
-        yield text.erase(set(different) - taken if keep else taken)
 
 
 def score_texts(tagger: Tagger, texts: Sequence[str], request: Request) -> Reals:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,25 +54,10 @@ def evaluate_tagger(
                 keep(documents, answer)
             advance(len(documents))
     if counts.no_known_words:
-        progress.note(_describe_unknown(counts.no_known_words, request or Request()))
+        documents_have = count_things(counts.no_known_words, "document has", "documents have")
+        withheld = "" if counts.request.count_wanted() else " and got no label"
+        progress.note(f"{documents_have} no known word{withheld}")
     return counts.result()
-
-
-def _describe_unknown(count: int, request: Request) -> str:
-    documents = count_things(count, "document has", "documents have")
-    withheld = "" if request.count_wanted() else " and got no label"
-    return f"{documents} no known word{withheld}"
-
-
-class _Totals(NamedTuple):
-    """What adds up batch by batch."""
-
-    counts: Counts
-    ranking: RankingCounts
-    reliability: ReliabilityCounts
-
-    def add(self, other: _Totals) -> _Totals:
-        return _Totals(*(one + two for one, two in zip(self, other, strict=True)))  # type: ignore[operator]
 
 
 class _SplitCounts:
@@ -81,7 +65,7 @@ class _SplitCounts:
 
     def __init__(self, tagger: Tagger, labels: Labels, request: Request):
         self.tagger, self.labels, self.request = tagger, labels, request
-        self.totals: _Totals | None = None
+        self.totals: tuple[Counts, RankingCounts, ReliabilityCounts] | None = None
         self.curve = np.zeros((len(CURVE), 2), np.int64)  # true positives, predicted
         self.sizes: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
         self.chosen, self.actual = StoredLists(), StoredLists()
@@ -101,12 +85,12 @@ class _SplitCounts:
         unseen = len(self.labels.names) - answer.scores.shape[1]
         scores = np.pad(answer.scores, ((0, 0), (0, unseen)))
         given = SparseRows.from_sets(answer.chosen, len(self.labels))
-        found = _Totals(
-            Counts.of(given, actual),
-            RankingCounts.of(scores, actual),
-            ReliabilityCounts.of(scores, actual.toarray()),
-        )
-        self.totals = found if self.totals is None else self.totals.add(found)
+        counts, ranking = Counts.of(given, actual), RankingCounts.of(scores, actual)
+        reliability = ReliabilityCounts.of(scores, actual.toarray())
+        if self.totals is not None:
+            before = self.totals
+            counts, ranking, reliability = before[0] + counts, before[1] + ranking, before[2] + reliability
+        self.totals = counts, ranking, reliability
         self.actual.extend(np.split(actual.indices, actual.indptr[1:-1]))
         known = np.array([note is None for note in answer.notes()], bool)
         self.no_known_words += int((~known).sum())
@@ -136,6 +120,10 @@ class _SplitCounts:
         names = self.labels.names
         assert self.totals is not None  # there is at least one document
         counts, ranking, reliability = self.totals
+        accepted = None
+        if self.acceptance is not None:
+            suggested = sum(len(one) for one in self.chosen)
+            accepted = AcceptedCounts(self.acceptance.precision, suggested, *self.accepted.tolist())
         return Evaluation(
             documents=counts.documents,
             labels=len(names),
@@ -153,14 +141,8 @@ class _SplitCounts:
             no_known_words=self.no_known_words,
             actual=self.actual,
             calibrated=self.calibrated,
-            accepted=self._find_accepted(),
+            accepted=accepted,
         )
-
-    def _find_accepted(self) -> AcceptedCounts | None:
-        if self.acceptance is None:
-            return None
-        suggested = sum(len(one) for one in self.chosen)
-        return AcceptedCounts(self.acceptance.precision, suggested, *self.accepted.tolist())
 
 
 def _compute_points(curve: npt.NDArray[np.int64], actual: int) -> list[CurvePoint]:

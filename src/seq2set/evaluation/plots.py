@@ -35,41 +35,30 @@ class ReportPlot(NamedTuple):
 
 def draw_plots(result: Evaluation, history: list[dict[str, Any]]) -> list[ReportPlot]:
     """Draw the plots of a report in their order."""
-    plots = [
-        ReportPlot(
-            draw_thresholds(result),
-            "A lower threshold gives more labels: more of the true ones, and more wrong ones.",
-        ),
-        ReportPlot(
-            draw_cardinality(result), "Labels per document: how many they have, and how many the model gives."
-        ),
-        ReportPlot(
-            draw_frequencies(result), "Each point is a label: how many documents have it, and its F1."
-        ),
-    ]
-    if curve := draw_reliability(result):
-        plots.append(
-            ReportPlot(
-                curve,
-                "On the line scores are right probabilities; below it they are overconfident. "
-                "Each point stands for about as many labels that score 0.05 or more, with its 95 % interval.",
-            )
-        )
-    if curve := draw_training(history):
-        plots.append(ReportPlot(curve, "Validation during training; the best weights were kept."))
-    return plots
+    under_reliability = (
+        "On the line scores are right probabilities; below it they are overconfident. "
+        "Each point stands for about as many labels that score 0.05 or more, with its 95 % interval."
+    )
+    under_thresholds = "A lower threshold gives more labels: more of the true ones, and more wrong ones."
+    drawn = (
+        (draw_thresholds(result), under_thresholds),
+        (draw_cardinality(result), "Labels per document: how many they have, and how many the model gives."),
+        (draw_frequencies(result), "Each point is a label: how many documents have it, and its F1."),
+        (draw_reliability(result), under_reliability),
+        (draw_training(history), "Validation during training; the best weights were kept."),
+    )
+    return [ReportPlot(svg, caption) for svg, caption in drawn if svg]
 
 
 def draw_compared(reports: Sequence[Report]) -> list[ReportPlot]:
     """Draw the reliability of each of several models."""
-    drawn = ((draw_reliability(report.result), report) for report in reports)
-    return [ReportPlot(svg, _describe_reliability(report)) for svg, report in drawn if svg]
-
-
-def _describe_reliability(report: Report) -> str:
-    calibrated = "" if report.result.calibrated else "not "
-    where = f"{report.run} ({report.model}) on {report.data}, {report.split}"
-    return f"{where}, {calibrated}calibrated: {report.result.reliability.describe()}."
+    plots = []
+    for one in reports:
+        if svg := draw_reliability(one.result):
+            calibrated = "calibrated" if one.result.calibrated else "not calibrated"
+            where = f"{one.run} ({one.model}) on {one.data}, {one.split}, {calibrated}"
+            plots.append(ReportPlot(svg, f"{where}: {one.result.reliability.describe()}."))
+    return plots
 
 
 def draw_thresholds(result: Evaluation) -> str:

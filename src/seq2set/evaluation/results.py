@@ -129,18 +129,13 @@ class Report:
     def remarks(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
         hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
-        seen = self.overlap.sentences(*hints) if self.overlap else []
-        return [
-            *seen,
-            *_describe_unseen_labels(self.result),
-            *self._describe_few(),
-            *([self.result.accepted.describe()] if self.result.accepted else []),
-        ]
-
-    def _describe_few(self) -> list[str]:
-        units = self.groups or self.result.documents
-        some = count_things(units, "group" if self.groups else "document")
-        return [] if units >= FEW else [f"{some} to measure on are few: {_FEW}"]
+        found = self.overlap.sentences(*hints) if self.overlap else []
+        found = [*found, *_describe_unseen_labels(self.result)]
+        if (units := self.groups or self.result.documents) < FEW:
+            some = count_things(units, "group" if self.groups else "document")
+            close = "a difference that is smaller than the intervals says nothing"
+            found.append(f"{some} to measure on are few: {close}")
+        return found + ([self.result.accepted.describe()] if self.result.accepted else [])
 
     def summary(self) -> dict[str, Any]:
         """Return the object that `evaluate --json` prints."""
@@ -167,9 +162,6 @@ class Report:
             "documents_per_second": round(result.documents_per_second, 1),
             **({"evidence": self.evidence.to_dict()} if self.evidence else {}),
         }
-
-
-_FEW = "a difference that is smaller than the intervals says nothing"
 
 
 def have_same_documents(reports: Sequence[Report]) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from seq2set.config import Config, build_config
 from seq2set.config.catalog import MODELS, find_model
+from seq2set.config.loader import walk_settings
 from seq2set.core.cluster import Workplace
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.core.names import find_named
@@ -81,13 +82,9 @@ def parse_models(text: str) -> tuple[str, ...]:
 
 def is_deterministic(config: Config) -> bool:
     """Say whether every seed gives the same model."""
-    row = find_model(config.model)
-    values = config.model_dump()
-    for setting, seeded in (row.seeded_by or {}).items():
-        section, _, name = setting.partition(".")
-        if values[section][name] in seeded:
-            return False
-    return row.family == "linear"
+    row, values = find_model(config.model), dict(walk_settings(config.model_dump()))
+    is_seeded = any(values[name] in seeded for name, seeded in (row.seeded_by or {}).items())
+    return row.family == "linear" and not is_seeded
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

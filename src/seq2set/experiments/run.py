@@ -149,21 +149,15 @@ def _plan_parts(options: Options, progress: Progress) -> list[ExperimentPlan]:
     """Return the plan of each experiment; those that cannot be run are left out and named."""
     options.open_corpus()  # what is wrong with the corpus or the settings is wrong for all
     parts = []
-    for name in EXPERIMENTS:
+    for name, row in EXPERIMENTS.items():
+        models = tuple(model for model in parse_models(row.models) if model in options.models)
+        extra = {one: value for one, value in options.extra.items() if one in row.options}
         try:
-            parts += _plan_part(name, options)
-        except InputError as error:  # noqa: PERF203 (a dozen rounds)
+            if models:
+                own = replace(options, models=models, extra=extra)
+                parts.append(ExperimentPlan(name, own, load_study(name).cells(own)))
+        except InputError as error:
             progress.note(f"{name} is left out: {error}")
     if not parts:
         raise InputError(f"no experiment can be run with --models {','.join(options.models)}")
     return parts
-
-
-def _plan_part(name: str, options: Options) -> list[ExperimentPlan]:
-    row = EXPERIMENTS[name]
-    models = tuple(model for model in parse_models(row.models) if model in options.models)
-    if not models:
-        return []
-    extra = {one: value for one, value in options.extra.items() if one in row.options}
-    own = replace(options, models=models, extra=extra)
-    return [ExperimentPlan(name, own, load_study(name).cells(own))]

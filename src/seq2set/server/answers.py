@@ -48,7 +48,8 @@ class Answer(NamedTuple):
 
 
 def _convert(one: Suggestion, request: LabelRequest) -> dict[str, Any]:
-    plain: dict[str, Any] = {"label": one.label, "score": _round(one.score, request)}
+    score = one.score if request.digits is None else round(one.score, request.digits)
+    plain: dict[str, Any] = {"label": one.label, "score": score}
     if one.mark is not None:
         plain["mark"] = one.mark
     if request.explain:
@@ -60,10 +61,6 @@ def _convert_candidate(one: Suggestion, request: LabelRequest, given: set[str]) 
     # Only labels that the model gives were tested for what may be accepted.
     mark = one.mark if one.label in given or one.mark is None else "review"
     return _convert(one._replace(mark=mark), request) | {"given": one.label in given}
-
-
-def _round(number: float, request: LabelRequest) -> float:
-    return number if request.digits is None else round(number, request.digits)
 
 
 class Answerer:
@@ -82,7 +79,10 @@ class Answerer:
                 Answer(one, note=note)
                 for one, note in zip(found.suggestions(names), found.notes(), strict=True)
             ]
-        wide = self.tagger.infer(texts, _widen(request, request.candidates))
+        # The best labels, whatever their scores.
+        most = max(request.candidates, request.min_labels)
+        widened = replace(request, threshold=0.0, top_k=None, max_labels=most, search="marginal")
+        wide = self.tagger.infer(texts, widened)
         given = self._decide(texts, request, wide)
         return [
             Answer(labels, _join(best, labels), note)
@@ -117,12 +117,6 @@ class Answerer:
         for row, labels in zip(lacking, again.suggestions(names) if again else (), strict=True):
             known[row] |= {one.label: one for one in labels}
         return [tuple(known[row][one.label] for one in labels) for row, labels in enumerate(given)]
-
-
-def _widen(request: Request, candidates: int) -> Request:
-    """Ask for the best labels, whatever their scores."""
-    most = max(candidates, request.min_labels)
-    return replace(request, threshold=0.0, top_k=None, max_labels=most, search="marginal")
 
 
 def _join(best: Sequence[Suggestion], given: Sequence[Suggestion]) -> tuple[Suggestion, ...]:

@@ -10,13 +10,14 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI
 from fastapi.responses import FileResponse
 
-from seq2set.server.batching import DynamicBatcher, Pool
+from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import handle_errors
 from seq2set.server.feedback_store import FeedbackStore
 from seq2set.server.guards.access import AccessGuard
 from seq2set.server.guards.bodies import BodyGuard
 from seq2set.server.guards.callers import HostGuard, KeyGuard
 from seq2set.server.metrics import ServerMetrics
+from seq2set.server.model_pool import ModelPool
 from seq2set.server.routes import batch, feedback, health, model, predict
 from seq2set.server.served_model import ServedModel
 from seq2set.server.service import Service, make_label_rows
@@ -32,11 +33,13 @@ Errors have one form: `{"error": {"code": ..., "message": ...}}`. Offsets in tex
 code points."""
 
 
-def create_app(served: ServedModel, pool: Pool, settings: ServeSettings) -> FastAPI:
+def create_app(served: ServedModel, pool: ModelPool, settings: ServeSettings) -> FastAPI:
     """Put a server for a model together; it answers, and is closed, with the app's lifespan."""
     metrics = ServerMetrics()
     batcher = DynamicBatcher(pool, settings, metrics, len(served.labels))
-    store = _open_store(served, settings)
+    store = None
+    if settings.feedback is not None:
+        store = FeedbackStore(settings.feedback, served.fingerprint, settings.max_feedback_bytes)
     service = Service(served, settings, make_label_rows(served), batcher, metrics, store)
     app = FastAPI(
         title="seq2set",
@@ -58,12 +61,6 @@ def create_app(served: ServedModel, pool: Pool, settings: ServeSettings) -> Fast
     app.add_middleware(HostGuard, settings=settings)
     app.add_middleware(AccessGuard, metrics=metrics)
     return app
-
-
-def _open_store(served: ServedModel, settings: ServeSettings) -> FeedbackStore | None:
-    if settings.feedback is None:
-        return None
-    return FeedbackStore(settings.feedback, served.fingerprint, settings.max_feedback_bytes)
 
 
 @asynccontextmanager

@@ -14,14 +14,13 @@ import asyncio
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Protocol
 
 from seq2set.core.errors import InputError
 from seq2set.server.answers import LabelRequest
 from seq2set.server.errors import busy, stopping, unavailable
 from seq2set.server.jobs import PASS_CHARS, PASS_COST, Job, Part, estimate_cost, fits_in_pass
 from seq2set.server.metrics import ServerMetrics
-from seq2set.server.model_pool import ProcessEndedError
+from seq2set.server.model_pool import ModelPool, ModelProcess, ProcessEndedError
 from seq2set.server.model_process import TextBatch
 from seq2set.server.settings import ServeSettings
 
@@ -29,39 +28,10 @@ PATIENCE = 4
 """How many times `answer_seconds` a request may take by estimate, which is rough, before it is refused."""
 
 
-class Pool(Protocol):
-    """What computes: some processes, each of which answers one batch at a time."""
-
-    size: int
-
-    @property
-    def alive(self) -> int:
-        """How many processes can answer."""
-
-    @property
-    def idle(self) -> int:
-        """How many processes wait for a batch."""
-
-    def start(self, metrics: ServerMetrics) -> None:
-        """Begin to answer inside the event loop that runs."""
-
-    async def take(self) -> Any:
-        """Wait for a process that is idle."""
-
-    def give_back(self, process: Any) -> None:
-        """Make a process idle."""
-
-    async def answer(self, process: Any, batch: TextBatch) -> list[bytes]:
-        """Answer texts with a process that was taken, and give it back."""
-
-    def kill(self) -> None:
-        """End all processes now."""
-
-
 class DynamicBatcher:
     """Answers texts, many at a time; `start` and `close` it inside the event loop that it serves."""
 
-    def __init__(self, pool: Pool, settings: ServeSettings, metrics: ServerMetrics, labels: int = 0):
+    def __init__(self, pool: ModelPool, settings: ServeSettings, metrics: ServerMetrics, labels: int = 0):
         self._pool, self._settings, self._metrics, self._labels = pool, settings, metrics, labels
         self._jobs: list[Job] = []
         self._open: set[Job] = set()
@@ -113,7 +83,9 @@ class DynamicBatcher:
     async def submit(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
         """Answer texts; refused where too many wait already. Cancelling it takes them out of the queue."""
         job = self._make_job(texts, request)
-        seconds = math.ceil(self._estimate_seconds(job))
+        # Until it is answered, no other request is served more than it costs itself.
+        cost = sum(min(one.cost, job.cost) for one in self._jobs) + job.cost
+        seconds = math.ceil(cost * self._seconds_per_cost / self._pool.size)
         if self.waiting + len(texts) > self._settings.queue_texts:
             self._metrics.refused.inc()
             raise busy(
@@ -147,11 +119,6 @@ class DynamicBatcher:
         )
         is_long = max(passes) > 1
         return Job(texts, request, costs, loop.create_future(), loop.time(), self._turn, is_long)
-
-    def _estimate_seconds(self, job: Job) -> float:
-        """Estimate when a new request is answered: till then no other is served more than it costs itself."""
-        cost = sum(min(one.cost, job.cost) for one in self._jobs) + job.cost
-        return cost * self._seconds_per_cost / self._pool.size
 
     async def _queue(self, job: Job) -> list[bytes]:
         if self._closing:
@@ -218,17 +185,14 @@ class DynamicBatcher:
             part.job.taken = part.end
         self._long_passes += any(part.job.is_long for part in parts)
         self._jobs = [job for job in alive if job.waiting]
-        self._note_queue(taken=bool(parts))
-        return parts
-
-    def _note_queue(self, *, taken: bool) -> None:
         self._metrics.queue_texts.set(self.waiting)
-        if not self._jobs or not taken:
+        if not self._jobs or not parts:
             self._arrived.clear()  # the end of a pass sets it again
         if self.waiting < self._settings.max_batch and not self._closing:
             self._full.clear()
+        return parts
 
-    async def _pass(self, process: Any, parts: Sequence[Part]) -> None:
+    async def _pass(self, process: ModelProcess, parts: Sequence[Part]) -> None:
         try:
             await self._compute(process, parts)
         finally:
@@ -236,7 +200,7 @@ class DynamicBatcher:
             if self._jobs:
                 self._arrived.set()
 
-    async def _compute(self, process: Any, parts: Sequence[Part], *, repeated: bool = False) -> None:
+    async def _compute(self, process: ModelProcess, parts: Sequence[Part], *, repeated: bool = False) -> None:
         loop = asyncio.get_running_loop()
         texts = [text for part in parts for text in part.texts]
         batch = TextBatch(texts, parts[0].job.request, any(part.job.is_long for part in parts))

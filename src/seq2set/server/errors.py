@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -112,7 +112,8 @@ def client_disconnected() -> ApiError:
 
 def _describe_fault(fault: Mapping[str, Any]) -> str:
     """Say what is wrong; a value is repeated only where it is a number, for others may hold texts."""
-    place, value = _name_place(fault["loc"]), fault["input"]
+    first, *parts = fault["loc"]
+    place, value = ".".join(map(str, parts)) or f"the {first}", fault["input"]
     if fault["type"] == "extra_forbidden":
         return f"{place} is not an option here"
     if fault["type"] == "missing":
@@ -122,8 +123,3 @@ def _describe_fault(fault: Mapping[str, Any]) -> str:
     seen = f"{place} is {value}; " if isinstance(value, int | float) else f"{place}: "
     message = str(fault["msg"]).removeprefix("Value error, ")
     return seen + message[:1].lower() + message[1:]
-
-
-def _name_place(location: Sequence[int | str]) -> str:
-    named = [str(part) for part in location[1:]]
-    return ".".join(named) or f"the {location[0]}"

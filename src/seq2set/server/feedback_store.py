@@ -60,7 +60,12 @@ class FeedbackStore:
 
     def _add(self, feedback: Feedback) -> int:
         self._check_place()
-        number = self._write(feedback)
+        try:
+            number = self._insert(feedback)
+        except sqlite3.OperationalError as error:
+            if "full" not in str(error):
+                raise
+            raise sqlite3.OperationalError(f"{error}; max_feedback_bytes is {self._most_bytes:,}") from error
         self._check_place()  # it may have gone in the meantime
         return number
 
@@ -69,36 +74,24 @@ class FeedbackStore:
         if _identify(self.path) != self._identity:
             raise sqlite3.OperationalError(f"{self.path} was deleted or replaced; restart the server")
 
-    def _write(self, feedback: Feedback) -> int:
-        try:
-            return self._insert_all(feedback)
-        except sqlite3.OperationalError as error:
-            if "full" not in str(error):
-                raise
-            raise sqlite3.OperationalError(f"{error}; max_feedback_bytes is {self._most_bytes:,}") from error
-
-    def _insert_all(self, feedback: Feedback) -> int:
+    def _insert(self, feedback: Feedback) -> int:
         with self._connection as transaction:  # commits, or takes everything back
             transaction.execute("BEGIN IMMEDIATE")
-            number = self._insert(transaction, _number_text(transaction, feedback.text))
+            digest = hashlib.sha256(feedback.text.encode()).digest()
+            transaction.execute(
+                "INSERT OR IGNORE INTO texts (sha256, text) VALUES (?, ?)", (digest, feedback.text)
+            )
+            (text,) = transaction.execute("SELECT id FROM texts WHERE sha256 = ?", (digest,)).fetchone()
+            now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+            done = transaction.execute(
+                "INSERT INTO feedback (text_id, model, received) VALUES (?, ?, ?)", (text, self.model, now)
+            )
+            number = int(done.lastrowid or 0)
             rows = [(number, place, *one) for place, one in enumerate(feedback.verdicts())]
             transaction.executemany(
                 "INSERT INTO feedback_labels (feedback_id, place, label, verdict) VALUES (?, ?, ?, ?)", rows
             )
         return number
-
-    def _insert(self, transaction: sqlite3.Connection, text: int) -> int:
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        done = transaction.execute(
-            "INSERT INTO feedback (text_id, model, received) VALUES (?, ?, ?)", (text, self.model, now)
-        )
-        return int(done.lastrowid or 0)
-
-
-def _number_text(transaction: sqlite3.Connection, text: str) -> int:
-    digest = hashlib.sha256(text.encode()).digest()
-    transaction.execute("INSERT OR IGNORE INTO texts (sha256, text) VALUES (?, ?)", (digest, text))
-    return int(transaction.execute("SELECT id FROM texts WHERE sha256 = ?", (digest,)).fetchone()[0])
 
 
 def _identify(path: Path) -> list[tuple[int, int]] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from seq2set.server.answers import LabelRequest
@@ -41,10 +41,8 @@ class Job:
     """Its place in the queue: the cost that others of the same age have been served"""
     is_long: bool
     """Whether it needs more than one pass"""
-
-    def __post_init__(self) -> None:
-        self.taken = 0
-        self.answers: dict[int, bytes] = {}
+    taken: int = 0
+    answers: dict[int, bytes] = field(default_factory=dict)
 
     @property
     def waiting(self) -> int:

@@ -11,7 +11,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from seq2set.core.errors import InputError, WorkError
@@ -75,7 +74,9 @@ class ModelProcess:
         self._process.kill()
 
     def close(self) -> None:
-        """Let go of what an ended process has left."""
+        """End it, and let go of what it leaves."""
+        self.kill()
+        self.wait()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             with contextlib.suppress(OSError):  # what could not be written is of no use any more
@@ -116,9 +117,7 @@ class ModelPool:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     @property
@@ -173,7 +172,6 @@ class ModelPool:
     def _close(self) -> None:
         self.kill()
         for process in self._started:
-            process.wait()
             process.close()
         self._threads.shutdown(wait=False)
 
@@ -217,8 +215,6 @@ class ModelPool:
             except (InputError, WorkError) as error:
                 _log.warning("the model process could not be replaced: %s", error)
                 self._started.remove(process)
-                process.kill()
-                process.wait()
                 process.close()
                 pause = min(2 * pause, LONGEST_PAUSE)
                 await asyncio.sleep(pause)

@@ -110,8 +110,8 @@ _WHOLE = LabelRequest(explain=True, candidates=8, min_labels=1)
 
 def make_largest_pass(answer: Answerer, most: int) -> None:
     """Answer what takes the most memory: `most` texts that are as long as they may be together, and one."""
-    for count in _list_counts(most):
-        answer([_LETTERS] * count, _PLAIN)
+    for power in range(most.bit_length()):  # products of all numbers of rows come up
+        answer([_LETTERS] * 2**power, _PLAIN)
     began = time.process_time()
     answer([_write_text(CHARS // most)], _PLAIN)
     seconds = max(time.process_time() - began, 1e-6)
@@ -119,11 +119,6 @@ def make_largest_pass(answer: Answerer, most: int) -> None:
     for texts in (max(1, min(most, int(SECONDS / seconds))), 1):
         answer([_write_text(CHARS // texts)] * texts, _WHOLE)
     del spare
-
-
-def _list_counts(most: int) -> list[int]:
-    """Return numbers of texts with which products of all numbers of rows come up."""
-    return [2**power for power in range(most.bit_length())]
 
 
 def _write_text(chars: int) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import fastapi
 from pydantic import BaseModel, Field
 
-from seq2set.labels.rules import Rule
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError, busy
 from seq2set.server.feedback_store import FeedbackStore
@@ -36,8 +35,12 @@ _FIGURES = ("precision", "recall", "f1", "support")
 
 def make_label_rows(model: ServedModel) -> list[LabelRow]:
     """Return a row per label, the most frequent first."""
-    known = read_figures(model.metadata)
-    thresholds = _list_thresholds(model.rule, len(model.labels))
+    known, rule = read_figures(model.metadata), model.rule
+    thresholds: Sequence[float | None] = rule.thresholds
+    if rule.kind in ("top-k", "expected-f1"):  # no label has a threshold of its own
+        thresholds = [None] * len(model.labels)
+    elif rule.kind != "per-label":
+        thresholds = rule.thresholds * len(model.labels)
     rows = zip(model.labels.names, model.labels.frequencies, thresholds, strict=True)
     return [
         LabelRow(label=label, frequency=frequency, threshold=threshold, **known.get(label, {}))
@@ -55,12 +58,6 @@ def find_labels(rows: Sequence[LabelRow], query: str) -> list[LabelRow]:
     wanted = query.strip().casefold()
     found = [row for row in rows if wanted in row.label.casefold()]
     return sorted(found, key=lambda row: not row.label.casefold().startswith(wanted))
-
-
-def _list_thresholds(rule: Rule, labels: int) -> Sequence[float | None]:
-    if rule.kind in ("top-k", "expected-f1"):  # no label has a threshold of its own
-        return [None] * labels
-    return rule.thresholds if rule.kind == "per-label" else rule.thresholds * labels
 
 
 @dataclass

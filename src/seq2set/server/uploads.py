@@ -155,15 +155,14 @@ class DelimitedRows:
 
     def rows(self, documents: Sequence[Document], answers: Sequence[bytes]) -> bytes:
         """Write results."""
-        return self._format([self._make_row(*pair) for pair in zip(documents, answers, strict=True)])
-
-    def _make_row(self, document: Document, answer: bytes) -> tuple[str, ...]:
-        found = json.loads(answer)
-        labels = self._separator.join(one["label"] for one in found["labels"])
-        scores = self._separator.join(f"{one['score']:.6g}" for one in found["labels"])
-        row = document.id, labels, scores, found.get("note", "")
-        marks = self._separator.join(one.get("mark", "") for one in found["labels"])
-        return (*row, marks) if self._marks else row
+        rows, join = [], self._separator.join
+        for document, answer in zip(documents, answers, strict=True):
+            found = json.loads(answer)
+            labels = join(one["label"] for one in found["labels"])
+            scores = join(f"{one['score']:.6g}" for one in found["labels"])
+            marks = [join(one.get("mark", "") for one in found["labels"])] if self._marks else []
+            rows.append((document.id, labels, scores, found.get("note", ""), *marks))
+        return self._format(rows)
 
     def _format(self, rows: Sequence[Sequence[str]]) -> bytes:
         stream = io.StringIO()

@@ -25,7 +25,6 @@ from seq2set.labels.confidence.calibrators import BoundedCalibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
 from seq2set.models.predictions import Request
 from seq2set.models.prior import fold_documents
-from seq2set.models.tagger import Tagger
 from seq2set.tuning.tunable_model import TunableModel, TuningDocuments
 from seq2set.workflows.calibration import FOLDS, Scored, calibrate, score_part
 
@@ -81,8 +80,9 @@ def accept_labels(
     progress: Progress | None = None,
 ) -> AcceptedLabels:
     """Find the score from which on each label may be accepted unseen, and put it into the model's folder."""
-    _refuse_level("precision", precision)
-    _refuse_level("confidence", confidence)
+    for name, level in (("precision", precision), ("confidence", confidence)):
+        if not 0 < level < 1:
+            raise InputError(f"{name} is {level:g}; it must lie between 0 and 1, such as 0.95")
     progress = progress or Silent()
     opened = TunableModel.open(model, data, columns, progress)
     tagger, documents = opened.predictor.tagger, opened.documents
@@ -114,11 +114,6 @@ def accept_labels(
     return result
 
 
-def _refuse_level(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise InputError(f"{name} is {value:g}; it must lie between 0 and 1, such as 0.95")
-
-
 def _list_suggestions(
     predictor: Predictor, documents: TuningDocuments, search: str, progress: Progress
 ) -> Suggestions:
@@ -134,7 +129,10 @@ def _list_suggestions(
     if tagger.rule_decides(Request()):
         given = tagger.rule.decide(scored.withheld)
     else:
-        given = _find_given(tagger, documents) & scored.known[:, None]
+        given = np.zeros((len(documents.part), len(tagger.labels)), bool)
+        for row, chosen in zip(given, evaluate_tagger(tagger, documents.part).chosen, strict=True):
+            row[chosen] = True
+        given &= scored.known[:, None]
     names = documents.groups or range(len(documents.part))
     units = np.unique(np.array(names), return_inverse=True)[1]
     return Suggestions.of(scored.scores, given, right, units)
@@ -152,10 +150,3 @@ def _cross_fit(predictor: Predictor, raw: Scored, documents: TuningDocuments, se
     found[raw.known] = cross_fit(row["way"], sample)
     used = tagger.confidence.calibrators[search]
     return used.bound(raw.scores, found) if isinstance(used, BoundedCalibrator) else found
-
-
-def _find_given(tagger: Tagger, documents: TuningDocuments) -> np.ndarray:
-    given = np.zeros((len(documents.part), len(tagger.labels)), bool)
-    for row, chosen in zip(given, evaluate_tagger(tagger, documents.part).chosen, strict=True):
-        row[chosen] = True
-    return given

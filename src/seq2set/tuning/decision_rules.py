@@ -16,7 +16,6 @@ from scipy.sparse import csr_matrix
 from seq2set.config.catalog import is_better
 from seq2set.core.errors import CorpusError
 from seq2set.core.progress import Progress, Silent
-from seq2set.corpora.seen_texts import Documents
 from seq2set.labels.best_rule import LEAST, TunedRule, find_best_rule, refuse_unknown, score_rule
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, RuleKind
@@ -37,13 +36,6 @@ class ScoredDocuments(NamedTuple):
     def counts(self, rule: Rule) -> Counts:
         """Count what a rule decides; labels that the model does not know are misses, as for `evaluate`."""
         return Counts.of_known(rule.decide(self.scores), self.right)
-
-
-def score_documents(tagger: Tagger, part: Documents, progress: Progress) -> ScoredDocuments:
-    """Score every document once, by the one search of a decoder that a rule can decide."""
-    scored = score_part(tagger, part, MARGINAL, progress)
-    names = tagger.labels.with_unseen(part.iter_labels()).names
-    return ScoredDocuments(scored.withheld, scored.right, names)
 
 
 class TunedModel(NamedTuple):
@@ -85,7 +77,10 @@ def tune_rule(
     tagger, documents = opened.predictor.tagger, opened.documents
     if not set(tagger.labels.names) & {label for labels in documents.part.iter_labels() for label in labels}:
         raise _build_refusal("none of the labels", documents)  # to give no label at all would look best
-    scored = score_documents(tagger, documents.part, progress)
+    # Every document once, by the one search of a decoder that a rule can decide.
+    part = score_part(tagger, documents.part, MARGINAL, progress)
+    names = tagger.labels.with_unseen(documents.part.iter_labels()).names
+    scored = ScoredDocuments(part.withheld, part.right, names)
     if np.isneginf(scored.scores).all():
         raise _build_refusal("no word", documents)  # every rule gives them the same, nothing
     found = find_best_rule(kind, scored.scores, scored.right, metric, frequencies=tagger.labels.frequencies)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -26,21 +26,23 @@ COLUMNS = 3
 WIDTH, ROW_HEIGHT = 9.0, 2.7
 
 
-class ValueRange(NamedTuple):
-    """The values that are shown: those of complete trials, with some room."""
-
-    low: float
-    high: float
+Limits = tuple[float, float]
+"""The values that are shown: those of complete trials, with some room."""
 
 
 def draw_study(rows: list[TrialRow], parameters: tuple[Parameter, ...], metric: str, folder: Path) -> None:
     """Draw `study.png` and `study.svg` into the folder."""
     lines = math.ceil(len(parameters) / COLUMNS)
-    limits = _find_range(rows)
+    done = [row for row in rows if row.state == "complete"]
+    values = [row.score for row in done]
+    room = 0.1 * (max(values) - min(values)) or 0.01
+    limits = min(values) - room, max(values) + room
     with apply_style(font_size=9):
         figure = Figure(figsize=(WIDTH, ROW_HEIGHT * (lines + 1.2)), layout="constrained", dpi=120)
         grid = figure.add_gridspec(lines + 1, COLUMNS, height_ratios=[1.2] + [1.0] * lines)
-        _draw_history(figure.add_subplot(grid[0, :]), rows, metric, limits)
+        axes = figure.add_subplot(grid[0, :])
+        _draw_marks(axes, rows, [row.number for row in rows], limits)
+        _draw_best(axes, done, rows[-1].number, metric)
         for place, one in enumerate(parameters):
             axes = figure.add_subplot(grid[1 + place // COLUMNS, place % COLUMNS])
             axes.set_ylabel("" if place % COLUMNS else metric)
@@ -56,24 +58,16 @@ def _save(figure: Figure, path: Path) -> None:
         figure.savefig(aside, format=path.suffix[1:], metadata=metadata)
 
 
-def _find_range(rows: list[TrialRow]) -> ValueRange:
-    values = [row.score for row in _select(rows, "complete")]
-    room = 0.1 * (max(values) - min(values)) or 0.01
-    return ValueRange(min(values) - room, max(values) + room)
-
-
-def _draw_history(axes: Axes, rows: list[TrialRow], metric: str, limits: ValueRange) -> None:
-    _draw_marks(axes, rows, [row.number for row in rows], limits)
-    done = _select(rows, "complete")
+def _draw_best(axes: Axes, done: list[TrialRow], last: int, metric: str) -> None:
     best = list(accumulate((row.score for row in done), min if METRICS[metric].better == "lower" else max))
-    numbers = [*(row.number for row in done), rows[-1].number]
+    numbers = [*(row.number for row in done), last]
     axes.step(numbers, [*best, best[-1]], where="post", color=ORANGE, label=f"best so far: {best[-1]:.4f}")
     axes.set(xlabel="trial", ylabel=f"validation {metric}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
-def _draw_slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: ValueRange) -> None:
+def _draw_slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: Limits) -> None:
     values = [row.settings[one.name] for row in rows]
     if isinstance(one.distribution, CategoricalDistribution):
         names = [format_value(value) for value in one.choices]
@@ -91,21 +85,17 @@ def _draw_slice(axes: Axes, rows: list[TrialRow], one: Parameter, limits: ValueR
     axes.set_xlabel(one.name)
 
 
-def _draw_marks(axes: Axes, rows: list[TrialRow], places: list[Any], limits: ValueRange) -> None:
+def _draw_marks(axes: Axes, rows: list[TrialRow], places: list[Any], limits: Limits) -> None:
     """Draw one mark per trial; one that was pruned far below the others stands at the edge."""
     kinds = (("complete", "o", BLUE, "a trial's value"), ("pruned", "x", GREY, "pruned: its last score"))
     for state, mark, colour, label in kinds:
         points = [
-            (place, min(max(row.score, limits.low), limits.high))
+            (place, min(max(row.score, limits[0]), limits[1]))
             for place, row in zip(places, rows, strict=True)
             if row.state == state and row.value is not None
         ]
         if points:
             axes.plot(*zip(*points, strict=True), mark, color=colour, alpha=0.8, label=label, clip_on=False)
-    axes.set_ylim(limits.low, limits.high)
+    axes.set_ylim(*limits)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
-
-
-def _select(rows: list[TrialRow], state: str) -> list[TrialRow]:
-    return [row for row in rows if row.state == state]

@@ -20,7 +20,6 @@ from seq2set.corpora.prepared import is_prepared
 from seq2set.corpora.subset import carve_validation, check_tunable
 from seq2set.tuning.plot import draw_study
 from seq2set.tuning.study import (
-    StudyCorpus,
     StudyFolder,
     TrialRow,
     find_best,
@@ -121,7 +120,7 @@ def tune(
     if carve is not None:
         data = config.data.model_copy(update={"corpus": str(folder.corpus.resolve())})
         config = config.model_copy(update={"data": data})
-    chosen = start_study(folder, config, space, StudyCorpus(corpus, carve), resume=resume)
+    chosen = start_study(folder, config, space, corpus, carve, resume=resume)
     busy = f"another process works on the study {out}; wait until it ends, or name another folder"
     with hold_lock(folder.lock("study"), busy=busy, seconds=0):
         await_workers(folder)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,7 +90,7 @@ def read_space(path: Path, config: Config) -> Space:
     faults = [] if source else ["the search space is empty; it must name at least one setting"]
     named = _list_settings(source, faults)
     for name, table in named:
-        faults += _collect_faults(_check, name, table, config)
+        faults += _find_faults(name, table, config)
     if faults:
         raise ConfigError([f"{path}: {fault}" for fault in dict.fromkeys(faults)])
     return Space(tuple(_read_parameter(name, table) for name, table in named), source)
@@ -123,25 +123,18 @@ def _list_settings(source: Mapping[str, Any], faults: list[str], prefix: str = "
     return found
 
 
-def _check(name: str, table: Any, config: Config) -> None:
+def _find_faults(name: str, table: Any, config: Config) -> list[str]:
     """Read one setting of a space, and try the ends of its range, a value inside, or every choice."""
-    one = _read_parameter(name, table)
-    faults = [
-        fault
-        for value in one.list_samples()
-        for fault in _collect_faults(apply_settings, config, {name: value})
-    ]
-    if faults:
-        raise ConfigError(faults)
-
-
-def _collect_faults(work: Callable[..., object], *arguments: Any) -> tuple[str, ...]:
-    """Call a function, and return the faults of the settings that it refuses."""
+    faults: list[str] = []
     try:
-        work(*arguments)
+        for value in _read_parameter(name, table).list_samples():
+            try:
+                apply_settings(config, {name: value})
+            except ConfigError as error:  # noqa: PERF203 (a few values)
+                faults += error.faults
     except ConfigError as error:
-        return error.faults
-    return ()
+        faults += error.faults
+    return faults
 
 
 def _read_parameter(name: str, table: Any) -> Parameter:
@@ -151,9 +144,11 @@ def _read_parameter(name: str, table: Any) -> Parameter:
     if not isinstance(log, bool) or (log and kind == "choice"):
         raise ConfigError([f"{name}.log is {log}; it must be true or false, and stands with ranges only"])
     if kind == "choice":
-        choices = _read_choices(name, table[kind])
+        choices = table[kind]
+        if not isinstance(choices, list) or not choices:
+            raise ConfigError([f"{name}.choice is {choices}; it must be a list of at least one value"])
         stored = [json.dumps(choice) if isinstance(choice, list) else choice for choice in choices]
-        return Parameter(name, CategoricalDistribution(stored), choices)
+        return Parameter(name, CategoricalDistribution(stored), tuple(choices))
     low, high = _read_ends(name, kind, table[kind])
     if log and low <= 0:
         raise ConfigError([f"{name}.log is true and the range begins at {low}; it must begin above 0"])
@@ -174,12 +169,6 @@ def _read_kind(name: str, table: Any) -> str:
             [f"{name} has {' and '.join(kinds) or 'no values'}; it must have one of {', '.join(KINDS)}"]
         )
     return kinds[0]
-
-
-def _read_choices(name: str, values: Any) -> tuple[Any, ...]:
-    if not isinstance(values, list) or not values:
-        raise ConfigError([f"{name}.choice is {values}; it must be a list of at least one value"])
-    return tuple(values)
 
 
 def _read_ends(name: str, kind: str, ends: Any) -> tuple[Any, Any]:

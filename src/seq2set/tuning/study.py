@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import optuna
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import TrialState
 
 from seq2set.config import Config, load_config, write_toml
 from seq2set.config.catalog import METRICS
@@ -74,30 +74,33 @@ class StudyFolder:
         return self.path / f".{name}.lock"
 
 
-class StudyCorpus(NamedTuple):
-    """The corpus of a study, and the share of it to be carved as validation, if any."""
-
-    corpus: PreparedCorpus
-    carve: float | None
-
-
 def start_study(
-    folder: StudyFolder, config: Config, space: Path | None, source: StudyCorpus, *, resume: bool
+    folder: StudyFolder,
+    config: Config,
+    space: Path | None,
+    corpus: PreparedCorpus,
+    carve: float | None = None,
+    *,
+    resume: bool,
 ) -> Space:
-    """Create a study in an empty folder, or resume one with the same settings and corpus."""
+    """Create a study in an empty folder, or resume one with the same settings, corpus and share to carve."""
     if folder.config.is_file():
         if not resume:
             raise InputError(
                 f"{folder.path} holds a study already; pass --resume to continue it, or name another folder"
             )
         refuse_changes(folder.path, folder.config, config)
-        _refuse_other_source(folder, source)
-        return _read_same_space(folder, config, space)
+        _refuse_other_source(folder, corpus, carve)
+        begun = read_space(folder.space, config)
+        if space and read_space(space, config).parameters != begun.parameters:
+            sentence = "was created with a different search space; pass the same --space"
+            raise ConfigError([f"{folder.path} {sentence}"])
+        return begun
     chosen = read_space(space, config) if space else read_shipped_space(config)
     refuse_occupied(folder.path)
     with report_output_errors(folder.path):
         make_folder(folder.path)
-    facts = {"corpus": source.corpus.name, "fingerprint": source.corpus.fingerprint, "carve": source.carve}
+    facts = {"corpus": corpus.name, "fingerprint": corpus.fingerprint, "carve": carve}
     write_json(folder.record, {"format": FORMAT, **facts})
     write_text(folder.space, chosen.to_toml())
     write_toml(config, folder.config)
@@ -110,26 +113,19 @@ def refuse_other_trials(folder: StudyFolder, corpus: PreparedCorpus) -> None:
         refuse_other_corpus(folder.path, begun, corpus.name, corpus.fingerprint)
 
 
-def _refuse_other_source(folder: StudyFolder, source: StudyCorpus) -> None:
+def _refuse_other_source(folder: StudyFolder, corpus: PreparedCorpus, carve: float | None) -> None:
     if not folder.record.is_file():  # created by an earlier version
-        if source.carve is None:
-            refuse_other_trials(folder, source.corpus)
+        if carve is None:
+            refuse_other_trials(folder, corpus)
         return
     try:
         begun = json.loads(folder.record.read_text(encoding="utf-8"))
-        fingerprint, carve = begun["fingerprint"], begun["carve"]
+        fingerprint, share = begun["fingerprint"], begun["carve"]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{folder.record} is damaged; name another --out") from error
-    refuse_other_corpus(folder.path, fingerprint, source.corpus.name, source.corpus.fingerprint)
-    if carve != source.carve:
-        raise ConfigError([f"{folder.path} was created with --carve {carve:g}; pass the same"])
-
-
-def _read_same_space(folder: StudyFolder, config: Config, space: Path | None) -> Space:
-    begun = read_space(folder.space, config)
-    if space and read_space(space, config).parameters != begun.parameters:
-        raise ConfigError([f"{folder.path} was created with a different search space; pass the same --space"])
-    return begun
+    refuse_other_corpus(folder.path, fingerprint, corpus.name, corpus.fingerprint)
+    if share != carve:
+        raise ConfigError([f"{folder.path} was created with --carve {share:g}; pass the same"])
 
 
 @contextmanager
@@ -199,7 +195,14 @@ class TrialRow(NamedTuple):
 
 def list_trials(study: optuna.Study) -> list[TrialRow]:
     """Return the trials that ended, in the order of their numbers."""
-    return [_to_row(trial) for trial in study.get_trials(deepcopy=False) if trial.state in STATES]
+    rows = []
+    for trial in study.get_trials(deepcopy=False):
+        if (state := STATES.get(trial.state)) is not None:
+            value = None if state == "failed" else trial.value
+            about, looks = trial.user_attrs, len(trial.intermediate_values)
+            seconds, error = about.get("seconds", 0.0), about.get("error")
+            rows.append(TrialRow(trial.number, state, value, looks, seconds, trial.params, error))
+    return rows
 
 
 def find_best(rows: list[TrialRow], metric: str) -> TrialRow | None:
@@ -212,7 +215,11 @@ def find_best(rows: list[TrialRow], metric: str) -> TrialRow | None:
 def write_tables(rows: list[TrialRow], folder: Path) -> None:
     """Write the trials as JSON, CSV and Markdown."""
     write_json(folder / "trials.json", [row._asdict() for row in rows])
-    cells = [_format_row(row) for row in rows]
+    cells = []
+    for row in rows:
+        value = "" if row.value is None else f"{row.value:.4f}"
+        plain = [str(row.number), row.state, value, str(row.looks), f"{row.seconds:.1f}"]
+        cells.append(plain + [format_value(setting) for setting in row.settings.values()])
     head = [*HEAD, *rows[0].settings]
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([head, *cells])
@@ -226,17 +233,3 @@ def format_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _to_row(trial: FrozenTrial) -> TrialRow:
-    about = trial.user_attrs
-    value = None if trial.state == TrialState.FAIL else trial.value
-    looks = len(trial.intermediate_values)
-    seconds, error = about.get("seconds", 0.0), about.get("error")
-    return TrialRow(trial.number, STATES[trial.state], value, looks, seconds, trial.params, error)
-
-
-def _format_row(row: TrialRow) -> list[str]:
-    value = "" if row.value is None else f"{row.value:.4f}"
-    plain = [str(row.number), row.state, value, str(row.looks), f"{row.seconds:.1f}"]
-    return plain + [format_value(setting) for setting in row.settings.values()]

@@ -121,16 +121,13 @@ def _report(trial: optuna.Trial, metric: str, step: int, record: dict[str, Any])
     """Report a validation score to the study, and end a trial that does worse than half of the others."""
     reported = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
     if step not in reported:
-        trial.report(_read_score(record, metric), step)
+        if metric in record:
+            score = float(record[metric])
+        else:  # networks record micro-F1 only, which then stands for it
+            score = float(record["micro_f1"]) * (1 if find_direction(metric) == "maximize" else -1)
+        trial.report(score, step)
     if trial.should_prune():
         raise optuna.TrialPruned
-
-
-def _read_score(record: dict[str, Any], metric: str) -> float:
-    """Return the metric of a validation record; networks record micro-F1 only, which then stands for it."""
-    if metric in record:
-        return float(record[metric])
-    return float(record["micro_f1"]) * (1 if find_direction(metric) == "maximize" else -1)
 
 
 Report = Callable[[], None]

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress
 from seq2set.corpora.open_corpus import is_unsplit
@@ -92,7 +90,10 @@ class TunableModel(NamedTuple):
             )
         for sentence in (*source.remarks, *chosen.overlap.sentences()):
             progress.note(sentence)
-        groups = _list_groups(source.part, chosen.kept)
+        part = source.part
+        groups = part.groups() if isinstance(part, Split) else getattr(part, "groups", None)
+        if groups is not None:
+            groups = [one for one, stays in zip(groups, chosen.kept, strict=True) if stays]
         documents = TuningDocuments(source.name, source.split, chosen.part, chosen.digests(), own, groups)
         return cls(folder, predictor, seen, documents)
 
@@ -105,11 +106,6 @@ class TunableModel(NamedTuple):
         if tagger.confidence.acceptance is None:
             metadata.pop("accepted", None)
         _renew(self.folder, tagger, metadata, self.seen.add_tuned(self.documents.digests))
-
-
-def _list_groups(part: Documents, kept: np.ndarray) -> list[str] | None:
-    groups = part.groups() if isinstance(part, Split) else getattr(part, "groups", None)
-    return None if groups is None else [one for one, stays in zip(groups, kept, strict=True) if stays]
 
 
 class _OpenedSource(NamedTuple):

@@ -22,8 +22,15 @@ import numpy as np
 from seq2set.benchmarks.inputs import make_texts, open_model
 from seq2set.benchmarks.ratio import format_values
 from seq2set.benchmarks.serving.attacks import Attackers, start_attackers
-from seq2set.benchmarks.serving.serve import PREDICT, Client, ServerAddress, ServerProcess, start_server
-from seq2set.benchmarks.serving.soak import LIMIT, ActionResult, StrainCounts, give_feedback
+from seq2set.benchmarks.serving.serve import (
+    PREDICT,
+    Client,
+    Reply,
+    ServerAddress,
+    ServerProcess,
+    start_server,
+)
+from seq2set.benchmarks.serving.soak import LIMIT, StrainCounts, give_feedback
 
 SLOWER = 2.0
 """How many times as long 99 of 100 honest requests may take while attacks run."""
@@ -119,7 +126,10 @@ def _run_both(
     attackers.begin(seconds)
     asyncio.run(_run_round(server, result, result.attacked, clients, seconds))
     result.attacks += attackers.finish()
-    result.files.append(_count_files_at_rest(server, result.files[0]))
+    until = time.monotonic() + 60  # within which the server notices that clients are gone
+    while (files := server.count_files()) > result.files[0] and time.monotonic() < until:
+        time.sleep(0.2)
+    result.files.append(files)
     result.memory.append(server.read_memory())
 
 
@@ -127,14 +137,6 @@ async def _warm_up(server: ServerProcess) -> None:
     async with Client(server) as client:
         for text in make_texts(8):
             await client.post(PREDICT, json.dumps({"text": text}).encode())
-
-
-def _count_files_at_rest(server: ServerProcess, before: int) -> int:
-    """Count open files once the server has noticed that clients are gone, or after a minute."""
-    until = time.monotonic() + 60
-    while (found := server.count_files()) > before and time.monotonic() < until:
-        time.sleep(0.2)
-    return found
 
 
 async def _run_round(
@@ -163,5 +165,5 @@ async def _ask(
         await asyncio.sleep(0.05)  # people pause; a closed loop would be an attack of its own
 
 
-async def _predict(client: Client, text: str) -> ActionResult:
-    return ActionResult((await client.post(PREDICT, json.dumps({"text": text}).encode())).status)
+async def _predict(client: Client, text: str) -> Reply:
+    return await client.post(PREDICT, json.dumps({"text": text}).encode())

@@ -15,71 +15,59 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from seq2set.benchmarks.inputs import make_texts, open_model
 from seq2set.benchmarks.ratio import format_values
-from seq2set.benchmarks.serving.serve import PREDICT, Client, ServerProcess, format_head, start_server
+from seq2set.benchmarks.serving.serve import PREDICT, Client, Reply, ServerProcess, format_head, start_server
+
+Action = Callable[[Client, str], Awaitable[Reply | None]]
+"""Does something with a text; gives the answer, or None where the client does not wait for one."""
 
 
-class ActionResult(NamedTuple):
-    """The status of one request, or None where the client did not wait for one."""
-
-    status: int | None
-    feedback: int | None = None
-    """The id of the feedback that was acknowledged"""
-
-
-Action = Callable[[Client, str], Awaitable[ActionResult]]
-
-
-async def predict(client: Client, text: str) -> ActionResult:
+async def predict(client: Client, text: str) -> Reply:
     """Request labels with their evidence."""
     body = json.dumps({"text": text, "explain": True, "candidates": 10}).encode()
-    return ActionResult((await client.post(PREDICT, body)).status)
+    return await client.post(PREDICT, body)
 
 
-async def give_feedback(client: Client, text: str) -> ActionResult:
-    """Send feedback on a text, and keep its id."""
-    reply = await client.post("/v1/feedback", json.dumps({"text": text, "added": ["a", "b"]}).encode())
-    return ActionResult(reply.status, json.loads(reply.body)["id"] if reply.status == 201 else None)
+async def give_feedback(client: Client, text: str) -> Reply:
+    """Send feedback on a text."""
+    return await client.post("/v1/feedback", json.dumps({"text": text, "added": ["a", "b"]}).encode())
 
 
-async def search_labels(client: Client, text: str) -> ActionResult:
+async def search_labels(client: Client, text: str) -> Reply:
     """Search the labels."""
-    return ActionResult((await client.get(f"/v1/labels?query={text[:2]}")).status)
+    return await client.get(f"/v1/labels?query={text[:2]}")
 
 
-async def send_file(client: Client, text: str) -> ActionResult:
+async def send_file(client: Client, text: str) -> Reply:
     """Send a small file to be labelled."""
     rows = "".join(f"{number},{text}\n" for number in range(5))
-    return ActionResult((await client.post("/v1/batch", f"id,text\n{rows}".encode(), "text/csv")).status)
+    return await client.post("/v1/batch", f"id,text\n{rows}".encode(), "text/csv")
 
 
-async def hang_up_after_sending(client: Client, text: str) -> ActionResult:
+async def hang_up_after_sending(client: Client, text: str) -> None:
     """Leave without waiting for the answer."""
     body = json.dumps({"text": text}).encode()
     client.writer.write(format_head("POST", PREDICT, "application/json", len(body)) + body)
     await client.writer.drain()
-    return ActionResult(None)
 
 
-async def hang_up_while_sending(client: Client, text: str) -> ActionResult:
+async def hang_up_while_sending(client: Client, text: str) -> None:
     """Leave in the middle of the body."""
     client.writer.write(format_head("POST", "/v1/batch", "text/csv", 10_000) + text.encode())
     await client.writer.drain()
-    return ActionResult(None)
 
 
-async def hang_up_while_reading(client: Client, text: str) -> ActionResult:
+async def hang_up_while_reading(client: Client, text: str) -> None:
     """Leave in the middle of the results."""
     rows = f"text\n{text}\n" * 50
     client.writer.write(format_head("POST", "/v1/batch", "text/csv", len(rows)) + rows.encode())
     await client.reader.read(1)
-    return ActionResult(None)
 
 
-async def send_too_much(client: Client, text: str) -> ActionResult:
+async def send_too_much(client: Client, text: str) -> Reply:
     """Send more than is allowed, without saying beforehand how much it is."""
     first = format_head("POST", PREDICT, "application/json", 0).replace(
         b"Content-Length: 0", b"Transfer-Encoding: chunked"
@@ -88,77 +76,62 @@ async def send_too_much(client: Client, text: str) -> ActionResult:
     client.writer.write(first)
     for _ in range(40):
         client.writer.write(b"%x\r\n%s\r\n" % (len(block), block))
-    return ActionResult((await client.read_reply()).status)
+    return await client.read_reply()
 
 
-async def send_too_long_a_text(client: Client, text: str) -> ActionResult:
+async def send_too_long_a_text(client: Client, text: str) -> Reply:
     """Send a text that is longer than allowed."""
-    return ActionResult((await client.post(PREDICT, json.dumps({"text": text * 1_000}).encode())).status)
+    return await client.post(PREDICT, json.dumps({"text": text * 1_000}).encode())
 
 
-async def send_invalid_utf8(client: Client, text: str) -> ActionResult:
+async def send_invalid_utf8(client: Client, text: str) -> Reply:
     """Send bytes that are no text."""
-    return ActionResult((await client.post(PREDICT, b'{"text": "%s\xff\xfe"}' % text.encode())).status)
+    return await client.post(PREDICT, b'{"text": "%s\xff\xfe"}' % text.encode())
 
 
-async def send_deep_json(client: Client, text: str) -> ActionResult:  # noqa: ARG001
+async def send_deep_json(client: Client, text: str) -> Reply:  # noqa: ARG001
     """Send lists inside lists."""
-    return ActionResult((await client.post(PREDICT, b'{"text": ' + b"[" * 50_000)).status)
+    return await client.post(PREDICT, b'{"text": ' + b"[" * 50_000)
 
 
-async def send_slowly(client: Client, text: str) -> ActionResult:
+async def send_slowly(client: Client, text: str) -> Reply:
     """Send a byte now and then, and never come to an end."""
     client.writer.write(format_head("POST", PREDICT, "application/json", 10_000))
-    sending = asyncio.create_task(_drip(client, text.encode()))
+
+    async def drip() -> None:
+        for byte in text.encode():
+            client.writer.write(bytes([byte]))
+            await asyncio.sleep(0.1)
+
+    sending = asyncio.create_task(drip())
     try:
-        return ActionResult((await client.read_reply()).status)
+        return await client.read_reply()
     finally:
         sending.cancel()
 
 
-async def _drip(client: Client, body: bytes) -> None:
-    for byte in body:
-        client.writer.write(bytes([byte]))
-        await asyncio.sleep(0.1)
-
-
-async def send_no_http(client: Client, text: str) -> ActionResult:
+async def send_no_http(client: Client, text: str) -> Reply:
     """Send something that is not HTTP."""
     client.writer.write(text.encode() + b"\r\n\r\n")
-    return ActionResult((await client.read_reply()).status)
+    return await client.read_reply()
 
 
-ACTIONS: dict[Action, int] = {
-    predict: 40,
-    give_feedback: 20,
-    search_labels: 4,
-    send_file: 2,
-    hang_up_after_sending: 10,
-    hang_up_while_sending: 4,
-    hang_up_while_reading: 2,
-    send_too_much: 3,
-    send_too_long_a_text: 3,
-    send_invalid_utf8: 4,
-    send_deep_json: 4,
-    send_slowly: 1,
-    send_no_http: 3,
+ACTIONS: dict[Action, tuple[int, tuple[int, ...]]] = {
+    predict: (40, (200, 429)),
+    give_feedback: (20, (201,)),
+    search_labels: (4, (200,)),
+    send_file: (2, (200, 429)),
+    hang_up_after_sending: (10, ()),
+    hang_up_while_sending: (4, ()),
+    hang_up_while_reading: (2, ()),
+    send_too_much: (3, (413,)),
+    send_too_long_a_text: (3, (413,)),
+    send_invalid_utf8: (4, (400,)),
+    send_deep_json: (4, (400, 422)),
+    send_slowly: (1, (408,)),
+    send_no_http: (3, (400,)),
 }
-"""The actions, with how many of a hundred requests each makes up."""
-
-EXPECTED: dict[Action, set[int]] = {
-    predict: {200, 429},
-    give_feedback: {201},
-    search_labels: {200},
-    send_file: {200, 429},
-    send_too_much: {413},
-    send_too_long_a_text: {413},
-    send_invalid_utf8: {400},
-    send_deep_json: {400, 422},
-    send_slowly: {408},
-    send_no_http: {400},
-}
-"""The statuses that each may be answered with."""
-
+"""The actions: how many of a hundred requests each makes up, and the statuses it may be answered with."""
 
 LIMIT = 0.05
 """By which share the memory may grow."""
@@ -203,20 +176,20 @@ class StrainCounts:
 
     async def act(
         self, server: ServerProcess, action: Action, text: str, expected: Collection[int]
-    ) -> ActionResult | None:
+    ) -> Reply | None:
         """Let a client act on a new connection, and count what went wrong; None where no answer came."""
         name = action.__name__
         try:
             async with Client(server) as client:
-                result = await asyncio.wait_for(action(client, text), 60)
+                reply = await asyncio.wait_for(action(client, text), 60)
         except (OSError, EOFError, asyncio.TimeoutError) as error:
             self.wrong[f"{name}: {type(error).__name__}"] += 1
             return None
-        if result.status is not None and result.status not in expected:
-            self.wrong[f"{name}: {result.status}"] += 1
-        if result.feedback is not None:
-            self.acknowledged.add(result.feedback)
-        return result
+        if reply is not None and reply.status not in expected:
+            self.wrong[f"{name}: {reply.status}"] += 1
+        if reply is not None and action is give_feedback and reply.status == 201:
+            self.acknowledged.add(json.loads(reply.body)["id"])
+        return reply
 
     def count_lost(self, database: Path) -> None:
         """Count the acknowledged feedback that a server left out of its database when it was killed."""
@@ -276,7 +249,8 @@ def run_soak(
     with open_model(model, settings) as (chosen, folder):
         database = folder / "feedback.sqlite"
         with start_server(chosen, "--feedback", str(database), *_OPTIONS) as server:
-            actions = random.Random(seed).choices(list(ACTIONS), list(ACTIONS.values()), k=requests)
+            shares = [share for share, _ in ACTIONS.values()]
+            actions = random.Random(seed).choices(list(ACTIONS), shares, k=requests)
             settling = round(SETTLING * requests)
             middle = (settling + requests) // 2
             for part in (actions[:settling], actions[settling:middle], actions[middle:]):
@@ -297,6 +271,6 @@ async def _run_client(
 ) -> None:
     for number, action in waiting:
         soak.actions[action.__name__] += 1
-        result = await soak.act(server, action, texts[number % len(texts)], EXPECTED.get(action, ()))
-        if result is not None and result.status is not None:
-            soak.statuses[result.status] += 1
+        reply = await soak.act(server, action, texts[number % len(texts)], ACTIONS[action][1])
+        if reply is not None:
+            soak.statuses[reply.status] += 1

@@ -19,7 +19,6 @@ from seq2set.experiments.analysis.estimates import (
     MANY_SEEDS,
     POWER,
     SIGNIFICANT,
-    Estimate,
     Interval,
     adjust_by_holm,
 )
@@ -239,7 +238,10 @@ def advise(differences: Sequence[Contrast], expected: Expectation, tests: int) -
     if any(one.few for one in estimates):
         return f"fewer than three seeds allow no test of methods, train at least {FEWEST_SEEDS}"
     beyond = expected.beyond / 100
-    levels = [(one, _find_level(one, expected, tests)) for one in estimates]
+    # A difference needs its p by itself to speak for the claim, and after Holm's adjustment against it.
+    agrees = [expected.side * (one.value - beyond) > 0 for one in estimates]
+    by_itself = [SIGNIFICANT if one else SIGNIFICANT / tests for one in agrees]
+    levels = list(zip(estimates, by_itself, strict=True))
     if not all(one.can_settle(beyond, level) for one, level in levels):
         return "not significant, and no number of seeds would settle it on these documents"
     needed = [one.count_seeds_to_settle(beyond, level) for one, level in levels]
@@ -250,9 +252,3 @@ def advise(differences: Sequence[Contrast], expected: Expectation, tests: int) -
     about = f"more than {MANY_SEEDS}" if max(numbers) >= MANY_SEEDS else f"about {max(numbers)}"
     settle = f"{about} seeds of each would settle it"
     return f"not significant; {settle}, were the differences as large as they seem"
-
-
-def _find_level(estimate: Estimate, expected: Expectation, tests: int) -> float:
-    """Return the p that a difference needs: by itself for the claim, after Holm's adjustment against it."""
-    agrees = expected.side * (estimate.value - expected.beyond / 100) > 0
-    return SIGNIFICANT if agrees else SIGNIFICANT / tests

@@ -91,15 +91,18 @@ def combine(terms: Sequence[tuple[float, MeasuredRatio]]) -> Estimate:
     merged = _merge(aligned)
     means = [one.pulls.mean(axis=0) for one in merged]  # (U,) each
     pull = np.sum(means, axis=0)
-    shares = _compute_shares(aligned)
+    weights = [one.sums[..., 1].mean(axis=0) for _, one in aligned]  # (U,) each
+    # The share that each unit has in what rows divide by, (U,), on average over rows.
+    shares = np.mean([_divide(one, one.sum()) for one in weights], axis=0)
     told = _count_telling(merged, pair=len(terms) == 2)
     degrees = min(max(told - 1, 1), max(1 / max((shares**2).sum(), NOTHING) - 1, 1))
-    moving = [one for one in merged if one.moves]
+    moving = [one.values for one in merged if one.moves]
+    often = [values for values in moving if len(values) >= FEWEST_SEEDS]
     return Estimate(
         value=float(sum(one.values.mean() for one in merged)),
         documents=Variance(float((pull**2 / np.maximum(1 - shares, NOTHING)).sum()), degrees),
-        seeds=tuple(_vary_seeds(one.values) for one in moving if len(one.values) >= FEWEST_SEEDS),
-        few=any(len(one.values) < FEWEST_SEEDS for one in moving),
+        seeds=tuple(Variance(float(values.var(ddof=1)) / len(values), len(values) - 1) for values in often),
+        few=len(often) < len(moving),
         told=told,
         alike=len(pull) - told,
         same=all((abs(one.sums) <= NOTHING).all() for one in merged),
@@ -130,13 +133,6 @@ def _merge(terms: Sequence[tuple[float, MeasuredRatio]]) -> list[_Merged]:
     return list(found.values())
 
 
-def _compute_shares(terms: Sequence[tuple[float, MeasuredRatio]]) -> Floats:
-    """Return the share that each unit has in what rows divide by, (U,), on average over rows."""
-    weights = [one.sums[..., 1].mean(axis=0) for _, one in terms]  # (U,) each
-    shares: Floats = np.mean([_divide(one, one.sum()) for one in weights], axis=0)
-    return shares
-
-
 def _count_telling(merged: Sequence[_Merged], *, pair: bool) -> int:
     """Count the units that tell something: on which a pair differs, or that any of several rows counts."""
     counted = np.stack([one.sums.mean(axis=0) for one in merged])  # (rows, U, 2)
@@ -150,17 +146,12 @@ def _align(terms: Sequence[tuple[float, MeasuredRatio]]) -> list[tuple[float, Me
     if all(one.units is first or np.array_equal(one.units, first) for _, one in terms):
         return list(terms)
     units = np.unique(np.concatenate([one.units for _, one in terms]))
-    return [(factor, _spread_units(one, units)) for factor, one in terms]
-
-
-def _spread_units(measured: MeasuredRatio, units: npt.NDArray[Any]) -> MeasuredRatio:
-    sums = np.zeros((len(measured.sums), len(units), 2))
-    sums[:, np.searchsorted(units, measured.units)] = measured.sums
-    return replace(measured, units=units, sums=sums)
-
-
-def _vary_seeds(values: Floats) -> Variance:
-    return Variance(float(values.var(ddof=1)) / len(values), len(values) - 1)
+    aligned = []
+    for factor, one in terms:
+        sums = np.zeros((len(one.sums), len(units), 2))
+        sums[:, np.searchsorted(units, one.units)] = one.sums
+        aligned.append((factor, replace(one, units=units, sums=sums)))
+    return aligned
 
 
 def _divide(part: Floats, whole: Floats) -> Floats:

@@ -8,8 +8,7 @@ settings, and no model.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -85,14 +84,12 @@ class CellResult:
     @property
     def metrics(self) -> dict[str, float]:
         """The metrics on the split that was measured."""
-        metrics: dict[str, float] = self.facts["metrics"]
-        return metrics
+        return dict(self.facts["metrics"])
 
     @property
     def validation(self) -> dict[str, float]:
         """The metrics on validation, which the training tuned on."""
-        metrics: dict[str, float] = self.facts["validation"]
-        return metrics
+        return dict(self.facts["validation"])
 
     @property
     def phase(self) -> str:
@@ -128,18 +125,16 @@ def read_result(cell: Cell, corpus: PreparedCorpus | None = None) -> CellResult 
 
 def refuse_stale(cell: Cell, corpus: PreparedCorpus) -> None:
     """Refuse a cell that was started, trained or measured on another corpus, its test split included."""
-    for recorded in _list_fingerprints(cell.folder):
+
+    def check(recorded: str) -> None:
         refuse_other_corpus(cell.folder, recorded, corpus.name, corpus.fingerprint)
 
-
-def _list_fingerprints(folder: Path) -> Iterator[str]:
-    """Yield the fingerprints that a cell recorded when it was started, trained and measured."""
-    if (begun := read_provenance(folder)) is not None:
-        yield begun.fingerprint
-    if RunFolder(folder).model.is_dir():
-        yield read_metadata(folder)["corpus"]["fingerprint"]
-    if (folder / FACTS).is_file():
-        yield read_json(folder / FACTS)["corpus"]["fingerprint"]
+    if (begun := read_provenance(cell.folder)) is not None:
+        check(begun.fingerprint)
+    if RunFolder(cell.folder).model.is_dir():
+        check(read_metadata(cell.folder)["corpus"]["fingerprint"])
+    if (cell.folder / FACTS).is_file():
+        check(read_json(cell.folder / FACTS)["corpus"]["fingerprint"])
 
 
 def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -> CellResult:
@@ -157,10 +152,17 @@ def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -
 def _train_and_measure(cell: Cell, progress: Progress, priors: PriorCache | None) -> CellResult:
     corpus = open_training_corpus(cell.config.data)
     if reused := reuse_neighbour(RunFolder(cell.folder), cell.config, corpus):
-        progress.note(reused.sentence)
-        write_json(cell.folder / SPENT, {"seconds": round(reused.seconds, 1)})
-    with _record_time(cell.folder):
+        sentence, seconds = reused
+        progress.note(sentence)
+        write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
+    began = time.perf_counter()
+    try:
         train(cell.config, cell.folder, resume=True, progress=progress, priors=priors)
+    except BaseException:
+        if cell.folder.is_dir():  # the next training counts its own time only
+            spent = _read_time_spent(cell.folder) + time.perf_counter() - began
+            write_json(cell.folder / SPENT, {"seconds": round(spent, 1)})
+        raise
     predictor = Predictor.open(cell.folder)
     # The corpus may have changed while the model was trained.
     refuse_stale(cell, open_training_corpus(cell.config.data))
@@ -200,19 +202,6 @@ def _build_facts(
         "answers": {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)},
         "config": cell.config.model_dump(mode="json"),
     }
-
-
-@contextmanager
-def _record_time(folder: Path) -> Iterator[None]:
-    """Record the time of a training that is stopped: the next one counts its own only."""
-    began = time.perf_counter()
-    try:
-        yield
-    except BaseException:
-        if folder.is_dir():
-            spent = _read_time_spent(folder) + time.perf_counter() - began
-            write_json(folder / SPENT, {"seconds": round(spent, 1)})
-        raise
 
 
 def _read_time_spent(folder: Path) -> float:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from seq2set.config.run_folder import RunFolder
 from seq2set.config.run_locks import find_holder
 from seq2set.core.cluster import Workplace
-from seq2set.experiments.cells.cell import Cell, CellResult, read_result
+from seq2set.experiments.cells.cell import Cell, read_result
 from seq2set.experiments.cells.published import PublishedCells
 from seq2set.experiments.cells.warm_start_reuse import can_reuse, estimate_share_left
 from seq2set.experiments.options import Options
@@ -54,10 +54,11 @@ class Schedule:
         found = {cell.name: read_result(cell, corpora[cell.config.data]) for cell in cells}
         self.results = {name: result for name, result in found.items() if result is not None}
         self.failed: set[str] = set()
+        """The names of cells that failed, or that others work on"""
         if stored is not None:
             for cell in self.left:
                 if (published := stored.choose(cell, corpora[cell.config.data])) is not None:
-                    self.add(cell, published)
+                    self.results[cell.name] = published
 
     @property
     def published(self) -> set[str]:
@@ -69,18 +70,6 @@ class Schedule:
         """The cells that are still to be done, in their order."""
         return [cell for cell in self.cells if cell.name not in {*self.results, *self.failed}]
 
-    def add(self, cell: Cell, result: CellResult) -> None:
-        """Add the result of a cell."""
-        self.results[cell.name] = result
-
-    def give_up(self, cell: Cell) -> None:
-        """Leave out a cell that failed, or that others work on."""
-        self.failed.add(cell.name)
-
-    def reopen(self, cell: Cell) -> None:
-        """Do a cell after all, whose published result another process is writing."""
-        del self.results[cell.name]
-
     def list_steps(self) -> Iterable[PlannedCell]:
         """Yield the plan, one cell after the other."""
         for cell in self.cells:
@@ -88,7 +77,10 @@ class Schedule:
                 state: Literal["done", "published"] = "published" if cell.name in self.published else "done"
                 yield PlannedCell(cell, state, CellTime(result.seconds))
             else:
-                yield PlannedCell(cell, _find_state(cell), self.estimate_time(cell))
+                held, begun = find_holder(cell.folder) is not None, _is_begun(cell)
+                left: Literal["elsewhere", "begun", "to do"]
+                left = "elsewhere" if held else "begun" if begun else "to do"
+                yield PlannedCell(cell, left, self.estimate_time(cell))
 
     def describe_time_left(self) -> str:
         """Return how long the cells that are left take, as far as cells of their models were measured."""
@@ -116,25 +108,19 @@ class Schedule:
         """Return whether a cell before this one has, or will have, learnt what this one needs first."""
         if _is_begun(cell):
             return False
-        before = self.cells[: self.cells.index(cell)]
-        return any(can_reuse(other.config, cell.config) for other in before if self._can_be_reused(other))
-
-    def _can_be_reused(self, cell: Cell) -> bool:
-        """Return whether there is, or will be, what another could take over; published cells have none."""
-        done = cell.name in self.results
-        return cell.name not in self.failed and (not done or RunFolder(cell.folder).has_learnt())
+        before = [one for one in self.cells[: self.cells.index(cell)] if one.name not in self.failed]
+        # Published cells are done and have learnt nothing.
+        return any(
+            can_reuse(one.config, cell.config)
+            for one in before
+            if one.name not in self.results or RunFolder(one.folder).has_learnt()
+        )
 
 
 def make_schedule(cells: Sequence[Cell], options: Options) -> Schedule:
     """Return the plan of the cells that an experiment needs."""
     stored = PublishedCells(options.published) if options.published else None
     return Schedule(cells, options.jobs, stored, options.place, waits=options.waits)
-
-
-def _find_state(cell: Cell) -> Literal["elsewhere", "begun", "to do"]:
-    if find_holder(cell.folder) is not None:
-        return "elsewhere"
-    return "begun" if _is_begun(cell) else "to do"
 
 
 def _is_begun(cell: Cell) -> bool:

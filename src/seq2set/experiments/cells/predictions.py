@@ -55,12 +55,6 @@ class DocumentCounts(NamedTuple):
     predicted: Ints
     actual: Ints
 
-    @classmethod
-    def of(cls, given: csr_matrix, right: csr_matrix) -> DocumentCounts:
-        """Count on two matrices of zeros and ones, (N, L)."""
-        both = given.multiply(right)
-        return cls(*(np.asarray(one.sum(axis=1), np.int64).ravel() for one in (both, given, right)))
-
 
 @dataclass(frozen=True, eq=False)
 class Answers:
@@ -78,7 +72,9 @@ class Answers:
 
     def counts(self, labels: Collection[str] | None = None) -> DocumentCounts:
         """Count for each document; where labels are named, as if there were no others."""
-        return DocumentCounts.of(*self._build_matrices(labels))
+        given, right = self._build_matrices(labels)
+        found = (given.multiply(right), given, right)
+        return DocumentCounts(*(np.asarray(one.sum(axis=1), np.int64).ravel() for one in found))
 
     def metrics(self, labels: Collection[str] | None = None) -> dict[str, float]:
         """Measure; where labels are named, as if there were no others."""
@@ -120,15 +116,10 @@ class Answers:
             )
 
 
-class MeasuredCell(NamedTuple):
-    """An evaluation, and the predictions that it was made of."""
-
-    result: Evaluation
-    answers: Answers
-
-
-def measure_predictions(tagger: Tagger, part: Examples, request: Request, progress: Progress) -> MeasuredCell:
-    """Evaluate a model and keep its predictions."""
+def measure_predictions(
+    tagger: Tagger, part: Examples, request: Request, progress: Progress
+) -> tuple[Evaluation, Answers]:
+    """Evaluate a model, and return its predictions too."""
     result = evaluate_tagger(tagger, part, request, progress)
     names = tuple(label.label for label in result.per_label)
     known = tagger.labels.frequencies
@@ -142,4 +133,4 @@ def measure_predictions(tagger: Tagger, part: Examples, request: Request, progre
         actual=Sets.of(actual),
         groups=None if part.groups is None else tuple(part.groups),
     )
-    return MeasuredCell(result, answers)
+    return result, answers

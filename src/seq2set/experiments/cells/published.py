@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -120,16 +121,6 @@ def read_cell(path: Path) -> PublishedCell:
     return PublishedCell(path, values, config)
 
 
-def read_cells(folder: Path) -> list[PublishedCell]:
-    """Read all published cells of a folder."""
-    found = [read_cell(path) for path in sorted(folder.glob("*.json"))]
-    if not found:
-        raise InputError(
-            f"--cells is {folder}, which holds no published cells; it must be such as results/NAME/cells"
-        )
-    return found
-
-
 def _build_damage(path: Path, why: str) -> InputError:
     return InputError(f"{path} is damaged: {why}; put it back, or delete it to train the cell again")
 
@@ -169,10 +160,14 @@ class PublishedCells:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.cells = read_cells(folder)
+        self.cells = [read_cell(path) for path in sorted(folder.glob("*.json"))]
+        if not self.cells:
+            raise InputError(
+                f"--cells is {folder}, which holds no published cells; it must be such as results/NAME/cells"
+            )
         self.chosen: dict[str, PublishedCell] = {}
         """The published cells that are used, by the names that they have in the experiment"""
-        self._refused: dict[str, list[str]] = {}
+        self._refused: defaultdict[str, list[str]] = defaultdict(list)
 
     def choose(self, cell: Cell, corpus: PreparedCorpus) -> CellResult | None:
         """Return the result of a cell where it is published; nothing is written yet."""
@@ -181,17 +176,14 @@ class PublishedCells:
         if not fitting:
             namesakes = [reasons for one, reasons in against.items() if one.name == cell.name]
             for reason in min(namesakes, key=len, default=[])[:1]:
-                self._refuse(reason, cell)
+                self._refused[reason].append(cell.name)
         elif cell.folder.is_dir() and any(cell.folder.iterdir()):
-            self._refuse(f"{cell.folder.parent} has started it", cell)
+            self._refused[f"{cell.folder.parent} has started it"].append(cell.name)
         else:
             chosen = next((one for one in fitting if one.name == cell.name), fitting[0])
             self.chosen[cell.name] = chosen
             return CellResult(cell.row, cell.folder, _build_facts(cell, chosen))
         return None
-
-    def _refuse(self, reason: str, cell: Cell) -> None:
-        self._refused.setdefault(reason, []).append(cell.name)
 
     def list_notes(self) -> Iterable[str]:
         """Yield how many cells are used, and why others that are published are not."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from seq2set.config.run_locks import find_holder
 from seq2set.core.errors import BusyError, InputError, PendingError, Seq2SetError, StoppedError, WorkError
 from seq2set.core.hardware import keep_to_cores, share_cores
 from seq2set.core.processes import EndedWorker, WorkerPool, stop_with_pipe
@@ -19,8 +20,18 @@ from seq2set.core.text_utils import count_things
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, format_duration
 from seq2set.experiments.cells.published import PublishedCells
-from seq2set.experiments.cells.queue import POLL_SECONDS, CellFailure, CellQueue
 from seq2set.training.fitted_prior import PriorCache
+
+POLL_SECONDS = 1.0
+"""Seconds between looks at cells that other processes train."""
+
+
+class CellFailure(NamedTuple):
+    """A cell that failed, and why; or one that is pending, and who trains it."""
+
+    cell: Cell
+    sentence: str
+    pending: bool = False
 
 
 class RunOutcome(NamedTuple):
@@ -55,9 +66,14 @@ def run_cells(schedule: Schedule, progress: Progress) -> RunOutcome:
         progress.note(f"{done_here} of {count_things(len(schedule.cells), 'cell')} {verb} done already")
     if schedule.stored is not None:
         _use_published(schedule, schedule.stored, progress)
-    with _explain_stop(schedule):
-        run = _run_here if schedule.jobs == 1 and schedule.place.is_here else _run_in_workers
+    run = _run_here if schedule.jobs == 1 and schedule.place.is_here else _run_in_workers
+    try:
         failures = run(schedule, progress)
+    except (KeyboardInterrupt, StoppedError) as error:
+        count, all_cells = len(schedule.results), count_things(len(schedule.cells), "cell")
+        raise StoppedError(
+            f"stopped with {count} of {all_cells} done; rerun the same command to continue"
+        ) from error
     done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
     return RunOutcome(done, failures)
 
@@ -68,21 +84,56 @@ def _use_published(schedule: Schedule, stored: PublishedCells, progress: Progres
     for cell in schedule.cells:
         if cell.name in stored.chosen:
             try:
-                schedule.add(cell, stored.write(cell))
+                schedule.results[cell.name] = stored.write(cell)
             except BusyError:  # who writes the same
-                schedule.reopen(cell)
+                del schedule.results[cell.name]
 
 
-@contextmanager
-def _explain_stop(schedule: Schedule) -> Iterator[None]:
-    """Name in the message of a stop how to continue."""
-    try:
-        yield
-    except (KeyboardInterrupt, StoppedError) as error:
-        done, all_cells = len(schedule.results), count_things(len(schedule.cells), "cell")
-        raise StoppedError(
-            f"stopped with {done} of {all_cells} done; rerun the same command to continue"
-        ) from error
+class CellQueue:
+    """The cells that are left, in the order in which they are done: those that others train come last.
+
+    Several experiments may share a folder, and want the same cell at the same time. Whoever comes first
+    trains it; the others do what else they have to do, and then wait for it, or leave it out as pending.
+    Nobody waits who holds a cell, so that no two can wait for each other; of whoever dies, the next takes the
+    cell over.
+    """
+
+    def __init__(self, schedule: Schedule, progress: Progress):
+        self.schedule, self.progress = schedule, progress
+        self.waiting = schedule.left
+        self._told: set[str] = set()
+
+    def take(self) -> Cell | None:
+        """Take the first cell that is free; None where there is none."""
+        for place, cell in enumerate(self.waiting):
+            if find_holder(cell.folder) is None:
+                return self.waiting.pop(place)
+        return None
+
+    def take_or_wait(self) -> Cell | None:
+        """Take a cell, and wait for one where others have them all; None where nothing is left to do here."""
+        while self.waiting:
+            if (cell := self.take()) is not None:
+                return cell
+            if not self.schedule.waits:
+                return None
+            for one in self._describe_waiting():
+                if one.cell.name not in self._told:
+                    self._told.add(one.cell.name)
+                    self.progress.note(f"waiting for {one.cell.name}: {one.sentence}")
+            time.sleep(POLL_SECONDS)
+        return None
+
+    def give_up(self) -> list[CellFailure]:
+        """Leave out the cells that others still train."""
+        self.schedule.failed.update(cell.name for cell in self.waiting)
+        return list(self._describe_waiting())
+
+    def _describe_waiting(self) -> Iterator[CellFailure]:
+        for cell in self.waiting:
+            holder = find_holder(cell.folder)
+            sentence = "nobody trains it any more" if holder is None else f"{holder} trains it"
+            yield CellFailure(cell, sentence, pending=True)
 
 
 def _run_here(schedule: Schedule, progress: Progress) -> list[CellFailure]:
@@ -94,7 +145,7 @@ def _run_here(schedule: Schedule, progress: Progress) -> list[CellFailure]:
         try:
             result = run_cell(cell, progress, priors)
         except BusyError:  # somebody was faster
-            queue.put_back(cell)
+            queue.waiting.append(cell)
         except StoppedError:
             raise
         except WorkError as error:
@@ -124,7 +175,7 @@ def _run_in_workers(schedule: Schedule, progress: Progress) -> list[CellFailure]
                 try:
                     message = read_failure(ended)
                 except BusyError:
-                    queue.put_back(ended.job)
+                    queue.waiting.append(ended.job)  # another process has it
                     continue
                 if message is None:
                     _finish(schedule, ended.job, run_cell(ended.job, progress), progress)
@@ -150,18 +201,17 @@ def read_failure(ended: EndedWorker[Cell]) -> str | None:
     for kind in (StoppedError, BusyError):
         if outcome.get("error") == kind.__name__:
             raise kind(outcome["message"])
-    message: str | None = outcome.get("message")
-    return message
+    return cast("str | None", outcome.get("message"))
 
 
 def _finish(schedule: Schedule, cell: Cell, result: CellResult, progress: Progress) -> None:
-    schedule.add(cell, result)
+    schedule.results[cell.name] = result
     score, took = result.metrics["micro_f1"], format_duration(result.seconds)
     progress.note(f"{cell.name}: micro-F1 {score:.4f} on {cell.split}, trained in {took}")
 
 
 def _record_failure(schedule: Schedule, cell: Cell, sentence: str, progress: Progress) -> CellFailure:
-    schedule.give_up(cell)
+    schedule.failed.add(cell.name)
     progress.note(f"{cell.name} failed: {sentence}")
     return CellFailure(cell, sentence)
 

@@ -34,15 +34,8 @@ class ReuseRule(NamedTuple):
     """Copies it from one run to another, and returns the seconds that it took"""
 
 
-class ReusedPart(NamedTuple):
-    """What a run took over, in a sentence, and the seconds that this saved."""
-
-    sentence: str
-    seconds: float
-
-
-def reuse_neighbour(run: RunFolder, config: Config, corpus: PreparedCorpus) -> ReusedPart | None:
-    """Start a new run with what another run beside it has learnt.
+def reuse_neighbour(run: RunFolder, config: Config, corpus: PreparedCorpus) -> tuple[str, float] | None:
+    """Start a new run with what another run beside it has learnt; say what it is, and the seconds saved.
 
     Returns None where the run was started already, or where there is nothing to take over. The documents of
     both runs are compared last, since that reads them.
@@ -57,7 +50,7 @@ def reuse_neighbour(run: RunFolder, config: Config, corpus: PreparedCorpus) -> R
             continue
         if other.stands_on(documents()):
             RunFolder.start(run.path, config, provenance=documents())
-            return ReusedPart(f"{run.path.name} {rule.sentence.format(path.name)}", rule.copy(other, run))
+            return f"{run.path.name} {rule.sentence.format(path.name)}", rule.copy(other, run)
     return None
 
 

@@ -11,7 +11,7 @@ from seq2set.experiments.analysis.comparison import Comparison, Summary
 from seq2set.experiments.analysis.estimates import SIGNIFICANT
 from seq2set.experiments.analysis.margins import Contrast, Margin
 from seq2set.experiments.analysis.published import PublishedRow, PublishedTable
-from seq2set.experiments.render.plots import Bar, Plot, plot_f1_intervals
+from seq2set.experiments.render.plots import Plot, has_several_seeds, plot_f1_intervals
 from seq2set.experiments.render.tables import Chance, Column, Entry, Quantity, Range, Row, Table, to_quantity
 
 _SYMBOLS = (
@@ -113,23 +113,12 @@ def make_cost_table(comparison: Comparison) -> Table:
 
 def plot_f1(comparison: Comparison) -> Plot:
     """Draw the micro-F1 of each row with its interval."""
-    bars = {
-        one.key: Bar(
-            one.title,
-            one.metrics["micro_f1"].mean,
-            one.interval,
-            [each.metrics["micro_f1"] for each in one.results],
-        )
-        for one in comparison.summaries
-    }
-    marked = bars[comparison.reference.key] if comparison.reference is not None else None
-    rings = any(len(bar.values) > 1 for bar in bars.values())
-    sentences = [f"Micro-F1 with its 95 % interval{'; a ring for each seed' if rings else ''}."]
+    rows, marked = comparison.summaries, comparison.reference
+    rings = "; a ring for each seed" if has_several_seeds(rows) else ""
+    caption = f"Micro-F1 with its 95 % interval{rings}."
     if marked is not None:
-        sentences.append(
-            f"The square and the dashed line are {marked.name}, the best baseline on validation."
-        )
-    return plot_f1_intervals(" ".join(sentences), list(bars.values()), marked)
+        caption += f" The square and the dashed line are {marked.title}, the best baseline on validation."
+    return plot_f1_intervals(caption, rows, marked)
 
 
 def make_published_table(published: PublishedTable) -> Table:
@@ -163,24 +152,21 @@ def _list_published_entries(row: PublishedRow) -> tuple[Entry, ...]:
     return tuple(Quantity(getattr(row, name), metric.digits) for name, metric in list_paper_metrics().items())
 
 
-METHOD = (
-    "Intervals (95 %) and p are by t on the variance over {units} and over seeds (docs/experiments.md); p "
-    "two-sided, Holm-adjusted for {tests}; * below {level}."
-)
-
-
 def make_margin_table(
     name: str, title: str, found: Sequence[Margin], published: Mapping[str, Sequence[float | None]]
 ) -> Table:
     """Return a row per margin, with columns of points that the paper has, an entry per margin."""
     heads = ("points of F1", "95 % of it", "p", "seeds", *published)
-    rows = [
-        Row(
-            one.title,
-            (*_list_margin_entries(one), *(_to_points(column[place]) for column in published.values())),
+    rows = []
+    for place, one in enumerate(found):
+        entries = (
+            _to_points(one.points),
+            Range(one.interval, 1, signed=True),
+            None if one.chance is None else Chance(one.chance, one.significant),
+            " / ".join(str(len(side.results)) if side.f1.random else "–" for side in one.pair),
         )
-        for place, one in enumerate(found)
-    ]
+        theirs = (_to_points(column[place]) for column in published.values())
+        rows.append(Row(one.title, (*entries, *theirs)))
     tests = sum(one.chance is not None for one in found)
     caption = [
         "Differences in micro-F1, in hundredths.",
@@ -191,37 +177,24 @@ def make_margin_table(
     return Table(name, title, tuple(map(Column, heads)), tuple(rows), " ".join(caption), "Margins")
 
 
-def _list_margin_entries(margin: Margin) -> tuple[Entry, ...]:
-    chance = margin.chance
-    return (
-        _to_points(margin.points),
-        Range(margin.interval, 1, signed=True),
-        None if chance is None else Chance(chance, margin.significant),
-        " / ".join(_count_seeds(one) for one in margin.pair),
-    )
-
-
 def _to_points(value: float | None) -> Entry:
     return None if value is None else Quantity(value, 1, signed=True)
 
 
-def _count_seeds(summary: Summary) -> str:
-    return str(len(summary.results)) if summary.f1.random else "–"
-
-
 def describe_method(tests: int, rows: Sequence[Summary]) -> str:
     """Say how intervals and p are made."""
-    units = _describe_units(rows[0]) if rows else "documents"
+    over = "documents"
+    if rows:
+        documents, units = rows[0].results[0].facts["documents"], len(rows[0].f1.units)
+        over = (
+            f"{units:,} groups of {documents:,} documents" if units < documents else f"{documents:,} {over}"
+        )
+    by = f"by t on the variance over {over} and over seeds (docs/experiments.md)"
     if not tests:
-        return f"Intervals (95 %) are by t on the variance over {units} and over seeds (docs/experiments.md)."
+        return f"Intervals (95 %) are {by}."
     counted = f"{tests} test{'s' if tests != 1 else ''}"
-    return METHOD.format(units=units, tests=counted, level=SIGNIFICANT)
-
-
-def _describe_units(summary: Summary) -> str:
-    documents, units = summary.results[0].facts["documents"], len(summary.f1.units)
     return (
-        f"{documents:,} documents" if units >= documents else f"{units:,} groups of {documents:,} documents"
+        f"Intervals (95 %) and p are {by}; p two-sided, Holm-adjusted for {counted}; * below {SIGNIFICANT}."
     )
 
 

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from seq2set.config.catalog import MODELS, Style
 from seq2set.core.drawing import BLUE, GREY, ORANGE, apply_style, create_picture, render_svg
 from seq2set.experiments.analysis.comparison import Summary
-from seq2set.experiments.analysis.estimates import Interval, Spread
+from seq2set.experiments.analysis.estimates import Spread
 from seq2set.experiments.render.tables import Column, Row, Table, to_quantity
 
 
@@ -42,39 +42,30 @@ def draw_plot(
     return Plot(name, caption, vector, raster.getvalue())
 
 
-class Bar(NamedTuple):
-    """A row of an interval plot: the mean, its interval, and the single values that the mean is of."""
-
-    name: str
-    mean: float
-    interval: Interval
-    values: Sequence[float]
-
-
-def plot_f1_intervals(caption: str, bars: Sequence[Bar], reference: Bar | None = None) -> Plot:
+def plot_f1_intervals(caption: str, rows: Sequence[Summary], reference: Summary | None = None) -> Plot:
     """Draw a row per model: its micro-F1 as a point with its interval, and a small ring for each seed."""
 
     def draw(axes: Axes) -> None:
-        for place, bar in enumerate(bars):
-            _draw_bar(axes, place, bar, is_reference=bar is reference)
+        for place, row in enumerate(rows):
+            _draw_bar(axes, place, row, is_reference=row is reference)
         if reference is not None:
-            axes.axvline(reference.mean, color=ORANGE, lw=0.8, ls="--", zorder=0)
-        axes.set_yticks(range(len(bars)), [bar.name for bar in bars])
-        axes.set(xlabel="micro-F1", ylim=(len(bars) - 0.4, -0.6))
+            axes.axvline(reference.metrics["micro_f1"].mean, color=ORANGE, lw=0.8, ls="--", zorder=0)
+        axes.set_yticks(range(len(rows)), [row.title for row in rows])
+        axes.set(xlabel="micro-F1", ylim=(len(rows) - 0.4, -0.6))
         axes.margins(x=0.08)
         axes.tick_params(axis="y", length=0)
 
-    return draw_plot("micro-f1", caption, draw, (6.4, 1.1 + 0.45 * len(bars)))
+    return draw_plot("micro-f1", caption, draw, (6.4, 1.1 + 0.45 * len(rows)))
 
 
-def _draw_bar(axes: Axes, place: int, bar: Bar, *, is_reference: bool) -> None:
+def _draw_bar(axes: Axes, place: int, row: Summary, *, is_reference: bool) -> None:
+    mean, values = row.metrics["micro_f1"].mean, [one.metrics["micro_f1"] for one in row.results]
     colour, marker = (ORANGE, "s") if is_reference else (BLUE, "o")
-    axes.plot(bar.interval, [place, place], color=colour, lw=2.2, solid_capstyle="round")
-    axes.plot(bar.mean, place, marker, color=colour, ms=7)
-    if len(bar.values) > 1:
-        axes.plot(bar.values, [place + 0.22] * len(bar.values), "o", mfc="none", mec=GREY, ms=4)
-    middle = (bar.mean, place)
-    axes.annotate(f"{bar.mean:.3f}", middle, (0, 7), textcoords="offset points", ha="center", fontsize=9)
+    axes.plot(row.interval, [place, place], color=colour, lw=2.2, solid_capstyle="round")
+    axes.plot(mean, place, marker, color=colour, ms=7)
+    if len(values) > 1:
+        axes.plot(values, [place + 0.22] * len(values), "o", mfc="none", mec=GREY, ms=4)
+    axes.annotate(f"{mean:.3f}", (mean, place), (0, 7), textcoords="offset points", ha="center", fontsize=9)
 
 
 class Line(NamedTuple):
@@ -127,8 +118,14 @@ def plot_series(name: str, caption: str, series: Series, measure: str, *, zero: 
     def draw(axes: Axes) -> None:
         for line in series.lines:
             points = [one for one in line.points if one is not None]
-            if len(points) == len(line.points):
-                _draw_line(axes, places, line, points)
+            if len(points) < len(line.points):
+                continue
+            colour, dash, marker = line.style
+            means = np.array([point.mean for point in points])
+            axes.plot(places, means, color=colour, ls=dash, marker=marker, ms=5, lw=1.6, label=line.title)
+            if any(point.deviation is not None for point in points):
+                spread = np.array([point.deviation or 0.0 for point in points])
+                axes.fill_between(places, means - spread, means + spread, color=colour, alpha=0.14, lw=0)
         if zero:
             axes.axhline(0, color=GREY, lw=0.8, zorder=0)
         axes.set_xticks(places, series.ticks or series.heads)
@@ -136,15 +133,6 @@ def plot_series(name: str, caption: str, series: Series, measure: str, *, zero: 
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3.2)
 
     return draw_plot(name, caption, draw, (8.2, 4.0))
-
-
-def _draw_line(axes: Axes, places: Sequence[float], line: Line, points: Sequence[Spread]) -> None:
-    colour, dash, marker = line.style
-    means = np.array([point.mean for point in points])
-    axes.plot(places, means, color=colour, ls=dash, marker=marker, ms=5, lw=1.6, label=line.title)
-    if any(point.deviation is not None for point in points):
-        spread = np.array([point.deviation or 0.0 for point in points])
-        axes.fill_between(places, means - spread, means + spread, color=colour, alpha=0.14, lw=0)
 
 
 def note_shades(rows: Iterable[Summary]) -> str:

@@ -105,28 +105,27 @@ def list_trainings(results: Sequence[CellResult]) -> Section:
     """Return the section that ends every page: each training with its own numbers, and the machine."""
     measures = [row.short for row in list_paper_metrics().values()]
     heads = ("model", "seed", *measures, "validation F1", "weights from", "minutes", "documents/s")
-    rows = tuple(Row(result.folder.name, _list_numbers(result)) for result in results)
+    rows = []
+    for one in results:
+        entries: tuple[str | Quantity, ...] = (
+            one.model,
+            str(one.facts["seed"]),
+            *(Quantity(one.metrics[name], row.digits) for name, row in list_paper_metrics().items()),
+            Quantity(one.validation["micro_f1"]),
+            one.phase,
+            Quantity(one.seconds / 60, 1),
+            Quantity(one.facts["documents_per_second"], 0),
+        )
+        rows.append(Row(one.folder.name, entries))
     machines = dict.fromkeys(_describe_machine(result) for result in results)
     seen = dict.fromkeys(sentence for result in results if (sentence := _describe_seen(result)))
     columns = tuple(map(Column, heads))
-    table = Table(TRAININGS, "Each training by itself", columns, rows, rows_are="Cells")
+    table = Table(TRAININGS, "Each training by itself", columns, tuple(rows), rows_are="Cells")
     return Section(
         "Every training",
         "The trainings behind the tables, each with the seed and the settings that repeat it.",
         (f"Measured on {'; and on '.join(machines)}.", *seen),
         (table,),
-    )
-
-
-def _list_numbers(result: CellResult) -> tuple[str | Quantity, ...]:
-    return (
-        result.model,
-        str(result.facts["seed"]),
-        *(Quantity(result.metrics[name], row.digits) for name, row in list_paper_metrics().items()),
-        Quantity(result.validation["micro_f1"]),
-        result.phase,
-        Quantity(result.seconds / 60, 1),
-        Quantity(result.facts["documents_per_second"], 0),
     )
 
 

@@ -93,17 +93,6 @@ class Case:
         return Mark(label, kind, self.letters.get(label))
 
 
-def make_case(
-    number: int, place: int, answers: Mapping[str, Answers], text: str | None, correlated: CorrelatedLabels
-) -> Case:
-    """Put together what is known of the document at a place; `answers` are by the models' titles."""
-    first = next(iter(answers.values()))
-    actual = _name_labels(first, first.actual, place)
-    given = {model: _name_labels(one, one.chosen, place) for model, one in answers.items()}
-    everything = [label for labels in (actual, *given.values()) for label in labels]
-    return Case(number, first.ids[place], text, actual, given, correlated.groups(everything))
-
-
 def _name_labels(answers: Answers, sets: Sets, place: int) -> tuple[str, ...]:
     return tuple(answers.names[label] for label in sets.row(place))
 
@@ -169,12 +158,13 @@ def _make_cases(data: StudyData, correlated: CorrelatedLabels) -> list[Case]:
         cases=options.read("cases"),
         seed=options.read("seed"),
     )
-    titled = {MODELS[model].title: one for model, one in answers.items()}
-    shown = options.read("texts") == "shown"
-    return [
-        make_case(number, place, titled, texts[first.ids[place]] if shown else None, correlated)
-        for number, place in enumerate(places, start=1)
-    ]
+    shown, cases = options.read("texts") == "shown", []
+    for number, place in enumerate(places, start=1):
+        name, actual = first.ids[place], _name_labels(first, first.actual, place)
+        given = {MODELS[model].title: _name_labels(one, one.chosen, place) for model, one in answers.items()}
+        letters = correlated.groups([label for labels in (actual, *given.values()) for label in labels])
+        cases.append(Case(number, name, texts[name] if shown else None, actual, given, letters))
+    return cases
 
 
 def _show(options: Options, cases: Sequence[Case]) -> Section:

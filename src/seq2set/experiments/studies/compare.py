@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from seq2set.core.text_utils import join_groups, join_names
@@ -30,7 +32,10 @@ def describe_comparison(comparison: Comparison) -> list[str]:
         value = reference.validation["micro_f1"].mean
         found.append(f"The best baseline on validation is {reference.title} (micro-F1 {value:.3f} there).")
         found += _describe_differences(comparison, reference)
-    return found + _note_deterministic(comparison)
+    if names := [one.title for one in comparison.summaries if not one.f1.random]:
+        verb = "is" if len(names) == 1 else "are"
+        found.append(f"{join_names(names)} {verb} deterministic: one run covers all seeds.")
+    return found
 
 
 def _describe_differences(comparison: Comparison, reference: Summary) -> list[str]:
@@ -38,12 +43,17 @@ def _describe_differences(comparison: Comparison, reference: Summary) -> list[st
     found = [(one, comparison.differences[one.key]) for one in comparison.summaries if one is not reference]
     if len(found) < 2:
         return [_describe_difference(row, reference, difference) for row, difference in found]
-    heads = "Significantly above it", "significantly below it", "not significantly different", NOT_TESTED
-    groups: dict[str, list[str]] = {head: [] for head in heads}
-    for row, one in found:
-        head = heads[3] if one.chance is None else heads[{1: 0, -1: 1, 0: 2}[one.side]]
-        groups[head].append(f"{row.title} ({Quantity(one.estimate.value, signed=True).text()})")
-    return [join_groups(groups)]
+    shown = [(one, f"{row.title} ({Quantity(one.estimate.value, signed=True).text()})") for row, one in found]
+    return [group_by_side(shown, "Significantly above it", "significantly below it")]
+
+
+def group_by_side(found: Iterable[tuple[Difference, str]], above: str, below: str) -> str:
+    """Say of which differences, each with its text, it is sure on which side they lie, and of which not."""
+    sides = {1: above, -1: below, 0: "not significantly different", None: NOT_TESTED}
+    groups: dict[str, list[str]] = {head: [] for head in sides.values()}
+    for one, text in found:
+        groups[sides[None if one.chance is None else one.side]].append(text)
+    return join_groups(groups)
 
 
 def _describe_difference(row: Summary, reference: Summary, difference: Difference) -> str:
@@ -58,13 +68,6 @@ def _describe_difference(row: Summary, reference: Summary, difference: Differenc
     chance = Chance(difference.chance, False).text()
     verdict = "a significant difference" if difference.significant else "not significant"
     return f"{lies}, p {chance if chance.startswith('<') else f'= {chance}'}), {verdict}."
-
-
-def _note_deterministic(comparison: Comparison) -> list[str]:
-    """Say which rows draw nothing at random, where there are any."""
-    names = [one.title for one in comparison.summaries if not one.f1.random]
-    verb = "is" if len(names) == 1 else "are"
-    return [f"{join_names(names)} {verb} deterministic: one run covers all seeds."] if names else []
 
 
 def note_single_labels(comparison: Comparison) -> list[str]:

@@ -7,13 +7,12 @@ other labels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from seq2set.core.errors import InputError
-from seq2set.experiments.analysis.comparison import RowKey, RowResults, Summary, summarize_rows
+from seq2set.experiments.analysis.comparison import RowKey, Summary, summarize_rows
 from seq2set.experiments.analysis.margins import (
     ABOVE,
     BELOW,
@@ -52,8 +51,7 @@ class Band(NamedTuple):
         return f"{self.least:,}" if self.least == self.most else f"{self.least:,} to {self.most:,}"
 
 
-@dataclass(frozen=True)
-class MeasuredBand:
+class MeasuredBand(NamedTuple):
     """A band, how often its labels stand in the documents that were measured, and the models on it."""
 
     band: Band
@@ -79,45 +77,40 @@ def make_bands(options: Options, answers: Answers) -> list[Band]:
     else:
         places = np.searchsorted(limits, [count for _, count in known], side="right")
         groups = [np.flatnonzero(places == place) for place in range(len(limits), -1, -1)]
-    return [_make_band([known[place] for place in group]) for group in groups if len(group)]
-
-
-def _make_band(labels: Sequence[tuple[str, int]]) -> Band:
-    counts = [count for _, count in labels]
-    return Band(tuple(name for name, _ in labels), min(counts), max(counts))
-
-
-def _measure_band(rows: Sequence[RowResults], band: Band) -> MeasuredBand:
-    occurrences = int(rows[0].results[0].answers.counts(band.labels).actual.sum())
-    summaries = {one.key: one for one in summarize_rows(rows, labels=band.labels)}
-    return MeasuredBand(band, occurrences, summaries)
+    found = []
+    for group in groups:
+        if len(group):
+            names, counts = zip(*(known[place] for place in group), strict=True)
+            found.append(Band(names, min(counts), max(counts)))
+    return found
 
 
 def _report(data: StudyData) -> list[Section]:
-    answers = data.results[0].answers
-    bands = [_measure_band(data.rows, band) for band in make_bands(data.options, answers)]
+    answers, bands = data.results[0].answers, []
+    for band in make_bands(data.options, answers):
+        occurrences = int(data.rows[0].results[0].answers.counts(band.labels).actual.sum())
+        summaries = {one.key: one for one in summarize_rows(data.rows, labels=band.labels)}
+        bands.append(MeasuredBand(band, occurrences, summaries))
     caption = "Columns: how many training documents have each label of the band."
     if unseen := sum(count == 0 for count in answers.frequencies):
         caption += f" {unseen} labels that no training document has are in no band: nobody can give them."
     alone = "All labels lie in one band, so that there is nothing to compare."
+    micro, macro = (_make_series(bands, metric) for metric in ("micro_f1", "macro_f1"))
+    of_each = "on the labels of each band"
     return [
         Section(
             "F1 by the frequency of labels",
             "How well do the models give labels that few training documents have?",
             (alone,) if len(bands) < 2 else (),
             (
-                _make_f1_table("by-frequency", "Micro-F1", bands, "micro_f1", caption),
-                _make_f1_table("by-frequency-macro", "Macro-F1", bands, "macro_f1", caption),
+                make_series_table("by-frequency", f"Micro-F1 {of_each}", micro, caption),
+                make_series_table("by-frequency-macro", f"Macro-F1 {of_each}", macro, caption),
                 _make_contents_table(bands),
             ),
-            (_plot(bands),),
+            (_plot(bands, micro),),
             tuple(_judge(bands)),
         )
     ]
-
-
-def _make_f1_table(name: str, f1: str, bands: Sequence[MeasuredBand], metric: str, caption: str) -> Table:
-    return make_series_table(name, f"{f1} on the labels of each band", _make_series(bands, metric), caption)
 
 
 def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
@@ -126,13 +119,13 @@ def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
     return Series(lines, "training documents of a label", [one.band.title for one in bands], ticks)
 
 
-def _plot(bands: Sequence[MeasuredBand]) -> Plot:
+def _plot(bands: Sequence[MeasuredBand], series: Series) -> Plot:
     caption = (
         "Micro-F1 on the labels of each band, from frequent to rare. Below: training documents per label, "
         "labels in the band, and how often they occur in what was measured."
         f"{note_shades(bands[0].summaries.values())}"
     )
-    return plot_series("f1-by-frequency", caption, _make_series(bands, "micro_f1"), "micro-F1")
+    return plot_series("f1-by-frequency", caption, series, "micro-F1")
 
 
 def _make_contents_table(bands: Sequence[MeasuredBand]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from seq2set.config.catalog import MODELS, Style
+from seq2set.config.catalog import MODELS
 from seq2set.experiments.analysis.comparison import (
     RowResults,
     Summary,
@@ -45,7 +45,7 @@ class RemovalStep:
     summaries: dict[str, Summary]
     """By model"""
     margins: dict[ModelPair, Margin]
-    """Of the paper's own models over baselines"""
+    """Of the paper's own models over the paper's rivals and the best baseline of all"""
 
 
 def measure_step(
@@ -53,7 +53,10 @@ def measure_step(
 ) -> RemovalStep:
     """Measure the models of one step on the labels that are named, or on all, and their margins."""
     summaries = {one.model: one for one in summarize_rows(rows, labels=labels)}
-    pairs = _pair_with_rivals(list(summaries.values()))
+    baselines = [one for one in summaries.values() if one.is_baseline]
+    best = find_best_on_validation(baselines)
+    rivals = [one for one in baselines if one.model in PAPER_RIVALS or one is best]
+    pairs = [Pair(one, other) for other in rivals for one in summaries.values() if not one.is_baseline]
     margins = zip(pairs, compare_pairs(pairs), strict=True)
     answers = rows[0].results[0].answers
     return RemovalStep(
@@ -64,15 +67,6 @@ def measure_step(
         summaries=summaries,
         margins={ModelPair(pair.ours.model, pair.theirs.model): one for pair, one in margins},
     )
-
-
-def _pair_with_rivals(summaries: Sequence[Summary]) -> list[Pair]:
-    """Pair each of the paper's models with the paper's rivals and with the best baseline of all."""
-    ours = [one for one in summaries if not one.is_baseline]
-    others = [one for one in summaries if one.is_baseline]
-    best = find_best_on_validation(others)
-    rivals = [one for one in others if one.model in PAPER_RIVALS or one is best]
-    return [Pair(one, other) for other in rivals for one in ours]
 
 
 def list_margins(steps: Sequence[RemovalStep]) -> list[ModelPair]:
@@ -130,10 +124,12 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
     shades = note_shades(steps[0].summaries.values())
     caption = f"Micro-F1 on the labels that are left.{shades}"
     f1 = plot_series(f"{name}-f1", caption, _make_f1_series(steps), "micro-F1")
-    lines = [
-        Line(steps[0].margins[pair].title, _style_margin(pair), [spread_margin(one, pair) for one in steps])
-        for pair in list_margins(steps)
-    ]
+    lines = []
+    for pair in list_margins(steps):
+        # The colour of the model, with the dash and the marker of its rival.
+        style = MODELS[pair.other].style._replace(colour=MODELS[pair.one].style.colour)
+        points = [spread_margin(one, pair) for one in steps]
+        lines.append(Line(steps[0].margins[pair].title, style, points))
     if not lines:
         return (f1,)
     caption = f"The margins on the labels that are left, in points of micro-F1.{shades}"
@@ -143,11 +139,6 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
 
 def _make_f1_series(steps: Sequence[RemovalStep]) -> Series:
     return _make_series(steps, follow_rows([one.summaries for one in steps]))
-
-
-def _style_margin(pair: ModelPair) -> Style:
-    """Give a margin the colour of its model, and the dash and the marker of its rival."""
-    return MODELS[pair.other].style._replace(colour=MODELS[pair.one].style.colour)
 
 
 def _make_series(steps: Sequence[RemovalStep], lines: Sequence[Line]) -> Series:

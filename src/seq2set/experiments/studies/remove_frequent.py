@@ -6,7 +6,7 @@ models are trained again as well, on corpora in which those labels do not exist.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
@@ -85,15 +85,11 @@ def _make_variants(options: Options) -> list[Variant]:
     found = make_plain_variants(options)
     for step in list_steps(options, len(labels)):
         if options.read("retrain") == "yes":
-            reduced = remove_labels(options, corpus, labels.names[:step])
-            found += [_make_retrained(options, model, step, reduced) for model in options.models]
+            setting = f'data.corpus="{remove_labels(options, corpus, labels.names[:step]).folder}"'
+            for model in options.models:
+                cells = make_cells(options, model, f"{model}-without-{step}", setting)
+                found.append(Variant(RowKey(model, _name_step(step)), MODELS[model].title, tuple(cells)))
     return found
-
-
-def _make_retrained(options: Options, model: str, step: int, corpus: PreparedCorpus) -> Variant:
-    setting = f'data.corpus="{corpus.folder}"'
-    cells = make_cells(options, model, f"{model}-without-{step}", setting)
-    return Variant(RowKey(model, _name_step(step)), MODELS[model].title, tuple(cells))
 
 
 def _name_step(step: int) -> str:
@@ -134,7 +130,9 @@ _RETRAINED = (
 
 def _report_steps(question: tuple[str, str], name: str, title: str, steps: Sequence[RemovalStep]) -> Section:
     tables, figures = make_removal_tables(name, title, steps), plot_removal(name, steps)
-    return Section(*question, tuple(_describe_other_margins(steps)), tables, figures, tuple(_judge(steps)))
+    changes = [change for _, change in _compare_margins(steps, claimed=False)]
+    found = tuple(f"T{one.text_with_interval()[1:]}, {one.verdict}." for one in changes)
+    return Section(*question, found, tables, figures, tuple(_judge(steps)))
 
 
 def _judge(steps: Sequence[RemovalStep]) -> list[Claim]:
@@ -160,19 +158,12 @@ def _compare_losses(changes: dict[str, Pair]) -> list[Contrast]:
     if "seq2seq" not in changes:
         return []
     loss = f"the loss of {MODELS['seq2seq'].title} over that of"
-    others = [(model, change) for model, change in changes.items() if model != "seq2seq"]
-    return estimate_contrasts(
-        [
-            (f"{loss} {MODELS[model].title}", subtract_pairs(change, changes["seq2seq"]))
-            for model, change in others
-        ]
-    )
-
-
-def _describe_other_margins(steps: Sequence[RemovalStep]) -> Iterator[str]:
-    """Say how the margins change of which the paper says nothing."""
-    for _, change in _compare_margins(steps, claimed=False):
-        yield f"T{change.text_with_interval()[1:]}, {change.verdict}."
+    wanted = [
+        (f"{loss} {MODELS[model].title}", subtract_pairs(change, changes["seq2seq"]))
+        for model, change in changes.items()
+        if model != "seq2seq"
+    ]
+    return estimate_contrasts(wanted)
 
 
 def _compare_margins(steps: Sequence[RemovalStep], *, claimed: bool) -> list[tuple[ModelPair, Contrast]]:

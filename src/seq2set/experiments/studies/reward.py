@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from seq2set.config.catalog import METRICS, MODELS, REWARDS, is_better
 from seq2set.core.text_utils import join_groups
 from seq2set.experiments.analysis.comparison import Comparison, Summary
-from seq2set.experiments.analysis.margins import NOT_TESTED, Margin, Pair, format_points
+from seq2set.experiments.analysis.margins import Margin, Pair, format_points
 from seq2set.experiments.options import Options, refuse_other_models, refuse_without_self_critical_phase
 from seq2set.experiments.render.comparison_tables import make_cost_table
 from seq2set.experiments.render.report import Section
+from seq2set.experiments.studies.compare import group_by_side
 from seq2set.experiments.studies.study import MarginTable, Study, StudyData, Variant, make_variant
 
 _PAPERS = "f1"
@@ -32,23 +33,14 @@ def _pair_with_papers(comparison: Comparison) -> list[Pair]:
     return [Pair(one, papers) for one, papers in found if papers is not None and one is not papers]
 
 
-def _describe_margins(data: StudyData) -> list[str]:
+def _describe_margins(data: StudyData) -> Iterator[str]:
     """Say for each model which rewards are better than the paper's, which worse, and which neither."""
     by_model: dict[str, list[Margin]] = {}
     for one in data.margins["margins"]:
         by_model.setdefault(MODELS[one.pair.ours.model].title, []).append(one)
-    return [_describe_margins_of(title, found) for title, found in by_model.items()]
-
-
-def _describe_margins_of(title: str, found: Sequence[Margin]) -> str:
-    groups = {
-        f"{title}, significantly better than {_PAPERS}": [one for one in found if one.side > 0],
-        "significantly worse": [one for one in found if one.side < 0],
-        "not significantly different": [one for one in found if one.chance is not None and not one.side],
-        NOT_TESTED: [one for one in found if one.chance is None],
-    }
-    shown = {one: f"{one.pair.ours.key.variant} ({format_points(one.points)} points)" for one in found}
-    return join_groups({head: [shown[one] for one in group] for head, group in groups.items()})
+    for title, found in by_model.items():
+        shown = [(one, f"{one.pair.ours.key.variant} ({format_points(one.points)} points)") for one in found]
+        yield group_by_side(shown, f"{title}, significantly better than {_PAPERS}", "significantly worse")
 
 
 def _show_metrics(data: StudyData) -> list[Section]:
@@ -73,7 +65,9 @@ def _describe_own_metrics(model: str, rows: Sequence[Summary]) -> str:
         if not (name := _find_metric(own)):
             continue
         reached = f"{own.key.variant} ({METRICS[name].title} {_format_metric(own, name)}"
-        best = _find_best(own, rows, name)
+        best = own  # where none is better
+        for one in rows:
+            best = one if is_better(one.metrics[name].mean, best.metrics[name].mean, name) else best
         if best is own:
             first.append(f"{reached})")
         else:
@@ -88,14 +82,6 @@ def _find_metric(row: Summary) -> str:
 
 def _format_metric(row: Summary, name: str) -> str:
     return f"{row.metrics[name].mean:.{METRICS[name].digits}f}"
-
-
-def _find_best(own: Summary, rows: Sequence[Summary], name: str) -> Summary:
-    """Return the row that is best on a metric: the reward's own where none is better."""
-    best = own
-    for one in rows:
-        best = one if is_better(one.metrics[name].mean, best.metrics[name].mean, name) else best
-    return best
 
 
 STUDY = Study(

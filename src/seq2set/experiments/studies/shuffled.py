@@ -15,7 +15,6 @@ from seq2set.experiments.analysis.margins import (
     BELOW,
     NOT_BELOW,
     Contrast,
-    Margin,
     Pair,
     estimate_contrasts,
     format_points,
@@ -64,28 +63,14 @@ def _pair_with_rivals(comparison: Comparison) -> list[Pair]:
     return [Pair(one, other) for other in shuffled if other.model in ("seq2seq", "br") for one in ours]
 
 
-def _select_losses_of_seq2seq(data: StudyData) -> list[Margin]:
-    return [one for one in data.margins["drops"] if one.pair.ours.model == "seq2seq"]
-
-
-def _select_losses_of_sets(data: StudyData) -> list[Margin]:
-    return [one for one in data.margins["drops"] if not one.pair.ours.is_baseline]
-
-
 def _compare_losses(data: StudyData) -> list[Contrast]:
     """Test whether shuffling changes the Seq2Sets otherwise than Seq2Seq."""
-    pairs = [
-        (one.pair, other.pair)
-        for other in _select_losses_of_seq2seq(data)
-        for one in _select_losses_of_sets(data)
-    ]
-    change = "the change of {} over that of {}"
-    return estimate_contrasts(
-        [
-            (change.format(one.theirs.title, other.theirs.title), subtract_pairs(one, other))
-            for one, other in pairs
-        ]
-    )
+    wanted = []
+    for other in data.select_margins("drops", "seq2seq"):
+        for one in data.select_margins("drops"):
+            title = f"the change of {one.pair.theirs.title} over that of {other.pair.theirs.title}"
+            wanted.append((title, subtract_pairs(one.pair, other.pair)))
+    return estimate_contrasts(wanted)
 
 
 def _remark(data: StudyData) -> Iterator[str]:
@@ -99,20 +84,17 @@ def _remark(data: StudyData) -> Iterator[str]:
 def _describe_br(ordered: Summary, shuffled: Summary) -> str:
     """Say whether BR gave every document the same labels in both."""
     documents = int(ordered.results[0].facts["documents"])
-    if moved := _count_changed(ordered, shuffled):
+    answers = [summary.results[0].answers for summary in (ordered, shuffled)]
+    moved = sum(
+        len({frozenset(each.names[label] for label in each.chosen.row(document)) for each in answers}) > 1
+        for document in range(len(answers[0].ids))
+    )
+    if moved:
         return (
             f"Unexpected: BR gives other labels to {moved:,} of {documents:,} documents. BR does not use "
             "label order, so that something else differs between the two trainings."
         )
     return f"BR does not move at all: all {documents:,} documents get the same labels from it."
-
-
-def _count_changed(one: Summary, other: Summary) -> int:
-    answers = [summary.results[0].answers for summary in (one, other)]
-    return sum(
-        len({frozenset(each.names[label] for label in each.chosen.row(document)) for each in answers}) > 1
-        for document in range(len(answers[0].ids))
-    )
 
 
 def _remark_beside(data: StudyData) -> Iterator[str]:
@@ -133,8 +115,12 @@ STUDY = Study(
     ),
     remarks=_remark,
     claims=(
-        ClaimRule("Seq2Seq loses where labels are shuffled", BELOW, _select_losses_of_seq2seq),
-        ClaimRule("the Seq2Sets hardly lose", NOT_BELOW, _select_losses_of_sets),
+        ClaimRule(
+            "Seq2Seq loses where labels are shuffled",
+            BELOW,
+            lambda data: data.select_margins("drops", "seq2seq"),
+        ),
+        ClaimRule("the Seq2Sets hardly lose", NOT_BELOW, lambda data: data.select_margins("drops")),
         ClaimRule("the Seq2Sets lose less than Seq2Seq", ABOVE, _compare_losses),
         ClaimRule(
             "both Seq2Sets still lie above BR and Seq2Seq then", ABOVE, lambda data: data.margins["leads"]

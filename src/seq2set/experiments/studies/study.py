@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ from seq2set.experiments.analysis.comparison import (
     summarize_rows,
 )
 from seq2set.experiments.analysis.margins import (
-    Claim,
     Contrast,
     Expectation,
     Margin,
@@ -182,16 +182,15 @@ class StudyData:
         """The margins of each table, by its name."""
         return {one.name: compare_pairs(one.pairs(self.comparison)) for one in self.study.margins}
 
+    def select_margins(self, table: str, model: str = "") -> list[Margin]:
+        """Return a table's margins of one model or, unless it is named, of the paper's own models."""
+        ours = [(one.pair.ours, one) for one in self.margins[table]]
+        return [one for row, one in ours if (row.model == model if model else not row.is_baseline)]
+
     @property
     def corpus(self) -> dict[str, Any]:
         """What the cells say of their corpus."""
-        facts: dict[str, Any] = self.results[0].facts["corpus"]
-        return facts
-
-    def judge(self) -> Iterator[Claim]:
-        """Judge the paper's claims."""
-        for rule in self.study.claims:
-            yield from judge_claims(rule.text, rule.differences(self), rule.expected)
+        return dict(self.results[0].facts["corpus"])
 
 
 def _compare(data: StudyData, title: str, asked: str) -> Section:
@@ -199,8 +198,9 @@ def _compare(data: StudyData, title: str, asked: str) -> Section:
     study = data.study
     tables = make_paper_table(data.comparison, study.rows_are), *([] if study.beside else _list_margins(data))
     asked = asked.format(corpus=data.corpus["name"])
-    plots = (study.plot(data.comparison),)
-    return Section(title, asked, tuple(study.remarks(data)), tables, plots, tuple(data.judge()))
+    judged = [judge_claims(rule.text, rule.differences(data), rule.expected) for rule in study.claims]
+    plots, claims = (study.plot(data.comparison),), tuple(chain.from_iterable(judged))
+    return Section(title, asked, tuple(study.remarks(data)), tables, plots, claims)
 
 
 def _put_beside(data: StudyData) -> list[Section]:

@@ -8,11 +8,11 @@ the sequence decoder learns nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from seq2set.config.catalog import MODELS, Style
 from seq2set.experiments.analysis.comparison import Comparison, Summary, find_best_on_validation
-from seq2set.experiments.analysis.margins import Margin, Pair
+from seq2set.experiments.analysis.margins import Pair
 from seq2set.experiments.analysis.published import LAMBDAS
 from seq2set.experiments.options import Options, refuse_other_models, refuse_without_self_critical_phase
 from seq2set.experiments.render.plots import Line, Plot, Series, note_shades, plot_series
@@ -64,22 +64,18 @@ def _remark(data: StudyData) -> Iterator[str]:
     )
     if found:
         low, *_, high = sorted(data.comparison.summaries, key=_get_f1)
-        spread = 100 * (_get_f1(high) - _get_f1(low))
+        spread, worse = 100 * (_get_f1(high) - _get_f1(low)), sum(one.side < 0 for one in found)
+        verdict = f"{worse} of the {len(found)} others are significantly worse than {chosen.title}"
+        if any(one.chance is None for one in found):
+            verdict = "fewer than three seeds allow no test of how they differ"
         yield (
             f"Between the highest ({high.title}) and the lowest ({low.title}) lie {spread:.1f} points; "
-            f"{_count_worse(chosen, found)}."
+            f"{verdict}."
         )
     papers = " and ".join(f"{value:.2f} on {corpus}" for corpus, value in LAMBDAS.items())
     yield f"The paper chose {papers}, and shows no curve."
     done = {one.key.variant for one in data.comparison.summaries}
     yield from (meaning for variant, meaning in _MEANINGS.items() if variant in done)
-
-
-def _count_worse(chosen: Summary, found: Sequence[Margin]) -> str:
-    if any(one.chance is None for one in found):
-        return "fewer than three seeds allow no test of how they differ"
-    worse = sum(one.side < 0 for one in found)
-    return f"{worse} of the {len(found)} others are significantly worse than {chosen.title}"
 
 
 def _plot(comparison: Comparison) -> Plot:

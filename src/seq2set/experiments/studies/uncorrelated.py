@@ -32,7 +32,7 @@ from seq2set.corpora.label_table import LabelTable
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.subset import open_reduced_corpus
 from seq2set.experiments.analysis.comparison import Comparison, RowKey
-from seq2set.experiments.analysis.margins import ABOVE, NOT_ABOVE, Margin, Pair, summarize_margins
+from seq2set.experiments.analysis.margins import ABOVE, NOT_ABOVE, Pair, summarize_margins
 from seq2set.experiments.analysis.published import UNCORRELATED
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import Section
@@ -177,17 +177,16 @@ def _make_counts_table(reduced: Reduction, left: float) -> Table:
 def _make_variants(options: Options) -> list[Variant]:
     reduced = reduce_corpus(options)
     on_part = replace(options, data=str(reduced.part.folder))
-    return [_make_variant(on_part, model, f"uncorrelated-{reduced.threshold:g}") for model in options.models]
-
-
-def _make_variant(options: Options, model: str, folder: str) -> Variant:
-    """Return a model's row; those that learn in descending order keep the folders they always had."""
-    order: str = options.read("order")
-    row, settings = f"{model}-{folder}", []
-    if reads(model, "label_order.kind"):
-        row = row if order == "descending" else f"{row}-{order}"
-        settings = [f"label_order.kind={order}"]
-    return Variant(RowKey(model), MODELS[model].title, tuple(make_cells(options, model, row, *settings)))
+    order, found = options.read("order"), []
+    for model in options.models:
+        row, settings = f"{model}-uncorrelated-{reduced.threshold:g}", []
+        if reads(model, "label_order.kind"):
+            # Those that learn in descending order keep the folders they always had.
+            row = row if order == "descending" else f"{row}-{order}"
+            settings = [f"label_order.kind={order}"]
+        cells = make_cells(on_part, model, row, *settings)
+        found.append(Variant(RowKey(model), MODELS[model].title, tuple(cells)))
+    return found
 
 
 def describe_order(order: str) -> str:
@@ -209,14 +208,6 @@ def _pair_as_published(comparison: Comparison) -> list[Pair]:
     return [Pair(one, other) for other in below for one in above if one and other and one is not other]
 
 
-def _select_margins_of_seq2seq(data: StudyData) -> list[Margin]:
-    return [one for one in data.margins["margins"] if one.pair.ours.model == "seq2seq"]
-
-
-def _select_margins_of_sets(data: StudyData) -> list[Margin]:
-    return [one for one in data.margins["margins"] if not one.pair.ours.is_baseline]
-
-
 STUDY = Study(
     title="Uncorrelated labels",
     variants=_make_variants,
@@ -228,9 +219,13 @@ STUDY = Study(
     remarks=_remark,
     claims=(
         ClaimRule(
-            "Seq2Seq has no advantage over BR on uncorrelated labels", NOT_ABOVE, _select_margins_of_seq2seq
+            "Seq2Seq has no advantage over BR on uncorrelated labels",
+            NOT_ABOVE,
+            lambda data: data.select_margins("margins", "seq2seq"),
         ),
-        ClaimRule("both Seq2Sets lie above BR and Seq2Seq there", ABOVE, _select_margins_of_sets),
+        ClaimRule(
+            "both Seq2Sets lie above BR and Seq2Seq there", ABOVE, lambda data: data.select_margins("margins")
+        ),
     ),
     margins=(
         MarginTable(

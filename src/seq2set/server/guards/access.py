@@ -66,14 +66,11 @@ class AccessGuard:
             _log.exception("%s %s failed", scope["method"], _name_route(scope))
             await make_error_response(500, "internal", INTERNAL)(scope, receive, noted)
         finally:
-            self._note(scope, status, time.perf_counter() - began)
-
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        route, method = _name_route(scope), scope["method"] if scope["method"] in _METHODS else "other"
-        self._metrics.requests.labels(method, route, str(status)).inc()
-        self._metrics.seconds.labels(route).observe(seconds)
-        client = (scope.get("client") or ("-",))[0]
-        _log.info("%s %s %s %d %.1f ms", client, method, route, status, 1000 * seconds)
+            seconds, client = time.perf_counter() - began, (scope.get("client") or ("-",))[0]
+            route, method = _name_route(scope), scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.requests.labels(method, route, str(status)).inc()
+            self._metrics.seconds.labels(route).observe(seconds)
+            _log.info("%s %s %s %d %.1f ms", client, method, route, status, 1000 * seconds)
 
 
 def _name_route(scope: Scope) -> str:

@@ -79,23 +79,17 @@ class KeyGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass that has the key or needs none."""
-        if scope["type"] == "http" and self._key and _needs_key(scope["path"]):
-            sent = _read_key(dict(scope["headers"]))
+        if (
+            scope["type"] == "http"
+            and self._key
+            and (scope["path"].startswith("/v1/") or scope["path"] == "/metrics")
+        ):
+            headers = dict(scope["headers"])
+            scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+            sent = token.strip() if scheme.lower() == b"bearer" else headers.get(b"x-api-key", b"")
             if not hmac.compare_digest(sent, self._key):  # in constant time
-                await _refuse_key().response()(scope, receive, send)
+                sentence = "a key is needed here: send 'Authorization: Bearer KEY', or 'X-API-Key: KEY'"
+                refusal = ApiError(401, sentence, headers={"WWW-Authenticate": "Bearer"})
+                await refusal.response()(scope, receive, send)
                 return
         await self._app(scope, receive, send)
-
-
-def _needs_key(path: str) -> bool:
-    return path.startswith("/v1/") or path == "/metrics"
-
-
-def _read_key(headers: Mapping[bytes, bytes]) -> bytes:
-    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
-    return token.strip() if scheme.lower() == b"bearer" else headers.get(b"x-api-key", b"")
-
-
-def _refuse_key() -> ApiError:
-    sentence = "a key is needed here: send 'Authorization: Bearer KEY', or 'X-API-Key: KEY'"
-    return ApiError(401, sentence, headers={"WWW-Authenticate": "Bearer"})

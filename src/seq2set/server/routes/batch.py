@@ -75,37 +75,22 @@ async def batch(
     """Label every text of a CSV, TSV or JSON lines file; a file with a fault is refused whole."""
     wanted = LabelRequest(threshold, max_labels, min_labels, search, explain, top_k=top_k)
     options = ReadOptions(text=text, id=id_column, labels=None, encoding=encoding)
-    held = ExitStack()
-    try:
-        return await _answer(request, held, wanted, file_format, options, separator)
-    except BaseException:
-        held.close()
-        raise
-
-
-async def _answer(
-    request: Request,
-    held: ExitStack,
-    wanted: LabelRequest,
-    file_format: str | None,
-    options: ReadOptions,
-    separator: str,
-) -> StreamedResults:
-    """Receive and check the file; what is held from then on is let go by the answer."""
     service = get_service(request)
-    folder = held.enter_context(tempfile.TemporaryDirectory(prefix="seq2set-"))
-    upload = await receive(request, Path(folder), file_format, options)
-    held.enter_context(service.upload_slot())  # not before: a client that stalls must not hold it
-    names = service.model.labels.names
-    writer = make_row_writer(
-        upload.format, separator, names, explain=wanted.explain, marks=service.model.accepts
-    )
-    total = await run_sync(upload.check, service)
-    wanted = replace(wanted, digits=writer.digits)
-    await service.batcher.submit([""], wanted)  # what the model cannot do is refused before the answer begins
-    results = _label(service, upload, wanted, writer)
-    headers = {TOTAL: str(total)}
-    return StreamedResults(results, held, SENT[upload.format], headers)
+    with ExitStack() as held:
+        folder = held.enter_context(tempfile.TemporaryDirectory(prefix="seq2set-"))
+        upload = await receive(request, Path(folder), file_format, options)
+        held.enter_context(service.upload_slot())  # not before: a client that stalls must not hold it
+        names = service.model.labels.names
+        writer = make_row_writer(
+            upload.format, separator, names, explain=explain, marks=service.model.accepts
+        )
+        total = await run_sync(upload.check, service)
+        wanted = replace(wanted, digits=writer.digits)
+        # What the model cannot do is refused before the answer begins.
+        await service.batcher.submit([""], wanted)
+        results, headers = _label(service, upload, wanted, writer), {TOTAL: str(total)}
+        # From here on the answer lets go of what is held.
+        return StreamedResults(results, held.pop_all(), SENT[upload.format], headers)
 
 
 class StreamedResults(StreamingResponse):

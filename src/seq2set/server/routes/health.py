@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 
 from seq2set.server.errors import unavailable
@@ -47,4 +47,5 @@ async def readyz(request: Request) -> HealthAnswer:
 )
 async def metrics(request: Request) -> Response:
     """Return the counters in the format of Prometheus."""
-    return Response(get_service(request).metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    found = generate_latest(get_service(request).metrics.registry)
+    return Response(found, media_type=CONTENT_TYPE_LATEST)

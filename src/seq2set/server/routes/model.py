@@ -11,7 +11,7 @@ import seq2set
 from seq2set.config.catalog import SEARCHES, list_shown
 from seq2set.labels.confidence.acceptance import describe_accepted
 from seq2set.server.schemas import describe_errors
-from seq2set.server.service import LabelRow, Service, find_labels, get_service, read_figures
+from seq2set.server.service import LabelRow, find_labels, get_service, read_figures
 
 
 class LabelsAnswer(BaseModel):
@@ -81,24 +81,8 @@ router = APIRouter(tags=["model"], responses=describe_errors(401, 408, 413, 421,
 @router.get("/v1/model")
 async def model(request: Request) -> ModelAnswer:
     """Describe the model: its card, metrics, files, decision rule and labels."""
-    return _describe(get_service(request))
-
-
-@router.get("/v1/labels", responses=describe_errors(422))
-async def labels(
-    request: Request,
-    query: Annotated[str, Query(max_length=200, description="A part of the label's name.")] = "",
-    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
-    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
-) -> LabelsAnswer:
-    """Search the labels that the model can give."""
-    found = find_labels(get_service(request).rows, query)
-    return LabelsAnswer(total=len(found), labels=found[offset : offset + limit])
-
-
-def _describe(service: Service) -> ModelAnswer:
-    served, settings = service.model, service.settings
-    metadata = served.metadata
+    service = get_service(request)
+    served, metadata = service.model, service.model.metadata
     searches = {name: row.summary for name, row in SEARCHES.items()} if served.decodes else {}
     return ModelAnswer(
         model=served.kind,
@@ -117,5 +101,17 @@ def _describe(service: Service) -> ModelAnswer:
         labels=len(served.labels),
         per_label=service.rows if read_figures(metadata) else None,
         feedback=service.store is not None,
-        limits=LimitsAnswer(**vars(settings)),
+        limits=LimitsAnswer(**vars(service.settings)),
     )
+
+
+@router.get("/v1/labels", responses=describe_errors(422))
+async def labels(
+    request: Request,
+    query: Annotated[str, Query(max_length=200, description="A part of the label's name.")] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> LabelsAnswer:
+    """Search the labels that the model can give."""
+    found = find_labels(get_service(request).rows, query)
+    return LabelsAnswer(total=len(found), labels=found[offset : offset + limit])

@@ -171,28 +171,19 @@ def main(*, alone: bool = False) -> None:
     `alone` says that the process is the command's own: a server ends it at once when it has stopped.
     """
     try:
-        _check_arguments(sys.argv[1:])
+        # Refuse bytes that the locale has no characters for: no file can keep them, and no model knows them.
+        for argument in sys.argv[1:]:
+            if any("\ud800" <= character <= "\udfff" for character in argument):
+                raise InputError(
+                    f"the argument {argument!a} cannot be read in the encoding of the locale, "
+                    f"{sys.getfilesystemencoding()}; set PYTHONUTF8=1 or a locale with UTF-8"
+                )
         app(prog_name="seq2set", obj=_OWN_PROCESS if alone else None)  # the name also for python -m seq2set
     except (ModuleNotFoundError, Seq2SetError) as error:
         told = error if isinstance(error, Seq2SetError) else explain_missing(error)
         if told is None or os.environ.get("SEQ2SET_DEBUG"):
             raise
-        _say_error(str(told))
+        for line in str(told).split("\n"):
+            # It may repeat what stands in a stranger's file, which must not reach the terminal as a command.
+            sys.stderr.write(f"seq2set: {make_printable(line)}\n")
         sys.exit(told.exit_code)
-
-
-def _say_error(message: str) -> None:
-    """Print an error on standard error, one sentence per line."""
-    for line in message.split("\n"):
-        # It may repeat what stands in a stranger's file, which must not reach the terminal as a command.
-        sys.stderr.write(f"seq2set: {make_printable(line)}\n")
-
-
-def _check_arguments(arguments: list[str]) -> None:
-    """Refuse bytes that the locale has no characters for: no file can keep them, and no model knows them."""
-    for argument in arguments:
-        if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise InputError(
-                f"the argument {argument!a} cannot be read in the encoding of the locale, "
-                f"{sys.getfilesystemencoding()}; set PYTHONUTF8=1 or a locale with UTF-8"
-            )

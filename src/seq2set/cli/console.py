@@ -18,7 +18,6 @@ from seq2set.core.progress import Advance, StderrProgress
 from seq2set.core.text_utils import count_things, show_controls
 
 if TYPE_CHECKING:
-    from seq2set.config.catalog import Metric
     from seq2set.evaluation.faithfulness import Faithfulness
     from seq2set.evaluation.results import Report
     from seq2set.inference.predictor import Prediction
@@ -128,7 +127,11 @@ def print_evaluation(*reports: Report) -> None:
     from seq2set.config.catalog import list_shown
 
     several, first = len(reports) > 1, reports[0]
-    metrics = {_format_head(row): (name, row.digits) for name, row in list_shown().items()}
+    # As in the paper: (+) higher is better, (-) lower.
+    metrics = {
+        f"{row.short or row.title}({'-' if row.better == 'lower' else '+'})": (name, row.digits)
+        for name, row in list_shown().items()
+    }
     speed = f"{first.result.documents_per_second:,.0f} documents per second"
     title = (
         "" if several else f"{_describe_split(first)}, {count_things(first.result.labels, 'label')}; {speed}"
@@ -209,11 +212,6 @@ def print_per_label(report: Report) -> None:
     print_table(("Label", *numbers), rows, numbers=numbers, title=title)
 
 
-def _format_head(metric: Metric) -> str:
-    """Return a heading as in the paper: (+) higher is better, (-) lower."""
-    return f"{metric.short or metric.title}({'-' if metric.better == 'lower' else '+'})"
-
-
 def list_remarks(reports: Sequence[Report]) -> list[str]:
     """Return what is to be known of the figures, by run where there are several."""
     from seq2set.evaluation.results import have_same_documents
@@ -249,7 +247,8 @@ def print_prediction(prediction: Prediction, actual: tuple[str, ...] | None = No
         sign = "" if actual is None else "✓ " if suggestion.label in actual else "✗ "
         label = Text(show_controls(f"  {sign}{suggestion.label} "))
         reasons = Text(show_controls(_describe_reasons(suggestion)), style="dim")
-        console.print(label + Text(_describe_score(suggestion), style="cyan") + reasons)
+        mark = f" {suggestion.mark}" if suggestion.mark else ""
+        console.print(label + Text(f"{suggestion.score:.2f}{mark}", style="cyan") + reasons)
     missed = [label for label in actual or () if label not in {one.label for one in prediction.suggestions}]
     if missed:
         console.print(Text(show_controls(f"  missed: {'; '.join(missed)}"), style="yellow"))
@@ -264,11 +263,6 @@ def _describe_reasons(suggestion: Suggestion) -> str:
 
 def _name_word(word: Evidence) -> str:
     return f"{word.word} (its name)" if word.names_label else word.word
-
-
-def _describe_score(suggestion: Suggestion) -> str:
-    mark = f" {suggestion.mark}" if suggestion.mark else ""
-    return f"{suggestion.score:.2f}{mark}"
 
 
 def _mark_evidence(prediction: Prediction, most: int = 600) -> Text:

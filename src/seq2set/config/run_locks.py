@@ -109,7 +109,12 @@ def _acquire(path: Path) -> str:
     while not _create(path, content):
         found, age = _read(path), _measure_age(path)
         if path.exists() and _is_there(found, age):
-            raise BusyError(_describe_holder(path.parent, found, age))
+            process, host, since = (found.get(name) for name in ("process", "host", "since"))
+            raise BusyError(
+                f"{path.parent} is in use by process {process} on {host}, which began {since} and was heard "
+                f"of {max(0, round(age))} s ago; wait until it ends, or name another folder (a lock that "
+                f"nobody touches for {SILENCE:.0f} s is taken over)"
+            )
         _take_over(path, found)
     return mark
 
@@ -173,14 +178,6 @@ def _is_there(found: dict[str, Any], age: float) -> bool:
         alive = found.get("boot") == own["boot"] and _find_beginning(found.get("process")) is not None
         return alive and _find_beginning(found.get("process")) == found.get("beginning")
     return age < SILENCE
-
-
-def _describe_holder(folder: Path, found: dict[str, Any], age: float) -> str:
-    return (
-        f"{folder} is in use by process {found.get('process')} on {found.get('host')}, which began "
-        f"{found.get('since')} and was heard of {max(0, round(age))} s ago; wait until it ends, or name "
-        f"another folder (a lock that nobody touches for {SILENCE:.0f} s is taken over)"
-    )
 
 
 def _describe_self() -> dict[str, Any]:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from seq2set.core.errors import InputError, WorkError, import_extra
@@ -98,9 +97,7 @@ class ClusterPool(WorkerPool[Job]):
         self._sign = self._ray.remote(num_cpus=0)(StopSign).remote()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._stack:
             if references := [reference for _, reference in self._tasks.values()]:
                 # No cancelling: an interruption can get lost, or meet a process that is just saving.

@@ -101,19 +101,16 @@ def write_folder_aside(path: Path, *, force: bool = False, kind: FolderKind | No
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
             yield aside
-            _settle(aside)
+            # Give all that a folder holds its usual mode, whatever library wrote it, and bring it to the
+            # disk.
+            mask = _umask()
+            for part in [*aside.rglob("*"), aside]:
+                part.chmod((0o777 if part.is_dir() else 0o666) & ~mask)
+                sync(part)
             _put_in_place(aside, path)
             sync(path.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
-
-
-def _settle(folder: Path) -> None:
-    """Give all that a folder holds its usual mode, whatever library wrote it, and bring it to the disk."""
-    mask = _umask()
-    for part in [*folder.rglob("*"), folder]:
-        part.chmod((0o777 if part.is_dir() else 0o666) & ~mask)
-        sync(part)
 
 
 def _put_in_place(new: Path, path: Path) -> None:

@@ -8,7 +8,6 @@ import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import seq2set
@@ -75,9 +74,7 @@ class ThreadLimit:
     def __enter__(self) -> ThreadLimit:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._before is not None:
             sys.modules["torch"].set_num_threads(self._before)
 

@@ -24,7 +24,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Generic, TypeVar
 
 KEPT = str(2**30)
@@ -64,9 +64,7 @@ class WorkerPool(Generic[Job]):
     def __enter__(self) -> WorkerPool[Job]:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for worker in self._workers.values():
             assert worker.process.stdin is not None
             worker.process.stdin.close()  # the sign to save everything and stop
@@ -173,16 +171,12 @@ def _watch(pipe: int, done: threading.Event) -> None:
     while os.read(pipe, 1):
         pass
     if not done.is_set():
-        _interrupt_main()
-
-
-def _interrupt_main() -> None:
-    main = threading.main_thread().ident
-    if main is not None and hasattr(signal, "pthread_kill"):
-        # A real signal also wakes a main thread that waits in a call of the system.
-        signal.pthread_kill(main, signal.SIGINT)
-    else:
-        _thread.interrupt_main()
+        main = threading.main_thread().ident
+        if main is not None and hasattr(signal, "pthread_kill"):
+            # A real signal also wakes a main thread that waits in a call of the system.
+            signal.pthread_kill(main, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
 
 
 @contextmanager
@@ -266,9 +260,7 @@ class Interruption:
             self._before = {number: signal.signal(number, self._ask) for number in SIGNALS}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._restore()
 
     def _ask(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002

@@ -36,14 +36,10 @@ class Silent:
     @contextmanager
     def stage(self, title: str, total: int | None = None) -> Iterator[Advance]:  # noqa: ARG002
         """Open a stage that nobody sees."""
-        yield _ignore
+        yield lambda *_: None
 
     def note(self, sentence: str) -> None:
         """Print nothing."""
-
-
-def _ignore(done: int, status: str = "", /) -> None:
-    """Show nothing."""
 
 
 class StderrProgress:

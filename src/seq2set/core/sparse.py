@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +132,10 @@ def multiply(rows: CompressedRows, dense: Array | TensorRows) -> Array:
     ends = rows.indptr.tolist()
     for block in _split_rows(ends):
         begin = ends[block.start]
-        near, places = _fetch(dense, rows.indices[begin : ends[block.stop]])
+        near, places = dense, rows.indices[begin : ends[block.stop]]
+        if isinstance(dense, TensorRows):  # rows that lie in a file are read once each
+            used, places = np.unique(places, return_inverse=True)
+            near = dense[used]
         for number in block:
             start, end = ends[number], ends[number + 1]
             weighed = near[places[start - begin : end - begin]]
@@ -152,17 +155,3 @@ def _split_rows(ends: Sequence[int]) -> Iterator[range]:
         if ends[row + 1] - ends[first] >= _CELLS or row == len(ends) - 2:
             yield range(first, row + 1)
             first = row + 1
-
-
-class _Fetched(NamedTuple):
-    rows: Array
-    places: Array
-    """Where among them each row is that was wanted"""
-
-
-def _fetch(dense: Array | TensorRows, wanted: Array) -> _Fetched:
-    """Return rows of a matrix; those that lie in a file are read once each."""
-    if not isinstance(dense, TensorRows):
-        return _Fetched(dense, wanted)
-    used, places = np.unique(wanted, return_inverse=True)
-    return _Fetched(dense[used], places)

@@ -57,15 +57,17 @@ class FirstPass:
         codes = self._label_codes
         self.labels.append([codes.setdefault(one, len(codes)) for one in dict.fromkeys(document.labels)])
         if self.needs_split:
-            self.given.append(_find_split(document))
-        self.groups.append(self._find_group(document))
-
-    def _find_group(self, document: Document) -> int:
-        if document.group is not None:
-            return self._group_codes.setdefault(document.group, len(self._group_codes))
-        if self.needs_group:
+            index = None if document.split is None else find_split_index(document.split)
+            if index is None:
+                seen = "no split" if document.split is None else f"the split '{document.split}'"
+                raise CorpusError(
+                    f"document '{document.id}' has {seen}; split as 'given' needs {', '.join(SPLITS)}"
+                )
+            self.given.append(index)
+        if document.group is None and self.needs_group:
             raise CorpusError(f"document '{document.id}' has no group; split by 'grouped' needs one in each")
-        return -1
+        groups = self._group_codes
+        self.groups.append(-1 if document.group is None else groups.setdefault(document.group, len(groups)))
 
     @property
     def label_names(self) -> list[str]:
@@ -128,14 +130,6 @@ def _mend_surrogates(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _find_split(document: Document) -> int:
-    index = None if document.split is None else find_split_index(document.split)
-    if index is None:
-        seen = "no split" if document.split is None else f"the split '{document.split}'"
-        raise CorpusError(f"document '{document.id}' has {seen}; split as 'given' needs {', '.join(SPLITS)}")
-    return index
 
 
 def _hash(name: str) -> int:

@@ -200,7 +200,11 @@ class PreparedCorpus:
                 f"the file has {path.stat().st_size:,} bytes and {FACTS} says {recorded:,}; prepare it again",
                 path,
             )
-        self._compare(name, _compute_digest(path))
+        try:
+            digest = compute_sha256_once(path, _check_columns)
+        except OSError as error:
+            raise CorpusError(f"the file cannot be read: {error.strerror}", path) from error
+        self._compare(name, digest)
 
 
 def _check_columns(path: Path) -> None:
@@ -229,13 +233,6 @@ def _refuse_null(batch: Any, path: Path, before: int) -> None:
             row = next((row for row, one in enumerate(column) if not one.is_valid), None)
             place = f"row {before + row + 1}" if row is not None else f"rows {before + 1} and on"
             raise CorpusError(f"the column '{name}' has no value in {place}; prepare the corpus again", path)
-
-
-def _compute_digest(path: Path) -> str:
-    try:
-        return compute_sha256_once(path, _check_columns)
-    except OSError as error:
-        raise CorpusError(f"the file cannot be read: {error.strerror}", path) from error
 
 
 def is_prepared(folder: Path) -> bool:
@@ -275,10 +272,7 @@ def _find_fault(facts: dict[str, Any]) -> str | None:
             return f"{name} is {facts[name]!r:.60}; it must be an object"
     if type(facts.get("split", {}).get("seed", 0)) is not int:
         return "split.seed is no whole number"
-    return _find_tree_fault(facts.get("notes", {}).get("tree") or {})
-
-
-def _find_tree_fault(tree: Any) -> str | None:
+    tree = facts.get("notes", {}).get("tree") or {}
     if not isinstance(tree, dict) or not all(one is None or isinstance(one, str) for one in tree.values()):
         return "notes.tree does not name a label's parent, or null, for each label"
     cycle = LabelTree(tree).find_cycle()

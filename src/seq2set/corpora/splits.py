@@ -49,7 +49,11 @@ class SplitPlan:
         if self.method not in METHODS:
             raise UnknownNameError("split method", self.method, METHODS)
         for name, size in (("valid", self.valid), ("test", self.test)):
-            _check_size(name, size)
+            allowed = "it must be a number of documents, or a share from 0 to below 1"
+            if isinstance(size, bool) or not isinstance(size, int | float):
+                raise InputError(f"{name} is {size!r}; {allowed}")
+            if not math.isfinite(size) or size < 0 or (isinstance(size, float) and size >= 1):
+                raise InputError(f"{name} is {size}; {allowed}")
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}; it must be 0 or more")
         if isinstance(self.valid, float) and isinstance(self.test, float) and self.valid + self.test >= 1:
@@ -106,14 +110,6 @@ def assign_splits(
         train = documents - sizes.valid - sizes.test
         return stratify(as_scipy(_load(labels)), np.array([train, *sizes], dtype=np.int64), generator)
     return _split_randomly(documents, sizes, generator)
-
-
-def _check_size(name: str, size: float) -> None:
-    allowed = "it must be a number of documents, or a share from 0 to below 1"
-    if isinstance(size, bool) or not isinstance(size, int | float):
-        raise InputError(f"{name} is {size!r}; {allowed}")
-    if not math.isfinite(size) or size < 0 or (isinstance(size, float) and size >= 1):
-        raise InputError(f"{name} is {size}; {allowed}")
 
 
 def _compute_sizes(documents: int, valid: float, test: float) -> Sizes:

@@ -103,9 +103,14 @@ def compute_statistics(
     documents are not compared: two labels that share their only document would seem to be one.
     `progress` is called with the number of documents read since its last call.
     """
-    _refuse_below_one("top", top)
-    _refuse_below_one("min_label_documents", min_label_documents)
-    table, words = _read(corpus, progress)
+    for name, value in (("top", top), ("min_label_documents", min_label_documents)):
+        if value < 1:
+            raise InputError(f"{name} is {value}; it must be >= 1")
+    table, counts = LabelTable(), array("q")
+    for split, document in corpus.iter_documents(progress):
+        table.add(split, document.labels)
+        counts.append(count_words(document.text))
+    words = np.array(counts, np.int64)
     frequencies = _count_frequencies(table)
     correlations = _compare_labels(table, frequencies, min_label_documents)
     cardinalities, documents = table.cardinalities(), len(words)
@@ -124,19 +129,6 @@ def compute_statistics(
         correlations=correlations.find_strongest(top),
         correlation_map=correlations.map(MAP_LABELS),
     )
-
-
-class _Contents(NamedTuple):
-    table: LabelTable
-    words: NDArray[np.int64]
-
-
-def _read(corpus: PreparedCorpus, progress: Callable[[int], None] | None) -> _Contents:
-    table, words = LabelTable(), array("q")
-    for split, document in corpus.iter_documents(progress):
-        table.add(split, document.labels)
-        words.append(count_words(document.text))
-    return _Contents(table, np.array(words, np.int64))
 
 
 def _count_frequencies(table: LabelTable) -> tuple[LabelFrequency, ...]:
@@ -190,11 +182,6 @@ def _describe_lengths(words: NDArray[np.int64]) -> Lengths:
 
 def _compute_mean(values: NDArray[np.int64]) -> float:
     return float(values.mean()) if len(values) else 0.0
-
-
-def _refuse_below_one(name: str, value: int) -> None:
-    if value < 1:
-        raise InputError(f"{name} is {value}; it must be >= 1")
 
 
 def _to_plain(value: Any) -> Any:

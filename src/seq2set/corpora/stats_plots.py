@@ -18,32 +18,26 @@ from seq2set.core.files import write_aside
 from seq2set.core.text_utils import shorten
 from seq2set.corpora.stats import CorpusStatistics
 
+_WIDE, _SQUARE = (7.0, 4.2), (9.0, 8.4)
 _MOST_BARS = 40
 _NAMED_LABELS = 5
 
 
 def draw_statistics(statistics: CorpusStatistics, folder: Path) -> list[Path]:
     """Draw all pictures into `folder`, as PNG files, and return their paths."""
-    wide, square = (7.0, 4.2), (9.0, 8.4)
-    return [
-        _save(statistics, folder / "label-frequencies.png", wide, _draw_frequencies),
-        _save(statistics, folder / "labels-per-document.png", wide, _draw_cardinalities),
-        _save(statistics, folder / "words-per-document.png", wide, _draw_lengths),
-        _save(statistics, folder / "label-correlations.png", square, _draw_correlations),
-    ]
-
-
-def _save(
-    statistics: CorpusStatistics,
-    path: Path,
-    size: tuple[float, float],
-    draw_on: Callable[[CorpusStatistics, Axes], None],
-) -> Path:
-    with apply_style(), write_aside(path) as aside:
-        picture = create_picture(size, dpi=120)
-        draw_on(statistics, picture.axes)
-        picture.figure.savefig(aside, format="png")
-    return path
+    pictures: dict[str, tuple[tuple[float, float], str, Callable[[CorpusStatistics, Axes], None]]] = {
+        "label-frequencies": (_WIDE, "label frequencies", _draw_frequencies),
+        "labels-per-document": (_WIDE, "labels per document", _draw_cardinalities),
+        "words-per-document": (_WIDE, "words per document", _draw_lengths),
+        "label-correlations": (_SQUARE, "correlation (phi) of the most frequent labels", _draw_correlations),
+    }
+    for name, (size, title, draw_on) in pictures.items():
+        with apply_style(), write_aside(folder / f"{name}.png") as aside:
+            picture = create_picture(size, dpi=120)
+            picture.axes.set_title(f"{shorten(statistics.name, 30)}: {title}")
+            draw_on(statistics, picture.axes)
+            picture.figure.savefig(aside, format="png")
+    return [folder / f"{name}.png" for name in pictures]
 
 
 def _draw_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
@@ -58,7 +52,6 @@ def _draw_frequencies(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.set(xscale=scale, yscale=scale, xlabel="rank of the label", ylabel="documents with the label")
     for axis in (axes.xaxis, axes.yaxis):
         format_powers(axis)
-    axes.set_title(f"{_format_title(statistics)}: label frequencies")
     axes.grid(alpha=0.3)
 
 
@@ -68,11 +61,8 @@ def _draw_cardinalities(statistics: CorpusStatistics, axes: Axes) -> None:
     mean = statistics.labels_per_document
     axes.axvline(mean, color=ORANGE, linestyle="--", label=f"mean {mean:.2f}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _count_documents(axes)
     more = sum(row.documents for row in statistics.cardinalities if row.labels > _MOST_BARS)
-    axes.set_xlabel(f"labels per document{_describe_rest(more)}")
-    axes.set_title(f"{_format_title(statistics)}: labels per document")
-    axes.legend(frameon=False)
+    _name_axes(axes, "labels per document", more)
 
 
 def _draw_lengths(statistics: CorpusStatistics, axes: Axes) -> None:
@@ -80,14 +70,10 @@ def _draw_lengths(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.stairs(lengths.documents, lengths.edges, fill=True, color=BLUE)
     median = lengths.quantiles["median"]
     axes.axvline(median, color=ORANGE, linestyle="--", label=f"median {median:,.0f}")
-    _count_documents(axes)
-    axes.set_xlabel(f"words per document{_describe_rest(lengths.longer)}")
-    axes.set_title(f"{_format_title(statistics)}: words per document")
-    axes.legend(frameon=False)
+    _name_axes(axes, "words per document", lengths.longer)
 
 
 def _draw_correlations(statistics: CorpusStatistics, axes: Axes) -> None:
-    axes.set_title(f"{_format_title(statistics)}: correlation (phi) of the most frequent labels")
     names = [shorten(label, 30) for label in statistics.correlation_map.labels]
     if not names:
         axes.set_axis_off()
@@ -106,15 +92,9 @@ def _draw_correlations(statistics: CorpusStatistics, axes: Axes) -> None:
     axes.figure.colorbar(image, ax=axes, shrink=0.6, extend="both", label="phi")
 
 
-def _count_documents(axes: Axes) -> None:
+def _name_axes(axes: Axes, what: str, beyond: int) -> None:
+    axes.set_xlabel(what + (f" ({beyond:,} documents with more are not shown)" if beyond else ""))
     axes.set_ylabel("documents")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_formatter("{x:,.0f}")
-
-
-def _format_title(statistics: CorpusStatistics) -> str:
-    return shorten(statistics.name, 30)
-
-
-def _describe_rest(documents: int) -> str:
-    return f" ({documents:,} documents with more are not shown)" if documents else ""
+    axes.legend(frameon=False)

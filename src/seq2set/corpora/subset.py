@@ -30,7 +30,12 @@ def open_reduced_corpus(
     """Open the reduced corpus in `folder`, or make it: `how` must say all that `reduce` depends on."""
     made = {"from": corpus.name, "fingerprint": corpus.fingerprint, **how}
     if is_prepared(folder):
-        return _check_same(PreparedCorpus.open(folder), made)
+        found = PreparedCorpus.open(folder)
+        if (seen := found.facts["notes"].get(NOTE)) != made:
+            raise InputError(
+                f"{found.folder} was made from something else ({seen}, not {made}); use another --out"
+            )
+        return found
     notes = corpus.facts.get("notes", {})
     return prepare(
         filter(None, (reduce(document) for _, document in corpus.iter_documents())),
@@ -41,14 +46,6 @@ def open_reduced_corpus(
         plan=SplitPlan("given", valid=0, test=0),
         notes={NOTE: made} | ({"tree": notes["tree"]} if "tree" in notes else {}),
     )
-
-
-def _check_same(found: PreparedCorpus, made: dict[str, Any]) -> PreparedCorpus:
-    if (seen := found.facts["notes"].get(NOTE)) != made:
-        raise InputError(
-            f"{found.folder} was made from something else ({seen}, not {made}); use another --out"
-        )
-    return found
 
 
 NOTHING_TO_CARVE = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -226,19 +226,14 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
             raise EstimatorInputError("X is empty; at least one text must be there to measure on")
         targets = check_targets(take_targets(X, y), len(texts), self._form)
         if (weights := check_weights(sample_weight, len(texts))) is not None:
-            return self._score_weighted(texts, targets.sets, weights)
+            names, request = self.tagger_.labels, self._request()
+            parts = (self.tagger_.infer(part, request).chosen for part in _split_batches(texts))
+            given = [set(names.decode(row)) for part in parts for row in part]
+            right = [len(one & set(true)) for one, true in zip(given, targets.sets, strict=True)]
+            total = [len(one) + len(set(true)) for one, true in zip(given, targets.sets, strict=True)]
+            return float(2 * weights @ right / most) if (most := weights @ total) else 1.0
         result = evaluate_tagger(self.tagger_, Examples(texts, targets.sets), self._request())
         return result.metrics["micro_f1"]
-
-    def _score_weighted(
-        self, texts: list[str], sets: Sequence[tuple[str, ...]], weights: npt.NDArray[np.float64]
-    ) -> float:
-        names, request = self.tagger_.labels, self._request()
-        parts = (self.tagger_.infer(part, request).chosen for part in _split_batches(texts))
-        given = [set(names.decode(row)) for part in parts for row in part]
-        right = [len(one & set(true)) for one, true in zip(given, sets, strict=True)]
-        total = [len(one) + len(set(true)) for one, true in zip(given, sets, strict=True)]
-        return float(2 * weights @ right / most) if (most := weights @ total) else 1.0
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write a model folder, the same as the command line's; `force` replaces one that is there."""

@@ -135,8 +135,12 @@ def check_targets(y: Any, documents: int, expected: LabelFormat | None = None) -
         y = _name_matrix(table, y)
     sets_expected = expected is not None and expected.kind == "sets"
     bits = not sets_expected and _is_matrix_in_lists(y)
-    if bits and expected is None:
-        _refuse_ambiguous(y)
+    # Pairs of 0 and 1 in lists: all others have a label twice, or are no two numbers.
+    if bits and expected is None and all(len(row) == 2 and set(map(int, row)) == {0, 1} for row in y):
+        raise EstimatorInputError(
+            f"y holds {_shorten(y[0])} and the like, which can be rows of a matrix or sets of labels; pass a "
+            "NumPy array for a matrix, or Python sets for label sets"
+        )
     named = isinstance(y, NamedMatrix)
     matrix = named or issparse(y) or getattr(y, "ndim", 1) == 2 or bits
     targets = _from_matrix(y, expected) if matrix else _from_sets(y)
@@ -173,15 +177,6 @@ def _name_matrix(table: NamedColumns, y: Any) -> Any:
             f"y has two columns of one name among {_shorten(table.names)}; each must have its own"
         )
     return NamedMatrix(table.matrix(table.names), table.names)
-
-
-def _refuse_ambiguous(y: Any) -> None:
-    """Refuse pairs of 0 and 1 in lists: all others have a label twice, or are no two numbers."""
-    if all(len(row) == 2 and set(map(int, row)) == {0, 1} for row in y):
-        raise EstimatorInputError(
-            f"y holds {_shorten(y[0])} and the like, which can be rows of a matrix or sets of labels; pass a "
-            "NumPy array for a matrix, or Python sets for label sets"
-        )
 
 
 def _is_matrix_in_lists(y: Any) -> bool:

@@ -27,7 +27,9 @@ def configure(
     tree = build_config(preset=str(preset), model=str(model)).model_dump(mode="json")
     for name, value in _check_settings(settings).items():
         tree = merge_settings(tree, nest_setting(name, to_python(value)))
-    return validate(tree | {"seed": _draw_seed(random_state), "threads": to_python(threads)})
+    state = to_python(random_state)
+    seed = state if isinstance(state, int) else int(check_random_state(state).randint(2**31 - 1))
+    return validate(tree | {"seed": seed, "threads": to_python(threads)})
 
 
 def find_changes(config: Config) -> dict[str, Any] | None:
@@ -63,8 +65,3 @@ def _check_settings(settings: Mapping[str, Any] | None) -> Mapping[str, Any]:
 def _is_foreign(name: str) -> bool:
     """Whether a setting is not for `settings` to make: it has a parameter, or describes files."""
     return name in _OWN_PARAMETERS or name.split(".")[0] == "data"
-
-
-def _draw_seed(random_state: int | np.random.RandomState | None) -> int:
-    state = to_python(random_state)
-    return state if isinstance(state, int) else int(check_random_state(state).randint(2**31 - 1))

@@ -194,7 +194,11 @@ def _make_rule(kind: str, scores: Scores, right: Bools, aim: _Aim) -> Rule:
         return make_expected_rule()
     if kind == BY_FREQUENCY:
         assert aim.frequencies is not None  # who asks for the kind gives them
-        return _make_frequency_rule(scores, right, aim.frequencies, aim.metric)
+        # Thresholds that fall with how rare a label is, on the scale of log odds.
+        inside = np.clip(scores, FAINTEST, 1 - FAINTEST)
+        margins = np.where(scores > -np.inf, np.log(inside / (1 - inside)), -np.inf).astype(np.float32)
+        thresholds = find_frequency_thresholds(margins, right, aim.frequencies, aim.metric)
+        return make_label_rule(1 / (1 + np.exp(-thresholds.astype(np.float64))))
     shared = find_threshold(scores, right, aim.metric).value
     if kind == "global":
         return make_global_rule(shared)
@@ -206,11 +210,3 @@ def _find_free(scores: Scores, right: Bools, least: int) -> NDArray[np.intp]:
     """Return the labels that enough documents have for a threshold of their own."""
     reachable = right[:, : scores.shape[1]] & (scores > -np.inf)
     return np.flatnonzero(reachable.sum(axis=0) >= max(least, 1))
-
-
-def _make_frequency_rule(scores: Scores, right: Bools, frequencies: Sequence[int], metric: str) -> Rule:
-    """Return the thresholds that fall with how rare a label is, on the scale of log odds."""
-    inside = np.clip(scores, FAINTEST, 1 - FAINTEST)
-    margins = np.where(scores > -np.inf, np.log(inside / (1 - inside)), -np.inf).astype(np.float32)
-    thresholds = find_frequency_thresholds(margins, right, frequencies, metric)
-    return make_label_rule(1 / (1 + np.exp(-thresholds.astype(np.float64))))

@@ -146,7 +146,7 @@ def rank_labels(kind: str, names: Sequence[str], given: Sequence[str], depths: M
             raise ConfigError(["label_order.kind is 'tree'; the corpus must have a label tree for it"])
         # A stable sort: labels of one depth stay in descending frequency.
         order = np.argsort([depths.get(name, 0) for name in names], kind="stable")
-        return _invert(order)
+        return np.argsort(order)  # which inverts a permutation, as below
     if kind == "given":
         if not given:
             raise ConfigError(["label_order.kind is 'given'; label_order.given must name the labels"])
@@ -155,16 +155,10 @@ def rank_labels(kind: str, names: Sequence[str], given: Sequence[str], depths: M
                 [f"label_order.given begins with '{given[0]}'; it must name labels of the training split"]
             )
         places = {name: place for place, name in enumerate(given)}
-        return _invert(np.argsort([places.get(name, len(places)) for name in names], kind="stable"))
+        return np.argsort(np.argsort([places.get(name, len(places)) for name in names], kind="stable"))
     return np.arange(size)
 
 
 def order_labels(labels: Ints, rank: Ints, shuffle: np.random.Generator | None = None) -> Ints:
     """Put one document's labels in order, or shuffle them."""
     return labels[np.argsort(rank[labels])] if shuffle is None else shuffle.permutation(labels)
-
-
-def _invert(order: Ints) -> Ints:
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank

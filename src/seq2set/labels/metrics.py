@@ -22,6 +22,7 @@ from seq2set.core.sparse import SparseRows, find_rows
 from seq2set.labels.indicator import Indicators, list_cells
 
 Number = TypeVar("Number")
+Added = TypeVar("Added", bound=Any)
 
 RANKS = (1, 3, 5)
 """The depths at which rankings are measured."""
@@ -76,7 +77,10 @@ class Counts:
         """Count on two (documents, labels) matrices, sparse or dense; whatever is not 0 is given."""
         given, right = list_cells(predicted), list_cells(actual)
         _refuse_different(given.shape, right.shape)
-        both = _find_common(_code_cells(given), _code_cells(right))
+        cells = _code_cells(given)
+        others = _code_cells(right)
+        places = np.minimum(np.searchsorted(others, cells), len(others) - 1)
+        both = np.asarray(others[places] == cells) if len(others) else np.zeros(len(cells), bool)
         tp = np.bincount(given.indices[both], minlength=given.columns)
         row_both = np.bincount(find_rows(given)[both], minlength=given.shape[0])
         row_given, row_right = np.diff(given.indptr), np.diff(right.indptr)
@@ -97,7 +101,7 @@ class Counts:
 
     def __add__(self, other: Counts) -> Counts:
         _refuse_different(self.true_positives.shape, other.true_positives.shape)
-        return _add(self, other)
+        return add_counts(self, other)
 
     @property
     def correct_total(self) -> int:
@@ -164,7 +168,7 @@ class RankingCounts:
         return cls(right.shape[0], np.array(hits, dtype=np.int64), np.array(ndcg))
 
     def __add__(self, other: RankingCounts) -> RankingCounts:
-        return _add(self, other)
+        return add_counts(self, other)
 
     def metrics(self) -> dict[str, float]:
         """Turn the counts into metrics by name."""
@@ -221,12 +225,11 @@ def subset_accuracy(counts: Counts) -> float:
     return counts.subset_correct / counts.documents
 
 
-Added = TypeVar("Added", Counts, RankingCounts)
-
-
-def _add(one: Added, other: Added) -> Added:
+def add_counts(one: Added, other: Added) -> Added:
+    """Return the sums of two dataclasses of counts, field by field."""
     names = [field.name for field in dataclasses.fields(one)]
-    return type(one)(**{name: getattr(one, name) + getattr(other, name) for name in names})
+    added: Added = type(one)(**{name: getattr(one, name) + getattr(other, name) for name in names})
+    return added
 
 
 def _rank_top(scores: NDArray[Any], depth: int) -> NDArray[np.int64]:
@@ -246,12 +249,6 @@ def _rank_top(scores: NDArray[Any], depth: int) -> NDArray[np.int64]:
 def _find_hits(right: SparseRows, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
     starts = np.arange(right.shape[0]) * right.columns
     return np.isin(starts[:, None] + columns, _code_cells(right))
-
-
-def _find_common(cells: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say which of the cells are among the others; both ascend."""
-    places = np.minimum(np.searchsorted(others, cells), len(others) - 1)
-    return np.asarray(others[places] == cells) if len(others) else np.zeros(len(cells), bool)
 
 
 def _code_cells(matrix: SparseRows) -> NDArray[np.int64]:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2set.labels.metrics import add_counts
+
 BINS = 15
 TOP = 0.05
 """Labels that score less are suggested nowhere; most labels of a text do, and would drown the others."""
@@ -60,13 +62,7 @@ class ReliabilityCounts:
         )
 
     def __add__(self, other: ReliabilityCounts) -> ReliabilityCounts:
-        return ReliabilityCounts(
-            self.counts + other.counts,
-            self.scores + other.scores,
-            self.right + other.right,
-            self.squares + other.squares,
-            self.logs + other.logs,
-        )
+        return add_counts(self, other)
 
     def metrics(self) -> dict[str, float]:
         """Return the calibration error of suggestions and of all labels, Brier score and log loss."""

@@ -60,7 +60,9 @@ def find_cuts(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
         below, count, highest = below + places, count + len(ordered), np.maximum(highest, ordered[-1:])
     if not count:  # nothing to go by: the highest probability
         return Cuts(np.ones(1, scores.dtype), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    values = np.where(below > 0, _find_midway(winners, lower), winners)
+    # Stay in the scores' own precision: a value rounded when compared could fall to the lower score.
+    middle = winners / 2 + lower / 2
+    values = np.where(below > 0, np.where((lower < middle) & (middle <= winners), middle, winners), winners)
     nothing = np.nextafter(highest, np.inf, dtype=scores.dtype)
     return Cuts(
         np.concatenate([nothing, values[::-1]]),
@@ -82,12 +84,6 @@ def sum_cuts(cuts: Sequence[Cuts], places: Sequence[int]) -> CutTotals:
     return CutTotals(
         sum(int(one.given[at]) for one, at in chosen), sum(int(one.right[at]) for one, at in chosen)
     )
-
-
-def _find_midway(upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
-    """Stay in the scores' own precision: a value rounded when compared could fall to the lower score."""
-    middle = upper / 2 + lower / 2
-    return np.where((lower < middle) & (middle <= upper), middle, upper)
 
 
 def refuse_unfit(scores: NDArray[Any], right: csr_matrix[Any]) -> None:
@@ -125,7 +121,9 @@ def find_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Thr
     cuts = find_cuts(scores, scores[rows, columns])
     if metric in ("micro_f1", "hamming_loss"):
         return _search_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
-    return _search_grid(_thin(cuts.values), scores, right, metric)
+    places = np.linspace(0, len(cuts.values) - 1, min(GRID, len(cuts.values))).round().astype(np.int64)
+    thinned: NDArray[Any] = cuts.values[places]
+    return _search_grid(thinned, scores, right, metric)
 
 
 def _search_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshold:
@@ -136,12 +134,6 @@ def _search_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshol
         scores = (cuts.given + actual - 2 * cuts.right) / cells
         best = int(scores.argmin())
     return Threshold(float(cuts.values[best]), float(scores[best]))
-
-
-def _thin(values: NDArray[Any]) -> NDArray[Any]:
-    places = np.linspace(0, len(values) - 1, min(GRID, len(values))).round().astype(np.int64)
-    thinned: NDArray[Any] = values[places]
-    return thinned
 
 
 def _search_grid(

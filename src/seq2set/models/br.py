@@ -118,13 +118,10 @@ def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[_Classifiers],
     return rule if winner == CROSSED else best.rule
 
 
-class _OutOfFold(NamedTuple):
-    margins: npt.NDArray[np.float32]  # (N, L)
-    fold: npt.NDArray[np.int64]  # (N,)
-
-
-def _score_out_of_fold(data: LinearTraining, c: float, train: Examples) -> _OutOfFold:
-    """Score each training document by classifiers that did not see its fold."""
+def _score_out_of_fold(
+    data: LinearTraining, c: float, train: Examples
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    """Score each training document by classifiers that did not see its fold: margins (N, L), folds (N,)."""
     fold = fold_documents(FOLDS, data.train.shape[0], FOLD_SEED, train.groups)
     margins = np.zeros(data.train_targets.shape, np.float32)
     for number in np.unique(fold):
@@ -133,7 +130,7 @@ def _score_out_of_fold(data: LinearTraining, c: float, train: Examples) -> _OutO
         name, title = f"linear-fold-{number + 1}", f"without fold {number + 1} of {fold.max() + 1}"
         part = data.train[rest], data.train_targets[rest], None, data.weigh(rest)
         margins[held] = data.fit_or_resume(name, c, title, *part).margins(data.train[held])
-    return _OutOfFold(margins, fold)
+    return margins, fold
 
 
 @dataclass(frozen=True)
@@ -158,10 +155,7 @@ class BinaryRelevance(LinearTagger):
     @classmethod
     def list_forms(cls, outline: Outline, runtime: str) -> Forms:  # noqa: ARG003 (the same on any)
         """Return the forms of what is saved of it."""
-        return {
-            **list_feature_forms(outline, "features."),
-            **list_scorer_forms("linear.", "F+E", "L"),
-        }
+        return list_feature_forms(outline, "features.") | list_scorer_forms("linear.", "F+E", "L")
 
     @classmethod
     def from_state(cls, state: ModelState) -> BinaryRelevance:

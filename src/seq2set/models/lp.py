@@ -28,7 +28,7 @@ from seq2set.core.tensor_files import Forms, TensorForm
 from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.models.label_combinations import Combinations, find_combinations
 from seq2set.models.linear.c_search import ScoredFit, find_best_c
-from seq2set.models.linear.matrices import LinearTraining, prepare_matrices
+from seq2set.models.linear.matrices import prepare_matrices
 from seq2set.models.linear.scorer import LinearScorer, Reals, list_scorer_forms
 from seq2set.models.linear.tagger import LinearTagger, list_feature_forms, restore_common
 from seq2set.models.predictions import Scores
@@ -63,7 +63,12 @@ def train_lp(
     def fit(c: float) -> ScoredFit[_Powerset]:
         title = "one classifier per label combination"
         scorer = data.fit_or_resume("powerset", c, title, features, targets, weights=data.weigh(learnt))
-        posterior = _calibrate(found.holds, scorer, data)
+        # Calibrate on documents spread over the validation split, as many as are scored at a time.
+        size = data.valid.shape[0]
+        rows = np.unique(np.linspace(0, size - 1, min(size, DOCUMENTS_AT_A_TIME)).round().astype(np.int64))
+        posterior = fit_posterior(
+            found.holds, scorer.margins(data.valid[rows]), data.valid_targets[rows].toarray()
+        )
         return ScoredFit(_Powerset(scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
 
     best = find_best_c(data, fit)
@@ -85,13 +90,6 @@ def _find_combinations(config: Config, targets: csr_matrix, progress: Progress) 
             f"documents {found.cut:,} count for a part of their labels, {found.left_out:,} are left out"
         )
     return found
-
-
-def _calibrate(holds: CompressedRows, scorer: LinearScorer, data: LinearTraining) -> Posterior:
-    """Calibrate on documents spread over the validation split, as many as are scored at a time."""
-    size = data.valid.shape[0]
-    rows = np.unique(np.linspace(0, size - 1, min(size, DOCUMENTS_AT_A_TIME)).round().astype(np.int64))
-    return fit_posterior(holds, scorer.margins(data.valid[rows]), data.valid_targets[rows].toarray())
 
 
 def _encode_one_hot(classes: np.ndarray, count: int) -> csr_matrix:

@@ -145,13 +145,9 @@ def list_network_forms(
     """Return the forms of the networks' weights; none are made, so that no size is too large to ask for."""
     with torch.device("meta"), _WithoutValues():
         network = build_network(config, words, labels, max_labels)
-    return name_members(
-        {
-            name: TensorForm(_KINDS[value.dtype], tuple(value.shape))
-            for name, value in network.state_dict().items()
-        },
-        config.ensemble,
-    )
+    tensors = network.state_dict().items()
+    forms = {name: TensorForm(_KINDS[one.dtype], tuple(one.shape)) for name, one in tensors}
+    return name_members(forms, config.ensemble)
 
 
 def restore_networks(

@@ -85,13 +85,10 @@ class Inference(NamedTuple):
         return self.acceptance.mark(int(label), float(self.scores[row, label])) if known else "review"
 
 
-class _Signed(NamedTuple):
-    speaking_for: tuple[Evidence, ...]
-    against: tuple[Evidence, ...]
-
-
-def _split_signs(words: Sequence[Evidence]) -> _Signed:
-    return _Signed(*(tuple(one for one in words if (one.weight < 0) is below) for below in (False, True)))
+def _split_signs(words: Sequence[Evidence]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
+    """Part the words for a label from those against it."""
+    against = tuple(one for one in words if one.weight < 0)
+    return tuple(one for one in words if not one.weight < 0), against
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,10 @@ def decide(scores: Scores, rule: Rule, request: Request) -> list[npt.NDArray[np.
     best of the others join them.
     """
     given = choose_rule(rule, request, scores.shape[1]).decide(scores)
-    _fill(given, scores, request.min_labels)
+    # Give the best of the other labels where fewer than `min_labels` are given.
+    for row in np.flatnonzero(given.sum(axis=1) < request.min_labels):
+        others = np.argsort(np.where(given[row], np.inf, -scores[row]), kind="stable")
+        given[row, others[: request.min_labels - given[row].sum()]] = True
     # Only what is given is put in order: it is little, and sorting all labels would take most of the time.
     rows, labels = np.nonzero(given)
     best_first = labels[np.lexsort((-scores[rows, labels], rows))]
@@ -175,10 +175,3 @@ def withhold_scores(scores: Scores, known: npt.NDArray[np.bool_] | None) -> Scor
     Rules are tuned on these, so that they are the best for what prediction gives by default.
     """
     return scores if known is None or known.all() else np.where(known[:, None], scores, np.float32(-np.inf))
-
-
-def _fill(given: npt.NDArray[np.bool_], scores: Scores, least: int) -> None:
-    """Give the best of the other labels where fewer than `least` are given."""
-    for row in np.flatnonzero(given.sum(axis=1) < least):
-        others = np.argsort(np.where(given[row], np.inf, -scores[row]), kind="stable")
-        given[row, others[: least - given[row].sum()]] = True

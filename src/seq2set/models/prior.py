@@ -61,10 +61,7 @@ class PriorModel:
     @staticmethod
     def list_forms(outline: Outline) -> Forms:
         """Return the forms of what is saved of it."""
-        return {
-            **list_feature_forms(outline, "prior/"),
-            **list_scorer_forms("prior/", "F+E", "K", "L"),
-        }
+        return list_feature_forms(outline, "prior/") | list_scorer_forms("prior/", "F+E", "K", "L")
 
     def read(self, encoded: Iterable[FlatIds], texts: Sequence[str]) -> PriorReading:
         """Return every label's margin for every text, encoded in blocks, and whether a word is known."""
@@ -91,6 +88,11 @@ def fold_documents(
     generator = np.random.default_rng(seed)
     if groups is None or len(set(groups)) < 2:
         return generator.permutation(documents) % min(folds, documents)
+    return fold_groups(folds, groups, generator)
+
+
+def fold_groups(folds: int, groups: Sequence[str], generator: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return the fold of each document, where all documents of a group have the same one."""
     _, of_document, sizes = np.unique(np.array(groups), return_inverse=True, return_counts=True)
     order = generator.permutation(len(sizes))
     # The largest first, each to the smallest fold: what comes last evens the folds out.

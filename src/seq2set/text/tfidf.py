@@ -71,7 +71,12 @@ class TfidfFeatures:
         run_weight: float = 0.0,
     ) -> TfidfFeatures:
         """Choose the terms that occur in the most of the encoded documents."""
-        _refuse_overflow(len(words), ngrams)
+        vocabulary = len(words)
+        if (vocabulary + 1) ** ngrams * DOCUMENTS_PER_BLOCK >= 2**63:
+            raise InputError(
+                f"features.ngrams is {ngrams} with {vocabulary:,} words, more terms than can be numbered; "
+                "text.vocabulary_size must be smaller"
+            )
         terms, documents, total = _count_documents(blocks, len(words), ngrams)
         kept = np.flatnonzero(documents >= min_documents)
         # A stable sort: of two terms as frequent as each other, the one of more frequent words stays.
@@ -233,14 +238,6 @@ def _find_starts(ordered: Codes) -> npt.NDArray[np.intp]:
     return (
         np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, np.intp)
     )
-
-
-def _refuse_overflow(vocabulary: int, ngrams: int) -> None:
-    if (vocabulary + 1) ** ngrams * DOCUMENTS_PER_BLOCK >= 2**63:
-        raise InputError(
-            f"features.ngrams is {ngrams} with {vocabulary:,} words, more terms than can be numbered; "
-            "text.vocabulary_size must be smaller"
-        )
 
 
 def _normalise_rows(matrix: SparseRows) -> SparseRows:

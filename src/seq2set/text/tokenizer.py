@@ -76,9 +76,15 @@ def build_tokenizer(
 ) -> Tokenizer:
     """Build a tokeniser that gives each of `words` its number, and all others that of `UNKNOWN`."""
     tokenizer = Tokenizer(models.WordLevel(dict(words), unk_token=UNKNOWN))
-    tokenizer.normalizer = _build_normaliser(
-        lowercase=lowercase, unicode_form=unicode_form, strip_accents=strip_accents
-    )
+    steps: list[normalizers.Normalizer] = [normalizers.Replace(Regex(_INVISIBLE), "")]
+    if strip_accents:
+        # Accents come off decomposed letters only; composing again keeps Hangul syllables whole.
+        steps += [_DECOMPOSED[unicode_form](), normalizers.StripAccents(), normalizers.NFC()]
+    elif unicode_form != "none":
+        steps.append(_COMPOSED[unicode_form]())
+    if lowercase:
+        steps.append(normalizers.Lowercase())
+    tokenizer.normalizer = normalizers.Sequence(steps)
     pattern = Regex(_TOKEN if unit == "word" else _CHARACTER)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(pattern, behavior="removed", invert=True)
     return tokenizer
@@ -147,25 +153,9 @@ def widen_spans(text: str, offsets: ArrayLike) -> Spans:
     ends = found.places[:, 1]
     limits = np.append(found.places[1:, 0], len(text))
     for place in np.flatnonzero(ends < limits[: len(ends)]).data:
-        ends[place] = _find_end(text, int(ends[place]), int(limits[place]))
+        end = int(ends[place])
+        limit = int(limits[place])
+        while end < limit and not text[end].isspace() and unicodedata.category(text[end]) not in ("Cc", "Cf"):
+            end += 1
+        ends[place] = end
     return found
-
-
-def _find_end(text: str, end: int, limit: int) -> int:
-    while end < limit and not text[end].isspace() and unicodedata.category(text[end]) not in ("Cc", "Cf"):
-        end += 1
-    return end
-
-
-def _build_normaliser(
-    *, lowercase: bool, unicode_form: UnicodeForm, strip_accents: bool
-) -> normalizers.Normalizer:
-    steps: list[normalizers.Normalizer] = [normalizers.Replace(Regex(_INVISIBLE), "")]
-    if strip_accents:
-        # Accents come off decomposed letters only; composing again keeps Hangul syllables whole.
-        steps += [_DECOMPOSED[unicode_form](), normalizers.StripAccents(), normalizers.NFC()]
-    elif unicode_form != "none":
-        steps.append(_COMPOSED[unicode_form]())
-    if lowercase:
-        steps.append(normalizers.Lowercase())
-    return normalizers.Sequence(steps)

@@ -119,7 +119,10 @@ def save_checkpoint(
 ) -> None:
     """Write `last.safetensors`, whole or not at all."""
     tensors = {_WEIGHTS + name: value.contiguous() for name, value in network.state_dict().items()}
-    tensors |= _collect_adam(optimizer)
+    state = optimizer.state_dict()["state"]
+    tensors |= {
+        f"{_ADAM}{number}/{key}": value for number, moments in state.items() for key, value in moments.items()
+    }
     tensors |= {_AVERAGE + name: value for name, value in averaged.average.items()}
     with write_aside(folder / LAST) as aside:
         save_file(tensors, aside, metadata={"place": json.dumps(asdict(place)), **UNSEALED})
@@ -136,7 +139,11 @@ def load_checkpoint(
         check_seal(folder / LAST)
         place, tensors = _read_place(folder / LAST), load_file(folder / LAST)
         network.load_state_dict(_select_prefix(tensors, _WEIGHTS))
-        _restore_adam(optimizer, _select_prefix(tensors, _ADAM))
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in _select_prefix(tensors, _ADAM).items():
+            number, key = name.split("/")
+            state.setdefault(int(number), {})[key] = value
+        optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
         averaged.restore(_select_prefix(tensors, _AVERAGE))
     return place
 
@@ -198,21 +205,6 @@ def _refuse_misfit(path: Path) -> Iterator[None]:
             f"{path} does not fit this run ({reason}); it is damaged, or the corpus has changed; "
             "begin a new run"
         ) from error
-
-
-def _collect_adam(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    state = optimizer.state_dict()["state"]
-    return {
-        f"{_ADAM}{number}/{key}": value for number, moments in state.items() for key, value in moments.items()
-    }
-
-
-def _restore_adam(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        number, key = name.split("/")
-        state.setdefault(int(number), {})[key] = value
-    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
 
 
 def _select_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

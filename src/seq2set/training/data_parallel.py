@@ -125,7 +125,9 @@ def start_group(share: Share, workers: int, run: RunFolder) -> Iterator[Fabric]:
             for rank in range(1, workers):
                 message = json.dumps(request | {"rank": rank})
                 pool.start(rank, ["-m", "seq2set.training.data_parallel"], message=message)
-            _await_start(store, workers, pool)
+            while not store.check([f"ready-{rank}" for rank in range(1, workers)]):
+                if ended := pool.wait(0.1):
+                    raise _describe_end(ended[0])
         try:
             yield join_group(share.config, store, 0, workers)
         except RuntimeError as error:  # the connection to a process that ended
@@ -134,12 +136,6 @@ def start_group(share: Share, workers: int, run: RunFolder) -> Iterator[Fabric]:
             raise _describe_end(ended[0]) from error
         finally:
             dist.destroy_process_group()
-
-
-def _await_start(store: TCPStore, workers: int, pool: WorkerPool[int]) -> None:
-    while not store.check([f"ready-{rank}" for rank in range(1, workers)]):
-        if ended := pool.wait(0.1):
-            raise _describe_end(ended[0])
 
 
 def _describe_end(ended: EndedWorker[int]) -> WorkError:

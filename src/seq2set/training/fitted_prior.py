@@ -75,13 +75,6 @@ class PriorCache:
         return self._prior
 
 
-class _Scored(NamedTuple):
-    """The classifiers of K labels, and the margins (N, K) of their training documents, out of fold."""
-
-    scorer: LinearScorer
-    margins: Reals
-
-
 def fit_prior(
     config: Config,
     words: Words,
@@ -98,16 +91,7 @@ def fit_prior(
     file in `folder`, by default the system's for what is temporary.
     """
     fold = fold_documents(config.prior.folds, len(texts), config.seed, groups)
-    key = _digest_inputs(config, texts, targets, fold)
-    return (cache or PriorCache()).fit_once(
-        key, lambda: _fit(config, words, texts, targets, fold, progress, folder)
-    )
-
-
-def _digest_inputs(
-    config: Config, texts: Sequence[str], targets: csr_matrix, fold: npt.NDArray[np.int64]
-) -> str:
-    """Return a text that differs where anything that a prior depends on differs."""
+    # A text that differs where anything that a prior depends on differs.
     settings = config.model_dump_json(include={"text", "features", "linear", "prior", "seed"})
     seen = hashlib.sha256(settings.encode())
     for part in (targets.indptr, targets.indices, fold):
@@ -115,7 +99,9 @@ def _digest_inputs(
     seen.update(targets.data.astype(np.float32).tobytes())
     for text in texts:
         seen.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-    return seen.hexdigest()
+    return (cache or PriorCache()).fit_once(
+        seen.hexdigest(), lambda: _fit(config, words, texts, targets, fold, progress, folder)
+    )
 
 
 def _fit(
@@ -137,20 +123,14 @@ def _fit(
     if config.prior.terms == "best":
         config = _choose_terms(config, words, encoded, texts, frequent, fold, progress)
         features = fit_terms(config, words, encoded)
-    read = _read_terms(config, features, encoded, texts, progress)
-    scored = _fit_in_folds(config, read.matrix, frequent, fold, progress)
-    sigmoid = fit_sigmoid(scored.margins, frequent.toarray())
+    features, matrix = _read_terms(config, features, encoded, texts, progress)
+    machine, scored = _fit_in_folds(config, matrix, frequent, fold, progress)
+    sigmoid = fit_sigmoid(scored, frequent.toarray())
     constant = _compute_constant_margins(targets[:, config.prior.labels :], sigmoid)  # (L - K,)
-    scorer = LinearScorer(scored.scorer.weights, np.concatenate([scored.scorer.bias, constant]))
+    scorer = LinearScorer(machine.weights, np.concatenate([machine.bias, constant]))
     everywhere = np.broadcast_to(constant, (len(texts), len(constant)))
-    model = PriorModel(read.features, scorer)
-    margins = np.hstack([scored.margins, everywhere])
-    return FittedPrior(model, margins, sigmoid, config.features, config.prior)
-
-
-class _ReadTerms(NamedTuple):
-    features: TfidfFeatures
-    matrix: csr_matrix  # (N, F)
+    margins = np.hstack([scored, everywhere])
+    return FittedPrior(PriorModel(features, scorer), margins, sigmoid, config.features, config.prior)
 
 
 def _read_terms(
@@ -159,12 +139,12 @@ def _read_terms(
     encoded: Iterable[FlatIds],
     texts: Sequence[str],
     progress: Progress,
-) -> _ReadTerms:
-    """Turn the documents into their terms, and the vectors that the settings ask for."""
+) -> tuple[TfidfFeatures, csr_matrix]:
+    """Turn the documents into their terms (N, F), and the vectors that the settings ask for."""
     matrix = features.transform_blocks(encoded)
     if (wide := add_vectors(config, features, texts, progress)) is not None:
-        return _ReadTerms(wide.features, wide.append(matrix).to_scipy())
-    return _ReadTerms(features, matrix.to_scipy())
+        return wide.features, wide.append(matrix).to_scipy()
+    return features, matrix.to_scipy()
 
 
 class _Candidate(NamedTuple):
@@ -191,9 +171,9 @@ def _choose_terms(
     some = np.unique(np.linspace(0, targets.shape[1] - 1, COMPARED_LABELS).round().astype(int))
     compared, best = targets[:, some], None  # (N, S)
     for name, own in list_term_kinds(config).items():
-        terms = _read_terms(own, fit_terms(own, words, encoded), encoded, texts, progress)
+        _, matrix = _read_terms(own, fit_terms(own, words, encoded), encoded, texts, progress)
         least = 0.0 if best is None else best.config.prior.c
-        found = _search_c(own, name, terms.matrix, compared, fold, progress, least)
+        found = _search_c(own, name, matrix, compared, fold, progress, least)
         if best is None or found.reached > best.reached:
             best, kind = found, name
     assert best is not None  # there is at least one kind of terms
@@ -237,7 +217,8 @@ def _fit_in_folds(
     targets: csr_matrix,
     fold: npt.NDArray[np.int64],
     progress: Progress,
-) -> _Scored:
+) -> tuple[LinearScorer, Reals]:
+    """Fit the classifiers of K labels, and give the margins (N, K) of their documents, out of fold."""
     documents, labels = targets.shape
     folds = int(fold.max()) + 1
     margins = np.zeros(targets.shape, np.float32)
@@ -249,7 +230,7 @@ def _fit_in_folds(
         for number in range(folds):
             held = np.flatnonzero(fold == number)
             margins[held] = fit(np.flatnonzero(fold != number)).margins(matrix[held])
-        return _Scored(fit(np.arange(documents)), margins)
+        return fit(np.arange(documents)), margins
 
 
 def _compute_constant_margins(targets: csr_matrix, sigmoid: Sigmoid) -> Reals:

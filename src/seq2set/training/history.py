@@ -81,17 +81,14 @@ class TensorBoardWriter:
         """Write one record; the first time also those before it."""
         with report_output_errors(self.folder):
             if self.writer is None:
-                self.writer = self._new_writer()
+                if self.folder.is_dir():
+                    shutil.rmtree(self.folder)
+                self.writer = import_extra("torch.utils.tensorboard", "track").SummaryWriter(str(self.folder))
                 for earlier, known in enumerate(self.run.records()[: number - 1], start=1):
                     self._write(earlier, known)
             self._write(number, record)
             # What the run writes next is a checkpoint, behind which a resumed run never starts.
             self.writer.flush()
-
-    def _new_writer(self) -> Any:
-        if self.folder.is_dir():
-            shutil.rmtree(self.folder)
-        return import_extra("torch.utils.tensorboard", "track").SummaryWriter(str(self.folder))
 
     def _write(self, number: int, record: dict[str, Any]) -> None:
         """Write the numbers of a record, in curves named `phase/what`, over updates where it counts them."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from seq2set.labels.thresholds import find_threshold
 from seq2set.models.ensemble import join_networks, refuse_misfit
 from seq2set.models.network import Network, build_encoder, build_network
 from seq2set.models.neural import NeuralTagger
-from seq2set.models.predictions import Request, Scores, withhold_scores
+from seq2set.models.predictions import Request, withhold_scores
 from seq2set.models.prior import has_prior
 from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Examples
@@ -78,8 +77,11 @@ def train_network(
     else:
         start.refuse_other_texts(config)
         words = start.tagger.words
-    prior = _fit_prior(config, words, labels, train, run.path, progress, priors)
-    config = config if prior is None else prior.settle(config)
+    prior = None
+    if has_prior(config):
+        targets = train.targets(labels)
+        prior = fit_prior(config, words, train.texts, targets, progress, train.groups, priors, run.path)
+        config = prior.settle(config)
     learn = encode_examples(train, config, words, labels, prior and prior.margins, run.path, own)
     most = MAX_LABELS_FACTOR * max(len(set(one)) for one in train.label_sets)
     tune = encode_validation(valid, config, words, labels, prior and prior.model, run.path, own)
@@ -181,22 +183,6 @@ def plan_phases(config: Config) -> list[PhasePlan]:
     ]
 
 
-def _fit_prior(
-    config: Config,
-    words: Words,
-    labels: Labels,
-    train: Examples,
-    folder: Path,
-    progress: Progress,
-    priors: PriorCache | None,
-) -> FittedPrior | None:
-    if not has_prior(config):
-        return None
-    return fit_prior(
-        config, words, train.texts, train.targets(labels), progress, train.groups, priors, folder
-    )
-
-
 def _open_tokens(config: Config, run: RunFolder) -> OwnTokens | None:
     """Open the encoder's own tokens, if it has some, and go on with no other encoder than was begun with."""
     own, encoder = open_tokens(config), config.encoder
@@ -226,7 +212,12 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     if wanted == "boundary":
         value = 0.5
     elif wanted == "tuned":
-        scores = _score(tagger, valid.texts)
+        # The marginals of all texts (N, L), by which no rule gives a label where no word is known.
+        scores = np.empty((len(valid.texts), len(tagger.labels)), np.float32)
+        for start in range(0, len(valid.texts), TEXTS_AT_A_TIME):
+            block = slice(start, start + TEXTS_AT_A_TIME)
+            answer = tagger.infer(valid.texts[block], Request(search="marginal"))
+            scores[block] = withhold_scores(answer.scores, answer.known)
         actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
         metric, kind = tagger.config.decision.metric, tagger.config.decision.rule
         if kind != "global":
@@ -237,13 +228,3 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     else:
         value = wanted
     return replace(tagger, rule=make_global_rule(value))
-
-
-def _score(tagger: NeuralTagger, texts: Sequence[str]) -> Scores:
-    """Return the marginals of all texts (N, L), by which no rule gives a label where no word is known."""
-    scores = np.empty((len(texts), len(tagger.labels)), np.float32)
-    for start in range(0, len(texts), TEXTS_AT_A_TIME):
-        block = slice(start, start + TEXTS_AT_A_TIME)
-        answer = tagger.infer(texts[block], Request(search="marginal"))
-        scores[block] = withhold_scores(answer.scores, answer.known)
-    return scores

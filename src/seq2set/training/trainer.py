@@ -29,7 +29,7 @@ from seq2set.core.processes import Interruption
 from seq2set.core.progress import Progress
 from seq2set.nn.noise import derive_keys
 from seq2set.objectives.rewards import RunningF1
-from seq2set.text.batches import BatchPlan, bucket_by_length, shard
+from seq2set.text.batches import bucket_by_length, shard
 from seq2set.training.checkpoint import (
     LAST,
     AveragedWeights,
@@ -94,7 +94,11 @@ class Trainer:
         """Train to the end, from the beginning or from the last checkpoint, and load the best weights."""
         folder = self.run_folder.checkpoints
         position = load_checkpoint(folder, self.network, self.adam, self.averaged) or Position()
-        self._discard_after(position)
+        # What a killed run wrote after its last checkpoint will be written again.
+        if self.fabric.is_global_zero:
+            self.run_folder.truncate(position.records)
+            remove_leftovers(self.run_folder.checkpoints)
+        self.fabric.barrier()
         if late := self.rates.describe_late(sum(phase.epochs for phase in self.phases)):
             self.progress.note(late)
         with Interruption() as interruption:
@@ -108,7 +112,9 @@ class Trainer:
         with self.progress.stage(phase.name, phase.epochs * batches) as advance:
             advance(position.epoch * batches + position.batch)
             while position.epoch < phase.epochs and not self._out_of_patience(position):
-                plan = self._plan_batches(position)
+                # Each epoch of each phase has a shuffle of its own, which a resumed run finds again.
+                epoch = self._count_epochs(position)
+                plan = bucket_by_length(self.lengths, self.settings.batch_size, seed=self.seed, epoch=epoch)
                 while position.batch < len(plan) and not self._out_of_patience(position):
                     index = plan[position.batch]
                     self.rates.set(self.adam, phase, position)
@@ -125,11 +131,6 @@ class Trainer:
                         self._stop(position)
                 position = position.move(epoch=position.epoch + 1, batch=0)
         return position
-
-    def _plan_batches(self, position: Position) -> BatchPlan:
-        # Each epoch of each phase has a shuffle of its own, which a resumed run finds again.
-        epoch = self._count_epochs(position)
-        return bucket_by_length(self.lengths, self.settings.batch_size, seed=self.seed, epoch=epoch)
 
     def _count_epochs(self, position: Position) -> int:
         return sum(phase.epochs for phase in self.phases[: position.phase]) + position.epoch
@@ -178,7 +179,8 @@ class Trainer:
         """Measure on validation, keep the weights if they are the best so far, and write a checkpoint."""
         began = time.perf_counter()
         with self.averaged.apply():
-            score = self._measure()
+            # All measure and believe the first process, so that all continue alike.
+            score = float(self.fabric.broadcast(self.measure()))
             better = score > position.best
             if better and self.fabric.is_global_zero:
                 save_weights(self._find_best_weights(position.update), self.network)
@@ -212,10 +214,6 @@ class Trainer:
             self._remove_older_weights(position)
         self.means.clear()
         return position
-
-    def _measure(self) -> float:
-        """Let all processes measure and believe the first one, so that all continue alike."""
-        return float(self.fabric.broadcast(self.measure()))
 
     def _end_phase(self, position: Position) -> Position:
         """Load the best weights so far for the next phase, with a fresh optimiser."""
@@ -279,10 +277,3 @@ class Trainer:
         for path in self.run_folder.checkpoints.glob("best-*.safetensors"):
             if path != self._find_best_weights(position.best_update):
                 path.unlink()
-
-    def _discard_after(self, position: Position) -> None:
-        """Discard what a killed run wrote after its last checkpoint; it will be written again."""
-        if self.fabric.is_global_zero:
-            self.run_folder.truncate(position.records)
-            remove_leftovers(self.run_folder.checkpoints)
-        self.fabric.barrier()

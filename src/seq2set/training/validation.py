@@ -25,7 +25,7 @@ from seq2set.models.neural import CELLS_AT_A_TIME
 from seq2set.models.predictions import withhold_scores
 from seq2set.models.prior import PriorModel
 from seq2set.models.tagger import Examples
-from seq2set.nn.decoding.searches import SearchResult, count_hypotheses
+from seq2set.nn.decoding.searches import count_hypotheses
 from seq2set.nn.encoders import OwnTokens
 from seq2set.text.tfidf import encode_blocks
 from seq2set.text.vocabulary import Words
@@ -94,18 +94,15 @@ def search_validation(
         batch = examples.batch(index).to(fabric.device)
         output: NetworkOutput = step.network(batch.ids, batch.lengths, batch.margins)
         found = output.search(name, search)
-        values[index] = _tabulate(found) if decided else found.scores
+        if not decided:
+            values[index] = found.scores
+            continue
+        for row, labels in zip(index, found.sequences or (), strict=True):
+            values[row, labels] = 1
     step.train()
     if fabric.world_size > 1:
         values = cast("torch.Tensor", fabric.all_reduce(torch.from_numpy(values), reduce_op="sum")).numpy()
     return Searched(values, decided)
-
-
-def _tabulate(found: SearchResult) -> npt.NDArray[np.float32]:
-    given = np.zeros(found.scores.shape, np.float32)
-    for row, labels in zip(given, found.sequences or (), strict=True):
-        row[labels] = 1
-    return given
 
 
 def compute_micro_f1(found: Searched, valid: Validation) -> float:

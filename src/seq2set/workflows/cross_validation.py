@@ -28,6 +28,7 @@ from seq2set.labels.intervals import compute_intervals
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
 from seq2set.models.predictions import Inference
+from seq2set.models.prior import fold_groups
 from seq2set.models.tagger import Examples, get_fit_function
 from seq2set.workflows.calibration import calibrate_trained
 from seq2set.workflows.training_data import carve_validation
@@ -82,14 +83,7 @@ def assign_folds(pooled: Examples, folds: int, seed: int) -> NDArray[np.int64]:
         labels = Labels.build(pooled.label_sets).indicator(pooled.label_sets).astype(np.int8)
         sizes = np.bincount(np.arange(len(pooled)) % folds, minlength=folds)
         return stratify(labels, sizes, generator).astype(np.int64)
-    _, group, sizes = np.unique(np.array(pooled.groups), return_inverse=True, return_counts=True)
-    of_group, filled = np.zeros(len(sizes), np.int64), np.zeros(folds, np.int64)
-    order = generator.permutation(len(sizes))
-    largest_first = order[np.argsort(-sizes[order], kind="stable")]
-    for one in largest_first:  # each to the emptiest fold
-        of_group[one] = filled.argmin()
-        filled[of_group[one]] += sizes[one]
-    return of_group[group]
+    return fold_groups(folds, pooled.groups, generator)
 
 
 def _predict_fold(

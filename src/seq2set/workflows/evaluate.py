@@ -99,12 +99,6 @@ def evaluate(
     )
 
 
-class _OpenedDocuments(NamedTuple):
-    predictor: Predictor
-    measured: MeasuredSplit
-    chosen: Selection
-
-
 def _open_documents(
     model: Path,
     runtime: str,
@@ -112,12 +106,12 @@ def _open_documents(
     columns: Mapping[str, Any] | None,
     split: str | None,
     include_seen: bool | None,
-) -> _OpenedDocuments:
+) -> tuple[Predictor, MeasuredSplit, Selection]:
     predictor = Predictor.open(model, runtime)
     measured = open_measured(find_training_corpus(model, predictor, columns), data, split)
     seen = read_seen(model)
     chosen = select_unseen_part(measured, seen, predictor.metadata, include_seen=include_seen)
-    return _OpenedDocuments(predictor, measured, chosen)
+    return predictor, measured, chosen
 
 
 def refuse_errors_file(path: Path, *, force: bool = False) -> None:

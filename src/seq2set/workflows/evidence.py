@@ -50,7 +50,15 @@ def measure_evidence(
             "the model names no words for any label of these documents: there is nothing to measure"
         )
     else:
-        _record(predictor, plan, found, progress)
+        # Write the figures onto the card; where the folder of the model cannot be written, say so.
+        state = predictor.tagger.state()
+        figures = {"data": plan.data, "split": plan.split, **found.to_dict()}
+        metadata = predictor.metadata | {"evidence": figures}
+        card = render_model_card(state.config, metadata, state.fitted)
+        try:
+            renew_model(plan.model, facts=state.fitted, metadata=metadata, card=card)
+        except OutputError as error:
+            progress.note(f"the figures of the evidence are not on the model card: {error}")
     return found
 
 
@@ -59,15 +67,3 @@ def pick_documents(part: Documents, places: Collection[int]) -> list[Document]:
     chosen = frozenset(places)
     documents = (document for batch in part.iter_batches(1024) for document in batch)
     return [document for place, document in enumerate(documents) if place in chosen]
-
-
-def _record(predictor: Predictor, plan: EvidencePlan, found: Faithfulness, progress: Progress) -> None:
-    """Write the figures onto the card; where the folder of the model cannot be written, say so."""
-    state = predictor.tagger.state()
-    figures = {"data": plan.data, "split": plan.split, **found.to_dict()}
-    metadata = predictor.metadata | {"evidence": figures}
-    card = render_model_card(state.config, metadata, state.fitted)
-    try:
-        renew_model(plan.model, facts=state.fitted, metadata=metadata, card=card)
-    except OutputError as error:
-        progress.note(f"the figures of the evidence are not on the model card: {error}")

@@ -142,15 +142,11 @@ def plan_output(out: str, form: str | None, files: Sequence[InputFile], *, force
         raise InputError(
             f"format is {form}, but {path} ends in {path.suffix}; leave --format out, or rename it"
         )
-    _refuse_overwriting(path, files, force=force)
-    return OutputPlan(path, name)
-
-
-def _refuse_overwriting(path: Path, files: Sequence[InputFile], *, force: bool) -> None:
     local = [Path(one.name) for one in files if one.remote is None]
     if path.exists() and any(path.samefile(one) for one in local):
         raise OutputError(f"{path} is the input itself; name another file for the output")
     refuse_existing(path, force=force)
+    return OutputPlan(path, name)
 
 
 @contextmanager

@@ -142,13 +142,11 @@ class ShardFolder:
         ):
             writer.write(rows)
             writer.close()
-        self._record(name, len(rows))
-        self._key, self._rows = None, []
-
-    def _record(self, name: str, documents: int) -> None:
+        documents = len(rows)
         line = {"name": name, "documents": documents, "sha256": compute_sha256(self.path / name)}
         append_line(self.path / DONE, json.dumps(line))
         self.done[name] = documents
+        self._key, self._rows = None, []
 
 
 @contextmanager
@@ -162,7 +160,11 @@ def open_shards(path: Path, job: ShardJob, *, marks: bool, force: bool) -> Itera
     busy = f"another process writes shards into {path}; wait until it ends, or name another folder"
     with hold_lock(path / LOCK, busy=busy, seconds=0):
         if (path / MANIFEST).exists() and not _fits(path, job, force=force):
-            _clear(path)
+            # The record of the shards goes last but one: what is not recorded is not trusted.
+            (path / DONE).unlink(missing_ok=True)
+            for shard in path.glob("part-*-*.*"):
+                shard.unlink()
+            (path / MANIFEST).unlink()
         if not (path / MANIFEST).exists():
             write_json(path / MANIFEST, _build_manifest(job) | {"complete": False})
         explain = job.description["request"]["explain"]
@@ -185,14 +187,6 @@ def _fits(path: Path, job: ShardJob, *, force: bool) -> bool:
             "pass --force to remove them and begin again"
         )
     return not force
-
-
-def _clear(path: Path) -> None:
-    """Remove the shards, the record of them last but one: what is not recorded is not trusted."""
-    (path / DONE).unlink(missing_ok=True)
-    for shard in path.glob("part-*-*.*"):
-        shard.unlink()
-    (path / MANIFEST).unlink()
 
 
 def _read_done(path: Path) -> Iterator[tuple[str, int]]:

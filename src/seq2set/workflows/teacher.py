@@ -66,12 +66,7 @@ class Opinion(NamedTuple):
 
     def append(self, *others: Opinion) -> Opinion:
         """Return what it says of these and of further documents."""
-        parts = (self, *others)
-        return Opinion(
-            np.concatenate([one.scores for one in parts]),
-            np.concatenate([one.drawn for one in parts]),
-            np.concatenate([one.known for one in parts]),
-        )
+        return Opinion._make(map(np.concatenate, zip(self, *others, strict=True)))
 
     def pick(self, index: npt.NDArray[np.intp]) -> Opinion:
         """Return what it says of the documents at the given places."""
@@ -172,37 +167,27 @@ def _judge(
     with progress.stage(title, len(texts)) as advance:
         for start in range(0, len(texts), BATCH):
             block = list(texts[start : start + BATCH])
-            for row, part in enumerate(_ask(tagger, block), start=start):
-                scores[row, known] = part.scores[found]
-                drawn[row, :, known] = part.drawn[:, found].T
-                heard[row] = part.known
+            for row, (likely, sets, is_known) in enumerate(_ask(tagger, block), start=start):
+                scores[row, known] = likely[found]
+                drawn[row, :, known] = sets[:, found].T
+                heard[row] = is_known
             advance(len(block))
     return said
 
 
-class _Answer(NamedTuple):
-    """What a model says of one text, in the order of its own labels."""
-
-    scores: Reals
-    """(L,)"""
-    drawn: npt.NDArray[np.bool_]
-    """(K, L)"""
-    known: bool
-
-
-def _ask(tagger: Tagger, texts: list[str]) -> Iterator[_Answer]:
-    """Yield what a model says of each text."""
+def _ask(tagger: Tagger, texts: list[str]) -> Iterator[tuple[Reals, npt.NDArray[np.bool_], bool]]:
+    """Yield for each text the scores (L,) and the sets (K, L) of a model's own labels, and if it is known."""
     if not (isinstance(tagger, NeuralTagger) and tagger.decodes):
         told = tagger.infer(texts, Request(search="marginal"))
         known = np.ones(len(texts), bool) if told.known is None else told.known
         for row, heard in zip(told.scores, known.tolist(), strict=True):
-            yield _Answer(row, np.zeros((SETS, len(row)), bool), heard)
+            yield row, np.zeros((SETS, len(row)), bool), heard
         return
     # All texts use the same random numbers: from the sets with the same one, each takes others.
     generator = np.random.default_rng(len(texts))
     for row, sets, heard in zip(*tagger.draw_sets(texts), strict=True):
         chosen = generator.choice(len(sets), SETS, replace=len(sets) < SETS)
-        yield _Answer(row, sets[chosen], bool(heard))
+        yield row, sets[chosen], bool(heard)
 
 
 def _save(path: Path, said: Opinion, mark: npt.NDArray[np.uint8]) -> None:

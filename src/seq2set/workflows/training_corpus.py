@@ -90,7 +90,18 @@ def _is_same_file(one: Path, other: Path) -> bool:
 def reopen_corpus(trained: TrainingCorpus, named: str | None = None) -> PreparedCorpus:
     """Open the corpus that a model was trained on, or what was named and is known to be the same."""
     if named is None and trained.path and not _is_there(trained.path):
-        return _open_moved(trained)
+        # What has the corpus's name in this working directory will do, if it holds the same documents.
+        try:
+            corpus = open_training_corpus(trained.data)
+        except InputError:
+            corpus = None
+        if corpus is None or corpus.fingerprint != trained.fingerprint:
+            namesake = "" if corpus is None else f", and '{trained.data.corpus}' here is another one"
+            raise InputError(
+                "the corpus of the training cannot be opened, name one with --data: it is no longer at "
+                f"{trained.path}{namesake}"
+            )
+        return corpus
     place = named or trained.path or trained.data.corpus
     try:
         return open_training_corpus(trained.data.model_copy(update={"corpus": place}))
@@ -102,21 +113,6 @@ def reopen_corpus(trained: TrainingCorpus, named: str | None = None) -> Prepared
 
 def _is_there(path: str) -> bool:
     return Path(path).exists() or bool(hash_content(path))
-
-
-def _open_moved(trained: TrainingCorpus) -> PreparedCorpus:
-    """Open what has the corpus's name in this working directory, if it holds the same documents."""
-    try:
-        corpus = open_training_corpus(trained.data)
-    except InputError:
-        corpus = None
-    if corpus is None or corpus.fingerprint != trained.fingerprint:
-        namesake = "" if corpus is None else f", and '{trained.data.corpus}' here is another one"
-        raise InputError(
-            "the corpus of the training cannot be opened, name one with --data: it is no longer at "
-            f"{trained.path}{namesake}"
-        )
-    return corpus
 
 
 class FollowedCorpus(NamedTuple):

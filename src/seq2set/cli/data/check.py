@@ -14,10 +14,6 @@ from seq2set.cli.data import Data, count_documents, open_data
 from seq2set.core.text_utils import count_things, make_printable, shorten
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
     from seq2set.corpora.checks import Finding
 
 
@@ -67,32 +63,20 @@ _WIDEST_EXAMPLE = 200
 def print_findings(findings: Sequence[Finding], name: str, documents: int) -> None:
     """Print each finding with its reason and its cure, and how many there are of each level."""
     from rich.console import Console
+    from rich.padding import Padding
     from rich.text import Text
 
     from seq2set.corpora.checks import LEVELS
 
     console = Console(highlight=False)
     for finding in findings:
-        _print_finding(console, finding)
+        head = Text(finding.level, style=_STYLES[finding.level]) + Text(f" {finding.code}", style="bold")
+        console.print(head + Text(f": {make_printable(finding.what)}."))
+        shown = "; ".join(shorten(example, _WIDEST_EXAMPLE) for example in finding.examples)
+        lines = {"why": f"{finding.why}.", "do": f"{finding.todo}.", "such as": Text(shown, style="dim")}
+        for title, line in lines.items():
+            console.print(Padding(Text(f"{title}: ", style="italic") + line, (0, 0, 0, 2)))
+        console.print()
     counts: Counter[str] = Counter(finding.level for finding in findings)
     summary = ", ".join(count_things(counts[level], level) for level in LEVELS)
     console.print(Text(f"{make_printable(name)}, {count_things(documents, 'document')}: {summary}."))
-
-
-def _print_finding(console: Console, finding: Finding) -> None:
-    from rich.text import Text
-
-    head = Text(finding.level, style=_STYLES[finding.level]) + Text(f" {finding.code}", style="bold")
-    console.print(head + Text(f": {make_printable(finding.what)}."))
-    console.print(_indent("why", Text(f"{finding.why}.")))
-    console.print(_indent("do", Text(f"{finding.todo}.")))
-    shown = "; ".join(shorten(example, _WIDEST_EXAMPLE) for example in finding.examples)
-    console.print(_indent("such as", Text(shown, style="dim")))
-    console.print()
-
-
-def _indent(title: str, text: Text) -> Padding:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    return Padding(Text(f"{title}: ", style="italic") + text, (0, 0, 0, 2))

@@ -61,8 +61,14 @@ def print_statistics(statistics: CorpusStatistics, top: int) -> None:
     if statistics.correlations:
         _print_correlations(statistics)
     console = Console(highlight=False)
-    console.print(Text(_describe_label_sets(statistics)))
-    console.print(Text(_describe_imbalance(statistics)))
+    sets = statistics.label_sets
+    unique = f"{sets.unique:,} documents ({100 * sets.unique_share:.1f} %)"
+    console.print(
+        Text(f"{sets.distinct:,} different label sets; {unique} have a label set that no other document has.")
+    )
+    mean, greatest = statistics.imbalance
+    most = f"{greatest:,.1f} times at most"
+    console.print(Text(f"Labels are {mean:,.1f} times rarer than the most frequent one on average, {most}."))
 
 
 def _print_size(statistics: CorpusStatistics) -> None:
@@ -121,18 +127,6 @@ def _print_correlations(statistics: CorpusStatistics) -> None:
         rows.append((*names, f"{pair.phi:+.2f}", *(f"{count:,}" for count in counts)))
     numbers = ("phi", "both", "first", "second")
     print_table(("label", "label", *numbers), rows, numbers=numbers, title="Strongest correlations (phi)")
-
-
-def _describe_label_sets(statistics: CorpusStatistics) -> str:
-    sets = statistics.label_sets
-    unique = f"{sets.unique:,} documents ({100 * sets.unique_share:.1f} %)"
-    return f"{sets.distinct:,} different label sets; {unique} have a label set that no other document has."
-
-
-def _describe_imbalance(statistics: CorpusStatistics) -> str:
-    mean, greatest = statistics.imbalance
-    most = f"{greatest:,.1f} times at most"
-    return f"Labels are {mean:,.1f} times rarer than the most frequent one on average, {most}."
 
 
 def _format_share(part: int, whole: int) -> str:

@@ -205,7 +205,8 @@ class Damage:
         """Take in one document."""
         self._documents += 1
         whole = "\n".join((row.document.text, *row.document.labels))
-        for code in _list_suspects(whole):
+        letters = () if whole.isascii() else ("replacement-characters", "mojibake")  # most texts are
+        for code in (*letters, "control-characters", "markup"):
             if _KINDS[code].is_in(whole):
                 self._tallies[code].add(row.document.id)
 
@@ -217,12 +218,3 @@ class Damage:
                 few = code == "markup" and tally.count <= MARKUP_SHARE * self._documents
                 what = f"{format_share(tally.count, self._documents)} {kind.what}"
                 yield tally.make_finding(code, "note" if few else "warning", what, kind.why, kind.todo)
-
-
-def _list_suspects(text: str) -> Iterator[str]:
-    """Leave out patterns that cannot be there: most texts are ASCII."""
-    yield "control-characters"
-    if not text.isascii():
-        yield "replacement-characters"
-        yield "mojibake"
-    yield "markup"

@@ -231,19 +231,19 @@ class NearDuplicates:
 
     def findings(self) -> Iterator[Finding]:
         """Yield how many documents of test and of valid are nearly repeated."""
-        found = {split: self._find_candidates(split) for split in HELD_OUT}
+        found: dict[str, dict[int, list[int]]] = {}
+        for split in HELD_OUT:
+            repeated = [pair.row for pair in self._exact.pairs(split)]
+            rows = np.setdiff1d(self._exact.rows(split), repeated)
+            others = np.sort(self._exact.list_earlier(split))
+            found[split] = find_candidates(self._sketches, rows, others)
         shingles = self._read_shingles(
-            {number for rows in found.values() for row, others in rows.items() for number in (row, *others)}
+            {number for near in found.values() for row, some in near.items() for number in (row, *some)}
         )
-        for split, rows in found.items():
-            matches = list(self._find_matches(rows, shingles))
+        for split, near in found.items():
+            matches = list(self._find_matches(near, shingles))
             if matches:
                 yield self._describe(split, matches)
-
-    def _find_candidates(self, split: str) -> dict[int, list[int]]:
-        repeated = [pair.row for pair in self._exact.pairs(split)]
-        rows = np.setdiff1d(self._exact.rows(split), repeated)
-        return find_candidates(self._sketches, rows, np.sort(self._exact.list_earlier(split)))
 
     def _read_shingles(self, wanted: set[int]) -> dict[int, NDArray[np.uint64]]:
         """Read the wanted rows again and return all their shingles."""
@@ -265,18 +265,17 @@ class NearDuplicates:
                 yield best
 
     def _describe(self, split: str, matches: list[NearDuplicate]) -> Finding:
-        total = len(self._exact.rows(split))
+        total, name = len(self._exact.rows(split)), self._exact.name_row
         return Finding(
             code=f"near-duplicates-in-{split}",
             level="warning",
             what=f"{format_share(len(matches), total)} {split} texts stand in {' or '.join(HELD_OUT[split])} "
             f"with few changes (similarity {self._threshold:g} or more)",
             count=len(matches),
-            examples=tuple(map(self._format_example, matches[:MOST_EXAMPLES])),
+            examples=tuple(
+                f"{name(row)} ~ {name(other)}, {similarity:.2f}"
+                for row, other, similarity in matches[:MOST_EXAMPLES]
+            ),
             why=f"a model that has memorised them looks better on {split} than it is",
             todo="look at the examples; where they are one text, split again with such texts in one group",
         )
-
-    def _format_example(self, match: NearDuplicate) -> str:
-        pair = f"{self._exact.name_row(match.row)} ~ {self._exact.name_row(match.other)}"
-        return f"{pair}, {match.similarity:.2f}"

@@ -139,7 +139,10 @@ def find_format(path: Path) -> FileFormat:
         bare = Path(strip_compression(path)).suffix.lower()
         advice = f"; {_OTHERS[bare]}" if bare in _OTHERS else ""
         what = f"the format '{bare}' is not known" if bare else "the name does not end in a format"
-        raise CorpusError(f"{what}; it must be {_describe_suffixes()}{advice}", path)
+        never = ", ".join(row.title for row in FORMATS.values() if not row.compressible)
+        *others, last = COMPRESSIONS
+        packed = f"may end in {', '.join(others)} or {last} ({never} may not)"
+        raise CorpusError(f"{what}; it must be {list_suffixes()}, and {packed}{advice}", path)
     return found
 
 
@@ -159,12 +162,6 @@ def _find_by_suffix(path: Path) -> FileFormat | None:
 def list_suffixes() -> str:
     """Return how the names of files end that can be read, as sentences list it."""
     return ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
-
-
-def _describe_suffixes() -> str:
-    never = ", ".join(row.title for row in FORMATS.values() if not row.compressible)
-    *others, last = COMPRESSIONS
-    return f"{list_suffixes()}, and may end in {', '.join(others)} or {last} ({never} may not)"
 
 
 def read_documents(

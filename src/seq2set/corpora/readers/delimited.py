@@ -73,21 +73,19 @@ def _read(path: Path, options: ReadOptions, usual: str) -> RecordTable:
     lines = read_lines(path, options.encoding)
     first, delimiter = _read_header(lines, options, usual)
     _refuse_wide(_count_cells(first.text, delimiter), path)
-    some = _take_some(first, lines)
-    spaced = not options.plain_quotes and _has_blanks_before_quotes(some, delimiter)
-    rows = _read_rows(chain(some, lines), delimiter, path, options, spaced=spaced)
-    header = [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
-    _check_header(header, path)
-    return RecordTable(header, _read_records(rows, header, path, delimiter))
-
-
-def _take_some(first: NumberedLine, lines: Iterator[NumberedLine]) -> list[NumberedLine]:
-    """Return the first lines, fewer where they are long."""
+    # Only the first lines, fewer where they are long.
     some, held = [first], len(first.text)
     while len(some) < _SOME_LINES and held < _SOME_CHARACTERS and (line := next(lines, None)):
         some.append(line)
         held += len(line.text)
-    return some
+    spaced = not options.plain_quotes and _has_blanks_before_quotes(some, delimiter)
+    rows = _read_rows(chain(some, lines), delimiter, path, options, spaced=spaced)
+    header = [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
+    _refuse_wide(len(header), path)
+    twice = next((name for name, count in Counter(header).items() if name and count > 1), None)
+    if twice is not None:
+        raise CorpusError(f"the header names the column '{twice}' twice; names must differ", path, 1)
+    return RecordTable(header, _read_records(rows, header, path, delimiter))
 
 
 def _has_blanks_before_quotes(lines: Sequence[NumberedLine], delimiter: str) -> bool:
@@ -186,10 +184,3 @@ def _read_rows(
 def _refuse_wide(columns: int, path: Path) -> None:
     if columns > MOST_COLUMNS:
         raise CorpusError(f"the header has {columns:,} columns; at most {MOST_COLUMNS:,} are read", path, 1)
-
-
-def _check_header(header: list[str], path: Path) -> None:
-    _refuse_wide(len(header), path)
-    twice = next((name for name, count in Counter(header).items() if name and count > 1), None)
-    if twice is not None:
-        raise CorpusError(f"the header names the column '{twice}' twice; names must differ", path, 1)

@@ -6,6 +6,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,11 @@ def read_xlsx(path: Path, options: ReadOptions) -> RecordTable:
     while header and not header[-1]:
         header.pop()
     hint = f", or --sheet with one of: {', '.join(names)}" if len(names) > 1 else ""
-    return RecordTable(header, _read_records(rows, header), hint)
-
-
-def _read_records(rows: Iterator[list[str]], header: list[str]) -> Iterator[Record]:
-    for number, cells in enumerate(rows, start=1):
-        padded = cells + [""] * (len(header) - len(cells))
-        yield Record(dict(zip(header, padded, strict=False)), number, number + 1)
+    records = (
+        Record(dict(zip_longest(header, cells[: len(header)], fillvalue="")), number, number + 1)
+        for number, cells in enumerate(rows, start=1)
+    )
+    return RecordTable(header, records, hint)
 
 
 def _read_rows(path: Path, sheet: str | None, names: list[str]) -> Iterator[list[str]]:
@@ -52,7 +51,7 @@ def _read_rows(path: Path, sheet: str | None, names: list[str]) -> Iterator[list
     names.extend(book.sheetnames)
     with closing(book):
         for row in _find_sheet(book, sheet, path).iter_rows(values_only=True):
-            cells = [_write_out(value) for value in row]
+            cells = ["" if value is None else replace_nul(str(value)) for value in row]
             if any(cells):
                 yield cells
 
@@ -64,7 +63,3 @@ def _find_sheet(book: Any, name: str | None, path: Path) -> Any:
     if name not in names:
         raise CorpusError(f"there is no sheet '{name}'; pass --sheet with one of: {', '.join(names)}", path)
     return book[name]
-
-
-def _write_out(value: object) -> str:
-    return "" if value is None else replace_nul(str(value))

@@ -66,21 +66,9 @@ class ReadOptions:
 
 def build_read_options(data: DataSettings) -> ReadOptions:
     """Return how a plain file is read, as the settings say."""
-    return ReadOptions(
-        text=data.text,
-        labels=data.labels,
-        label_columns=data.label_columns,
-        id=data.id,
-        group=data.group or None,
-        split=data.split or None,
-        separator=None if data.separator == AUTO else data.separator,
-        delimiter=data.delimiter or None,
-        encoding=data.encoding,
-        sheet=data.sheet or None,
-        strip_html=data.strip_html,
-        plain_quotes=data.plain_quotes,
-        keep_missing=data.keep_missing,
-    )
+    named = data.model_dump(exclude={"corpus", "valid", "test"})
+    named |= {name: named[name] or None for name in ("group", "split", "delimiter", "sheet")}
+    return ReadOptions(**named | {"separator": None if data.separator == AUTO else data.separator})
 
 
 DEFAULT_OPTIONS = ReadOptions()

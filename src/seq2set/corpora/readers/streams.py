@@ -130,7 +130,9 @@ def _decode(stream: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
         block = stream.read(_BLOCK)
         if not first:
             first = block
-            _refuse_binary(first, path)
+            for start, remedy in _SIGNATURES.items():
+                if first.startswith(start):
+                    raise CorpusError(f"this is not a text file but {remedy}", path)
             decoder = codecs.getincrementaldecoder(_find_marked(first) or name)()
             _refuse_unmarked(first, encoding, path)
         state = decoder.getstate()
@@ -139,7 +141,10 @@ def _decode(stream: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
         except UnicodeDecodeError:
             decoder.setstate(state)
             bad = lines + _count_lines_before_fault(decoder, block) + 1
-            raise CorpusError(_describe_fault(first + block, encoding), path, bad) from None
+            guess = guess_encoding(first + block)
+            named = "to name another encoding" if guess is None else f"{guess}, which its bytes look like"
+            what = f"the line is not valid {encoding}; pass --encoding {named}"
+            raise CorpusError(what, path, bad) from None
         lines += text.count("\n")
         yield text
         if not block:
@@ -204,13 +209,6 @@ _SIGNATURES = {
 """How files begin that are not texts, and what makes them readable"""
 
 
-def _refuse_binary(block: bytes, path: Path) -> None:
-    """Refuse what is called a text and is none."""
-    for start, remedy in _SIGNATURES.items():
-        if block.startswith(start):
-            raise CorpusError(f"this is not a text file but {remedy}", path)
-
-
 def _refuse_unmarked(block: bytes, encoding: str, path: Path) -> None:
     """Refuse UTF-16 without a mark, which is valid UTF-8 with a zero after each letter."""
     name = check_encoding(encoding)
@@ -222,13 +220,6 @@ def _refuse_unmarked(block: bytes, encoding: str, path: Path) -> None:
     for zeros, letters, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
         if len(zeros) > 8 and zeros.count(0) > 0.6 * len(zeros) and not letters.count(0):
             raise CorpusError(f"the file looks like {name}; pass --encoding {name}", path)
-
-
-def _describe_fault(content: bytes, encoding: str) -> str:
-    guess = guess_encoding(content)
-    if guess is None:
-        return f"the line is not valid {encoding}; pass --encoding to name another encoding"
-    return f"the line is not valid {encoding}; pass --encoding {guess}, which its bytes look like"
 
 
 def _count_lines_before_fault(decoder: codecs.IncrementalDecoder, block: bytes) -> int:

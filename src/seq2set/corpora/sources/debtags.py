@@ -93,7 +93,15 @@ def _read_jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
 
 def _find_index(path: Path | None) -> IndexFiles:
     if path is None:
-        files = find_apt_files()
+        if shutil.which("apt-get") is None:
+            raise InputError(
+                "debtags needs apt's package index, but there is no apt-get here; name files with --from"
+            )
+        command = ["apt-get", "-o", "Acquire::Languages=en", "indextargets", "--format", "$(FILENAME)"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            raise WorkError(f"'{' '.join(command)}' failed: {done.stderr.strip()[:200]}")
+        files = pick_index_files(Path(line) for line in done.stdout.splitlines())
         if not files.packages:
             raise CorpusError(f"apt has no package index here; fetch it as root with: {UPDATE}")
         if not files.translations:
@@ -151,19 +159,6 @@ def _find_description(stanza: Stanza, descriptions: dict[str, str]) -> str:
 def _join_lines(description: str) -> str:
     """Join the lines; a line with only a full stop stands for an empty one."""
     return " ".join(" ".join(line for line in description.split("\n") if line.strip() != ".").split())
-
-
-def find_apt_files() -> IndexFiles:
-    """Ask apt where its package index lies."""
-    if shutil.which("apt-get") is None:
-        raise InputError(
-            "debtags needs apt's package index, but there is no apt-get here; name files with --from"
-        )
-    command = ["apt-get", "-o", "Acquire::Languages=en", "indextargets", "--format", "$(FILENAME)"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        raise WorkError(f"'{' '.join(command)}' failed: {done.stderr.strip()[:200]}")
-    return pick_index_files(Path(line) for line in done.stdout.splitlines())
 
 
 def pick_index_files(paths: Iterable[Path]) -> IndexFiles:

@@ -60,7 +60,14 @@ def read_rcv1(path: Path, options: PrepareOptions) -> RawCorpus:
         files = sorted(one for one in path.iterdir() if _SUFFIX.search(strip_compression(one).lower()))
     if not files:
         raise CorpusError(f"the folder holds neither {TRAIN_FILE} nor a .json or .jsonl file", path)
-    return _read_json(files, options)
+    if options.split == LYRL2004:
+        raise InputError(f"split is '{LYRL2004}', which JSON lines do not tell; name '{SGM}', or none")
+    named = options.split is None and {find_split_in_name(file) for file in files} >= {"train", "test"}
+    used = [file for file in files if find_split_in_name(file)] if named else files
+    plan = _GIVEN if named else _RANDOM if options.split == SGM else _RANDOM_JSON
+    notes: Notes = {"form": "json", "split": "as the files are named" if named else options.split or "random"}
+    documents = chain.from_iterable(read_json_lines(file, options.encoding or "utf-8") for file in used)
+    return RawCorpus(_order_labels(documents, files[0].parent, notes), options.complete(plan), notes)
 
 
 def _read_tokens(folder: Path, options: PrepareOptions) -> RawCorpus:
@@ -94,17 +101,6 @@ def _check_counts(documents: Iterable[Document], notes: Notes) -> Iterator[Docum
             add_remark(
                 notes, f"LYRL2004 has {published:,} {split} documents, but these files hold {counts[split]:,}"
             )
-
-
-def _read_json(files: list[Path], options: PrepareOptions) -> RawCorpus:
-    if options.split == LYRL2004:
-        raise InputError(f"split is '{LYRL2004}', which JSON lines do not tell; name '{SGM}', or none")
-    named = options.split is None and {find_split_in_name(file) for file in files} >= {"train", "test"}
-    used = [file for file in files if find_split_in_name(file)] if named else files
-    plan = _GIVEN if named else _RANDOM if options.split == SGM else _RANDOM_JSON
-    notes: Notes = {"form": "json", "split": "as the files are named" if named else options.split or "random"}
-    documents = chain.from_iterable(read_json_lines(file, options.encoding or "utf-8") for file in used)
-    return RawCorpus(_order_labels(documents, files[0].parent, notes), options.complete(plan), notes)
 
 
 def _order_labels(documents: Iterable[Document], folder: Path, notes: Notes) -> Iterator[Document]:

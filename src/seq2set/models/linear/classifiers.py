@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -122,17 +122,11 @@ def _fit_one(
     return np.append(machine.coef_.ravel(), machine.intercept_).astype(np.float32)
 
 
-class _Weighted(NamedTuple):
-    features: csr_matrix
-    target: npt.NDArray[np.bool_]
-    weights: npt.NDArray[np.float64]
-
-
 def _weigh(
     features: csr_matrix, likely: npt.NDArray[np.float32], weights: npt.NDArray[np.float64] | None
-) -> _Weighted:
+) -> tuple[csr_matrix, npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
     """Let a document that has the label with a probability count in part as one that has it, in part not."""
     yes, no = np.flatnonzero(likely > 0), np.flatnonzero(likely < 1)
     rows, share = np.concatenate([yes, no]), np.concatenate([likely[yes], 1 - likely[no]]).astype(np.float64)
     counts = share if weights is None else share * weights[rows]
-    return _Weighted(features[rows], np.arange(len(rows)) < len(yes), counts)
+    return features[rows], np.arange(len(rows)) < len(yes), counts

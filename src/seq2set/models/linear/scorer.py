@@ -13,14 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.sparse import CompressedRows, multiply
-from seq2set.core.tensor_files import Forms, TensorForm, TensorRows
+from seq2set.core.tensor_files import TensorForm, TensorRows
 from seq2set.models.tagger import Tensors
 from seq2set.text.tfidf import TfidfFeatures, find_occurrences
 
 Reals = npt.NDArray[np.float32]
 
 
-def list_scorer_forms(prefix: str, rows: str, columns: str, biases: str | None = None) -> Forms:
+def list_scorer_forms(
+    prefix: str, rows: str, columns: str, biases: str | None = None
+) -> dict[str, TensorForm]:
     """Return the forms of what `LinearScorer.from_tensors` reads."""
     weights, bias = TensorForm("F32", (rows, columns)), TensorForm("F32", (biases or columns,))
     return {prefix + "weights": weights, prefix + "bias": bias}

@@ -77,10 +77,12 @@ class TunableModel(NamedTuple):
                 f"{changed}; put it back as it was, or name the documents to tune on with --data", source.name
             )
         own = source.split == "valid" and changed is None
+        # The training tuned on all of them but those that the model it began from had learnt.
+        whole = own and not (source.carved and predictor.metadata.get("training", {}).get("began from"))
         chosen = select_unseen(
             source.part,
             seen._replace(tuned=None),
-            () if own else ("trained",),
+            () if whole else ("trained",),
             same_corpus=changed is None,
             changed=changed if source.own else None,
         )
@@ -120,14 +122,17 @@ class _OpenedSource(NamedTuple):
     own: bool
     remarks: Sequence[str] = ()
     """What the user must know of the corpus and was not told yet"""
+    carved: bool = True
+    """Whether they are others than a training learns from"""
 
 
 def _open_source(trained: TrainingCorpus, data: str | None, progress: Progress) -> _OpenedSource:
     if data is None or is_training_corpus(trained, data):
         corpus = reopen_corpus(trained, data)
         # Without a validation split, these are the documents that the training set aside, the same again.
-        aside = load_training_data(corpus, progress).tune
-        return _OpenedSource(corpus.name, "valid", aside, corpus.fingerprint, own=True)
+        found = load_training_data(corpus, progress)
+        place = corpus.name, "valid", found.tune, corpus.fingerprint
+        return _OpenedSource(*place, own=True, carved=found.is_carved)
     if is_unsplit(data):
         whole = open_measured(trained, data, None)
         return _OpenedSource(whole.corpus, whole.split, whole.part, whole.fingerprint, False, whole.remarks)

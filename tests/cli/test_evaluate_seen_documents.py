@@ -282,3 +282,19 @@ def test_a_test_split_that_was_drawn_here_leaves_out_what_was_learnt(seq2set, tm
     found = json.loads(seq2set("evaluate", run, "--json").out)
     assert found["left_out"] > 0
     assert found["left_out"] == found["trained_on"] + found["used_for_tuning"]
+
+
+@pytest.mark.parametrize("verb", ["--thresholds", "--calibrate"])
+def test_after_cross_validation_a_rule_is_tuned_on_what_the_training_tuned_on(
+    seq2set, tmp_path: Path, verb: str
+) -> None:
+    """The last training learns from all splits, and sets documents of its own aside."""
+    table, run = tmp_path / "mine.csv", tmp_path / "run"
+    table.write_text(HEAD + "\n".join(rows(600)) + "\n", encoding="utf-8")
+    trained = seq2set("train", "--data", table, "--model", "br", "--folds", "2", "--out", run)
+    assert trained.code == 0, trained.err
+    aside = json.loads((run / "run.json").read_text(encoding="utf-8"))["valid"]
+    tuned = seq2set("tune", verb, run, "--dry-run")
+    assert tuned.code == 0, tuned.err
+    assert f"on {aside} documents" in " ".join(tuned.out.split())
+    assert "trained on" not in tuned.err

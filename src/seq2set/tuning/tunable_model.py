@@ -13,6 +13,7 @@ import numpy as np
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress
+from seq2set.corpora.carve import SHARE
 from seq2set.corpora.open_corpus import is_unsplit
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.seen_texts import Digests, Documents, SeenTexts, select_unseen
@@ -31,7 +32,7 @@ from seq2set.workflows.training_corpus import (
     open_training_corpus,
     reopen_corpus,
 )
-from seq2set.workflows.training_data import load_training_data
+from seq2set.workflows.training_data import carve_validation, load_training_data, pool_documents
 
 PREVIOUS = "before_tuning"
 """Where a model keeps what it had before it was tuned last, and what was recorded of it."""
@@ -70,7 +71,8 @@ class TunableModel(NamedTuple):
         has memorised do not show where a threshold should lie.
         """
         predictor, seen = Predictor.open(folder), read_seen(folder)
-        source = _open_source(find_training_corpus(folder, predictor, columns), data, progress)
+        folds = predictor.metadata.get("cross_validation", {}).get("folds")
+        source = _open_source(find_training_corpus(folder, predictor, columns), data, folds, progress)
         changed = describe_change(predictor.metadata, source.name, source.fingerprint)
         if changed is not None and data is None:
             raise CorpusError(
@@ -126,11 +128,16 @@ class _OpenedSource(NamedTuple):
     """Whether they are others than a training learns from"""
 
 
-def _open_source(trained: TrainingCorpus, data: str | None, progress: Progress) -> _OpenedSource:
+def _open_source(
+    trained: TrainingCorpus, data: str | None, folds: int | None, progress: Progress
+) -> _OpenedSource:
     if data is None or is_training_corpus(trained, data):
         corpus = reopen_corpus(trained, data)
-        # Without a validation split, these are the documents that the training set aside, the same again.
-        found = load_training_data(corpus, progress)
+        # Where the training set them aside itself, they are the same again.
+        if folds is None:
+            found = load_training_data(corpus, progress)
+        else:  # it learnt from all splits, after it was cross-validated
+            found = carve_validation(pool_documents(corpus, folds), SHARE, corpus.seed)
         place = corpus.name, "valid", found.tune, corpus.fingerprint
         return _OpenedSource(*place, own=True, carved=found.is_carved)
     if is_unsplit(data):

@@ -23,7 +23,7 @@ from seq2set.inference.predictor import Predictor
 from seq2set.labels.confidence.acceptance import Confidence
 from seq2set.labels.rules import Rule
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.evaluate import open_measured
+from seq2set.workflows.evaluate import describe_cut_texts, open_measured
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
     TrainingCorpus,
@@ -94,7 +94,8 @@ class TunableModel(NamedTuple):
                 "name others with --data",
                 source.name,
             )
-        for sentence in (*source.remarks, *chosen.overlap.sentences()):
+        cut = describe_cut_texts(predictor.tagger, chosen.part)
+        for sentence in (*source.remarks, *chosen.overlap.sentences(), *cut):
             progress.note(sentence)
         groups = _list_groups(source.part, chosen.kept)
         documents = TuningDocuments(source.name, source.split, chosen.part, chosen.digests(), own, groups)

@@ -270,3 +270,31 @@ def test_another_file_needs_no_column_of_groups(seq2set, tmp_path: Path) -> None
 
 def test_empty_texts_are_never_called_seen() -> None:
     assert hash_texts(["", " \n", "a"])[:2].tolist() == [0, 0]
+
+
+def test_a_test_split_that_was_drawn_here_leaves_out_what_was_learnt(seq2set, tmp_path: Path) -> None:
+    """The file names documents for validation, and none for the test: that is drawn from the others."""
+    table, run = tmp_path / "mine.csv", tmp_path / "run"
+    named = [f"{row},{'valid' if number % 5 == 0 else 'train'}" for number, row in enumerate(rows() * 2)]
+    table.write_text("text,labels,split\n" + "\n".join(named) + "\n", encoding="utf-8")
+    trained = seq2set("train", "--data", table, "--test", "0.2", "--model", "br", "--out", run)
+    assert trained.code == 0, trained.err
+    found = json.loads(seq2set("evaluate", run, "--json").out)
+    assert found["left_out"] > 0
+    assert found["left_out"] == found["trained_on"] + found["used_for_tuning"]
+
+
+@pytest.mark.parametrize("verb", ["--thresholds", "--calibrate"])
+def test_after_cross_validation_a_rule_is_tuned_on_what_the_training_tuned_on(
+    seq2set, tmp_path: Path, verb: str
+) -> None:
+    """The last training learns from all splits, and sets documents of its own aside."""
+    table, run = tmp_path / "mine.csv", tmp_path / "run"
+    table.write_text(HEAD + "\n".join(rows(600)) + "\n", encoding="utf-8")
+    trained = seq2set("train", "--data", table, "--model", "br", "--folds", "2", "--out", run)
+    assert trained.code == 0, trained.err
+    aside = json.loads((run / "run.json").read_text(encoding="utf-8"))["valid"]
+    tuned = seq2set("tune", verb, run, "--dry-run")
+    assert tuned.code == 0, tuned.err
+    assert f"on {aside} documents" in " ".join(tuned.out.split())
+    assert "trained on" not in tuned.err

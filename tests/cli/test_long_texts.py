@@ -52,7 +52,8 @@ def test_what_is_left_out_is_said_once(
     assert trained.code == 0, trained.err
     measured = seq2set("evaluate", run, "--split", "test")
     predicted = seq2set("predict", run, "--input", corpus, "--output", tmp_path / "out.csv")
-    for outcome in (measured, predicted):
+    tuned = seq2set("tune", "--thresholds", run, "--dry-run")
+    for outcome in (measured, predicted, tuned):
         assert outcome.code == 0, outcome.err
         assert outcome.err.count(VECTORS) == 1
         assert outcome.err.count("the network reads the first 30") == (model != "br")

@@ -73,6 +73,11 @@ def test_it_has_the_settings_the_words_and_the_memory_of_the_other(
     note = r"(\d+) of (\d+) documents to tune on are left out: seq2set-simp on first\s+learnt from them"
     left_out, documents = map(int, re.search(note, outcome.err).groups())
     assert json.loads((run / "run.json").read_text("utf-8"))["valid"] == documents - left_out > 0
+    # Nor is its rule tuned on them later.
+    tuned = seq2set("tune", "--thresholds", run, "--kind", "global", "--dry-run")
+    assert tuned.code == 0, tuned.err
+    assert f"on {documents - left_out} documents" in tuned.out + tuned.err
+    assert f"{left_out} left out" in " ".join(tuned.err.split())
     measured = seq2set("evaluate", run, "--data", folder / "first.jsonl", "--json")
     printed = json.loads(measured.out)
     texts = [json.loads(line)["text"] for line in (folder / "first.jsonl").read_text("utf-8").splitlines()]

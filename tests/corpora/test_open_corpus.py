@@ -238,3 +238,13 @@ def test_a_split_column_with_an_empty_value_is_not_used(table: Path) -> None:
     corpus = open_corpus(str(table), ReadOptions(split="auto"))
     sentence = "the column 'set' is not used: it holds an empty value, which is none of train, valid, test"
     assert corpus.remarks == [sentence]
+
+
+@pytest.mark.parametrize("first", ["with.csv", "without.csv"])
+def test_a_split_column_that_some_files_lack_is_not_used(first: str, tmp_path: Path) -> None:
+    for name, head, end in (("with.csv", "text,labels,split", ",test"), ("without.csv", "text,labels", "")):
+        lines = (f"{name} {number},l{number % 2}{end}\n" for number in range(20))
+        (tmp_path / name).write_text(f"{head}\n{''.join(lines)}")
+    other = ({"with.csv", "without.csv"} - {first}).pop()
+    corpus = open_corpus(f"{tmp_path / first},{tmp_path / other}", ReadOptions(split="auto"))
+    assert corpus.remarks == ["the column 'split' is not used: without.csv has no such column"]

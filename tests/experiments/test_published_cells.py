@@ -20,7 +20,9 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
 from seq2set.core.progress import Silent
 from seq2set.corpora.documents import Document
+from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.splits import SplitPlan
 from seq2set.experiments import EXPERIMENTS
 from seq2set.experiments.cells.cell import ANSWERS
 from seq2set.experiments.cells.predictions import Answers
@@ -82,6 +84,30 @@ def test_every_experiment_is_written_again_without_training(tmp_path: Path) -> N
     assert plan_all(again, Silent()).left == []
     run_all(again)
     assert results_of(options.out) == before
+
+
+def test_documents_that_a_cell_left_out_are_left_out_where_it_is_taken_up(tmp_path: Path) -> None:
+    words = {"grain": "wheat harvest", "oil": "crude barrels", "trade": "tariff exports"}
+    names = sorted(words)
+    # Every other text stands there twice, so that a split by chance has some on both sides.
+    documents = [
+        Document(f"{n}-{copy}", f"{words[names[n % 3]]} w{n}", (names[n % 3],))
+        for n in range(60)
+        for copy in range(1 + n % 2)
+    ]
+    plan = SplitPlan("random", valid=0.2, test=0.2)
+    corpus = prepare(documents, tmp_path / "c", name="c", source="", licence="", plan=plan)
+    options = small_options(corpus, tmp_path / "first", ("br",))
+    run_experiment("compare", options)
+    before = results_of(options.out)
+    left_out = before["compare"]["cells"][0]["seen"]["left_out"]
+    assert 0 < left_out < len(corpus.split("test"))
+    publish(options.out, tmp_path / "results")
+    again = replace(options, out=tmp_path / "second", published=tmp_path / "results/c-compact/cells")
+    run_experiment("compare", again)
+    assert results_of(again.out) == before
+    first, second = (Answers.load(one.out / "cells" / "br" / ANSWERS) for one in (options, again))
+    assert (second.ids, second.metrics()) == (first.ids, first.metrics())
 
 
 def test_what_was_taken_up_is_published_as_it_was(published: Options, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from seq2set.core.errors import InputError
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.splits import SplitPlan
-from seq2set.corpora.subset import open_reduced_corpus
+from seq2set.corpora.splits import Method, SplitPlan
+from seq2set.corpora.subset import carve_validation, open_reduced_corpus
 from seq2set.experiments.studies.uncorrelated import (
     describe_reduction,
     find_largest_correlation,
@@ -56,6 +56,21 @@ def test_the_part_is_a_prepared_corpus_of_its_own(paired: PreparedCorpus, tmp_pa
         "fingerprint": paired.fingerprint,
         "most": 1,
     }
+
+
+@pytest.mark.parametrize(("method", "came_with_it"), [("given", True), ("random", False)])
+def test_a_part_tells_whether_its_splits_came_with_the_corpus(
+    method: Method, came_with_it: bool, tmp_path: Path
+) -> None:
+    documents = [Document(str(n), f"text {n}", ("ab"[n % 2],), SPLITS[n % 3]) for n in range(30)]
+    plan = SplitPlan(method, valid=0, test=6)
+    whole = prepare(documents, tmp_path / "c", name="c", source="", licence="", plan=plan)
+    part = open_reduced_corpus(whole, tmp_path / "part", lambda one: one, name="part", how={})
+    again = open_reduced_corpus(part, tmp_path / "again", lambda one: one, name="again", how={})
+    assert [one.has_given_splits for one in (whole, part, again)] == [came_with_it] * 3
+    if not came_with_it:
+        carve_validation(whole, tmp_path / "carved", 0.2)
+        assert not PreparedCorpus.open(tmp_path / "carved").has_given_splits
 
 
 def _rows(corpus: PreparedCorpus, split: str) -> list[tuple[str, list[str]]]:

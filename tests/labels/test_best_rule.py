@@ -13,10 +13,11 @@ from hypothesis.extra.numpy import arrays
 from seq2set.config import catalog
 from seq2set.config.catalog import Metric, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.labels.best_rule import LEAST, choose_kind, find_best_rule
+from seq2set.labels.best_rule import LEAST, choose_kind, find_best_rule, score_rule
 from seq2set.labels.label_thresholds import SUPPORTED, find_label_thresholds
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import RULES, Rule, make_global_rule, make_label_rule, make_top_rule
+from seq2set.labels.thresholds import find_threshold
 from seq2set.models.predictions import withhold_scores
 
 METRICS = tuple(list_tunable())
@@ -328,6 +329,30 @@ def test_balanced_takes_macro_f1_where_the_metric_loses_nothing() -> None:
         "top-k": {"hamming_loss": 0.2, "macro_f1": 0.5},
     }
     assert choose_kind(losses, "hamming_loss", balanced=True) == "global"
+
+
+def test_documents_of_a_group_are_held_out_together() -> None:
+    """Four copies of every document: thresholds per label learn by heart what is held out, unless told."""
+    draw = np.random.default_rng(3)
+    right = np.repeat(draw.random((30, 12)) < 0.25, 4, axis=0)
+    margins = np.repeat(draw.normal(size=(30, 12)), 4, axis=0) + 1.2 * right - 0.8
+    scores = (1 / (1 + np.exp(-margins))).astype(np.float32)
+    groups = [f"group {place // 4}" for place in range(120)]
+    alone = find_best_rule("best", scores, right, "micro_f1")
+    found = find_best_rule("best", scores, right, "micro_f1", groups=groups)
+    assert (alone.kind, found.kind) == ("per-label", "global")
+    # Every fifth group is held out at a time, in the order in which they come.
+    fold, given = np.arange(120) // 4 % 5, np.zeros(right.shape, bool)
+    for held in (fold == number for number in range(5)):
+        threshold = find_threshold(scores[~held], right[~held], "micro_f1").value
+        given[held] = scores[held] >= threshold
+    expected = Counts.of(given, right).metrics()["micro_f1"]
+    assert found.held_out["global"] == expected
+    assert score_rule(found.rule, scores, right, "micro_f1", groups=groups) == expected
+    assert alone.held_out["per-label"] > found.held_out["per-label"] + 0.1
+    # Groups of one document, or one group of all, are as if there were none.
+    for same in ([str(place) for place in range(120)], ["one"] * 120):
+        assert find_best_rule("best", scores, right, "micro_f1", groups=same) == alone
 
 
 def test_every_kind_is_tried_where_frequencies_are_known() -> None:

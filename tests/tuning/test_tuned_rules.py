@@ -330,3 +330,34 @@ def test_one_rule_is_kept_however_often_a_model_is_tuned(model: Path) -> None:
     assert "before_tuning" not in Predictor.open(model).metadata["before_tuning"]
     assert undo_rule(model) == make_top_rule(4)
     assert Predictor.open(model).metadata["tuned"] == tuned
+
+
+@pytest.mark.parametrize("name", ["br", "seq2set-simp"])
+def test_training_and_tuning_hold_groups_out_together(name: str, tmp_path: Path) -> None:
+    texts = [(f"{text} {number % 7}", label) for number, (text, label) in enumerate(NOISE * 2)]
+    documents = [
+        Document(f"{number}-{copy}", text, (label,), "train" if number < 50 else "valid", f"group {number}")
+        for number, (text, label) in enumerate(texts)
+        for copy in range(3)
+    ]
+    plan = SplitPlan("given")
+    corpus = prepare(documents, tmp_path / "c", name="c", source="", licence="", plan=plan)
+    config = tiny_config(
+        f'data.corpus="{corpus.folder}"', "decision.rule=best", "decision.calibrate=false", model=name
+    )
+    run = train(config, tmp_path / "run", progress=(notes := Notes()))
+    tagger, part = load_model(run.model), corpus.split("valid")
+    scores = tagger.infer(part.texts(), Request(search="marginal")).scores
+    given = scores, tagger.labels.indicator(part.labels()), "micro_f1"
+    frequencies = tagger.labels.frequencies
+    alone = find_best_rule("best", *given, frequencies=frequencies)
+    together = find_best_rule("best", *given, frequencies=frequencies, groups=part.groups())
+    assert together.held_out != alone.held_out
+    tune_rule(run.path, dry_run=True, progress=notes)
+    listed = ", ".join(f"{kind} {value:.4f}" for kind, value in together.held_out.items())
+    assert f"on documents held out in turn: {listed}" in notes.said
+    if name == "br":
+        best = f"{together.held_out[together.kind]:.4f} by the best of the other rules ({together.kind})"
+        assert any(best in one for one in notes.said)
+    else:
+        assert tagger.rule == together.rule != alone.rule

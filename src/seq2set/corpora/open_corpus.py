@@ -27,7 +27,7 @@ from seq2set.corpora.prepare import (
     prepare,
     refuse_source_inside,
 )
-from seq2set.corpora.prepared import FORMAT, Location, PreparedCorpus, is_prepared
+from seq2set.corpora.prepared import DRAWN, FORMAT, Location, PreparedCorpus, is_prepared
 from seq2set.corpora.readers import (
     DEFAULT_OPTIONS,
     FORMATS,
@@ -191,6 +191,8 @@ def _name_cached(own: OwnFiles, digest: str, name: str) -> str:
     key = [FORMAT, READING_VERSION, files, digest, read, plan, max_words]
     if plan["method"] == "given" and (asked := own.options.list_sizes()):
         key.append(asked)
+        if asked.get("test"):
+            key.append(DRAWN)  # earlier versions did not note it
     return f"{name}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
 
 

@@ -152,8 +152,12 @@ def _find_split_column(own: OwnFiles, remarks: list[str]) -> ReadOptions:
     if read.split != AUTO:
         return read
     taken = (read.text, read.labels, read.id, read.group)
-    for column in read_column_names(own.files[0].path, read):
+    columns = {file.path: read_column_names(file.path, read) for file in own.files}
+    for column in dict.fromkeys(name for names in columns.values() for name in names):
         if column.lower() not in SPLIT_COLUMNS or column in taken:
+            continue
+        if lacking := [path.name for path, names in columns.items() if column not in names]:
+            remarks.append(f"the column '{column}' is not used: {lacking[0]} has no such column")
             continue
         named = replace(read, split=column)
         wrong = _find_wrong_split(own.files, named)

@@ -23,9 +23,9 @@ from seq2set.core.sparse import SparseRows
 from seq2set.core.text_utils import count_things
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.first_pass import FirstPass, UniqueIds, read_first_pass
-from seq2set.corpora.prepared import FACTS, FORMAT, READING, PreparedCorpus, name_split_file
+from seq2set.corpora.prepared import DRAWN, FACTS, FORMAT, READING, PreparedCorpus, name_split_file
 from seq2set.corpora.split_files import REMOVED, Placement, WrittenTotals, write_splits
-from seq2set.corpora.splits import TRAIN, SplitPlan, assign_splits
+from seq2set.corpora.splits import TEST, TRAIN, SplitPlan, assign_splits
 
 CORPUS = FolderKind("prepared corpus", (FACTS, *map(name_split_file, SPLITS)))
 """What `force` may replace: one in the cache may be damaged, and lack its facts"""
@@ -104,6 +104,7 @@ def prepare(
         with FirstPass(folder, needs_split=given, needs_group=grouped) as whole:
             read_first_pass(documents, whole, options.progress)
             placement = _place(name, whole, plan, limits, carve_test="test" in options.list_sizes())
+            drawn = given and _has_drawn_test(whole, placement)
             ids = UniqueIds(whole.ids)
             totals = write_splits(whole, folder, placement, ids)
         if not totals.training_labels:
@@ -118,11 +119,16 @@ def prepare(
             "counts": _count(placement, totals),
             "split": {"method": plan.method, "seed": plan.seed, "valid": plan.valid, "test": plan.test},
             **limits._asdict(),
-            "notes": _note_ids(notes or {}, ids.renamed),
+            "notes": _note_ids(notes or {}, ids.renamed) | ({DRAWN: True} if drawn else {}),
             "files": _describe_files(folder, totals),
         }
         write_json(folder / FACTS, facts)
     return PreparedCorpus.open(out)
+
+
+def _has_drawn_test(whole: FirstPass, placement: Placement) -> bool:
+    """Say whether the test split was drawn from documents that name other splits."""
+    return bool((placement.parts == TEST).any() and not (whole.given.map() == TEST).any())
 
 
 def _note_ids(notes: Mapping[str, Any], renamed: int) -> dict[str, Any]:

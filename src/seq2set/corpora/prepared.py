@@ -24,6 +24,9 @@ FACTS = "corpus.json"
 READING = "reading"
 """The note that says how a file of the user's own was read, in sentences."""
 
+DRAWN = "drawn"
+"""The note that the test split of a corpus whose documents name their splits was drawn here all the same."""
+
 FORMAT = 1
 """The version of the folder's layout."""
 
@@ -153,8 +156,13 @@ class PreparedCorpus:
 
     @property
     def has_given_splits(self) -> bool:
-        """Whether the documents came with their splits; otherwise they were split when it was prepared."""
-        return bool(self.facts.get("split", {}).get("method") == "given")
+        """Whether the documents came with their splits; otherwise they were split when it was prepared.
+
+        A part of a corpus that was split here, and a test split that was drawn as the source names none, did
+        not come with it.
+        """
+        given = bool(self.facts.get("split", {}).get("method") == "given")
+        return given and not self.facts.get("notes", {}).get(DRAWN)
 
     @property
     def seed(self) -> int:

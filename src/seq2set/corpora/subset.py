@@ -14,7 +14,7 @@ from typing import Any
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
-from seq2set.corpora.prepared import PreparedCorpus, is_prepared
+from seq2set.corpora.prepared import DRAWN, PreparedCorpus, is_prepared
 from seq2set.corpora.splits import SplitPlan
 
 NOTE = "reduced"
@@ -44,8 +44,13 @@ def open_reduced_corpus(
         source=f"a part of {corpus.name}: {corpus.facts['source']}",
         licence=corpus.facts["licence"],
         plan=SplitPlan("given", valid=0, test=0),
-        notes={NOTE: made} | ({"tree": notes["tree"]} if "tree" in notes else {}),
+        notes={NOTE: made} | ({"tree": notes["tree"]} if "tree" in notes else {}) | _note_splits(corpus),
     )
+
+
+def _note_splits(corpus: PreparedCorpus) -> dict[str, Any]:
+    """Note that the splits did not come with the documents, where that is so of the whole corpus."""
+    return {} if corpus.has_given_splits else {DRAWN: True}
 
 
 NOTHING_TO_CARVE = (
@@ -81,7 +86,7 @@ def carve_validation(corpus: PreparedCorpus, out: Path, share: float) -> None:
         source=facts["source"],
         licence=facts["licence"],
         plan=SplitPlan("given", valid=share, test=0, seed=corpus.seed),
-        notes=facts.get("notes"),
+        notes=facts.get("notes", {}) | _note_splits(corpus),
     )
     if not len(carved.split("valid")):
         raise CorpusError(NOTHING_TO_CARVE, corpus.folder)

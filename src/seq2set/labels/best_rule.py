@@ -79,6 +79,7 @@ def find_best_rule(
     *,
     least: int = LEAST,
     frequencies: Sequence[int] | None = None,
+    groups: Sequence[str] | None = None,
 ) -> TunedRule:
     """Find the rule that is best for `metric` on (documents, labels) scores in [0, 1].
 
@@ -92,13 +93,15 @@ def find_best_rule(
     - `best`: the kind that is best on documents held out in turn from its own tuning, because on the very
       documents that it was tuned on `per-label` always wins; of equals the first in this order, the simplest.
     - `balanced`: as `best`, but of the kinds not worse than `global` that of the highest macro-F1.
+
+    Documents of one of the `groups` (N,) are held out together.
     """
     refuse_unknown(kind, metric)
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     refuse_unfit(scores, indicator)
     right = indicator.toarray()
     kinds = _list_kinds(kind, metric, frequencies)
-    aim = _Aim(metric, least, frequencies)
+    aim = _Aim(metric, least, frequencies, groups)
     reached = {one: _measure_held_out(one, scores, right, aim) for one in kinds}
     winner = choose_kind(reached, metric, balanced=kind == "balanced")
     return _tune(winner, scores, right, aim)._replace(
@@ -144,7 +147,13 @@ def refuse_unknown(kind: str, metric: str) -> None:
 
 
 def score_rule(
-    present: Rule, scores: NDArray[Any], actual: Indicators, metric: str, *, aim: str | None = None
+    present: Rule,
+    scores: NDArray[Any],
+    actual: Indicators,
+    metric: str,
+    *,
+    aim: str | None = None,
+    groups: Sequence[str] | None = None,
 ) -> float:
     """Return what a rule reaches, comparable with what another reaches on documents held out.
 
@@ -156,7 +165,7 @@ def score_rule(
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     right = indicator.toarray()
     if _tune(present.kind, scores, right, _Aim(metric)).rule == present:
-        return _measure_held_out(present.kind, scores, right, _Aim(metric))[aim or metric]
+        return _measure_held_out(present.kind, scores, right, _Aim(metric, groups=groups))[aim or metric]
     return Counts.of_known(present.decide(scores), indicator).metrics()[aim or metric]
 
 
@@ -167,11 +176,21 @@ class _Aim(NamedTuple):
     least: int = LEAST
     """How many documents a label must have for a threshold of its own"""
     frequencies: Sequence[int] | None = None
+    groups: Sequence[str] | None = None
+    """Which documents belong together, (N,)"""
+
+
+def _list_folds(documents: int, groups: Sequence[str] | None) -> NDArray[np.int64]:
+    """Return the fold of each document; those of a group are in one, unless there is one group alone."""
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups or ()))}
+    if groups is None or len(numbers) < 2:
+        return np.arange(documents) % FOLDS
+    return np.array([numbers[group] for group in groups]) % FOLDS
 
 
 def _measure_held_out(kind: str, scores: Scores, right: Bools, aim: _Aim) -> dict[str, float]:
     given = np.zeros(scores.shape, bool)
-    fold = np.arange(len(scores)) % FOLDS
+    fold = _list_folds(len(scores), aim.groups)
     for number in np.unique(fold):
         held, rest = fold == number, fold != number
         # A single document cannot be held out from itself.

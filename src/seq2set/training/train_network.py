@@ -222,7 +222,7 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
         metric, kind = tagger.config.decision.metric, tagger.config.decision.rule
         if kind != "global":
             frequencies = tagger.labels.frequencies
-            found = find_best_rule(kind, scores, actual, metric, frequencies=frequencies)
+            found = find_best_rule(kind, scores, actual, metric, frequencies=frequencies, groups=valid.groups)
             return replace(tagger, rule=found.rule)
         value = find_threshold(scores, actual, metric).value
     else:

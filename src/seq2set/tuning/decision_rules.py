@@ -5,7 +5,7 @@ Shapes: N documents, L labels that the model knows, U labels of the split that i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,11 +83,18 @@ def tune_rule(
     scored = ScoredDocuments(part.withheld, part.right, names)
     if np.isneginf(scored.scores).all():
         raise _build_refusal("no word", documents)  # every rule gives them the same, nothing
-    found = find_best_rule(kind, scored.scores, scored.right, metric, frequencies=tagger.labels.frequencies)
+    found = find_best_rule(
+        kind,
+        scored.scores,
+        scored.right,
+        metric,
+        frequencies=tagger.labels.frequencies,
+        groups=documents.groups,
+    )
     _report(found, tagger, progress)
     before, after = (scored.counts(rule).metrics() for rule in (tagger.rule, found.rule))
     aim = "macro_f1" if kind == "balanced" else metric
-    if reason := _find_reason_to_keep(found, tagger.rule, scored, metric, aim):
+    if reason := _find_reason_to_keep(found, tagger.rule, scored, metric, aim, documents.groups):
         progress.note(reason)
         return TunedModel(tagger.rule.kind, tagger.rule, before, before, len(documents.part), kept=True)
     tuned = TunedModel(found.rule.kind, found.rule, before, after, len(documents.part))
@@ -104,14 +111,19 @@ def tune_rule(
 
 
 def _find_reason_to_keep(
-    found: TunedRule, present: Rule, scored: ScoredDocuments, metric: str, aim: str
+    found: TunedRule,
+    present: Rule,
+    scored: ScoredDocuments,
+    metric: str,
+    aim: str,
+    groups: Sequence[str] | None,
 ) -> str | None:
     """Return why the present rule is kept, or None where the one that was found is better by `aim`."""
     if found.rule == present:
         return "the model has this rule already"
     now, then = (scored.counts(rule).metrics()[aim] for rule in (present, found.rule))
     held_out = (found.held_out if aim == metric else found.macro_f1)[found.kind]
-    fair = score_rule(present, scored.scores, scored.right, metric, aim=aim)
+    fair = score_rule(present, scored.scores, scored.right, metric, aim=aim, groups=groups)
     if is_better(held_out, fair, aim) and not is_better(now, then, aim):
         return None
     return (

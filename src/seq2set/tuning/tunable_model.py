@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress
+from seq2set.corpora.carve import SHARE
 from seq2set.corpora.open_corpus import is_unsplit
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.seen_texts import Digests, Documents, SeenTexts, select_unseen
@@ -20,7 +21,7 @@ from seq2set.inference.predictor import Predictor
 from seq2set.labels.confidence.acceptance import Confidence
 from seq2set.labels.rules import Rule
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.evaluate import open_measured
+from seq2set.workflows.evaluate import describe_cut_texts, open_measured
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
     TrainingCorpus,
@@ -29,7 +30,7 @@ from seq2set.workflows.training_corpus import (
     open_training_corpus,
     reopen_corpus,
 )
-from seq2set.workflows.training_data import load_training_data
+from seq2set.workflows.training_data import carve_validation, load_training_data, pool_documents
 
 PREVIOUS = "before_tuning"
 """Where a model keeps what it had before it was tuned last, and what was recorded of it."""
@@ -68,17 +69,20 @@ class TunableModel(NamedTuple):
         has memorised do not show where a threshold should lie.
         """
         predictor, seen = Predictor.open(folder), read_seen(folder)
-        source = _open_source(find_training_corpus(folder, predictor, columns), data, progress)
+        folds = predictor.metadata.get("cross_validation", {}).get("folds")
+        source = _open_source(find_training_corpus(folder, predictor, columns), data, folds, progress)
         changed = describe_change(predictor.metadata, source.name, source.fingerprint)
         if changed is not None and data is None:
             raise CorpusError(
                 f"{changed}; put it back as it was, or name the documents to tune on with --data", source.name
             )
         own = source.split == "valid" and changed is None
+        # The training tuned on all of them but those that the model it began from had learnt.
+        whole = own and not (source.carved and predictor.metadata.get("training", {}).get("began from"))
         chosen = select_unseen(
             source.part,
             seen._replace(tuned=None),
-            () if own else ("trained",),
+            () if whole else ("trained",),
             same_corpus=changed is None,
             changed=changed if source.own else None,
         )
@@ -88,7 +92,8 @@ class TunableModel(NamedTuple):
                 "name others with --data",
                 source.name,
             )
-        for sentence in (*source.remarks, *chosen.overlap.sentences()):
+        cut = describe_cut_texts(predictor.tagger, chosen.part)
+        for sentence in (*source.remarks, *chosen.overlap.sentences(), *cut):
             progress.note(sentence)
         part = source.part
         groups = part.groups() if isinstance(part, Split) else getattr(part, "groups", None)
@@ -116,14 +121,22 @@ class _OpenedSource(NamedTuple):
     own: bool
     remarks: Sequence[str] = ()
     """What the user must know of the corpus and was not told yet"""
+    carved: bool = True
+    """Whether they are others than a training learns from"""
 
 
-def _open_source(trained: TrainingCorpus, data: str | None, progress: Progress) -> _OpenedSource:
+def _open_source(
+    trained: TrainingCorpus, data: str | None, folds: int | None, progress: Progress
+) -> _OpenedSource:
     if data is None or is_training_corpus(trained, data):
         corpus = reopen_corpus(trained, data)
-        # Without a validation split, these are the documents that the training set aside, the same again.
-        aside = load_training_data(corpus, progress).tune
-        return _OpenedSource(corpus.name, "valid", aside, corpus.fingerprint, own=True)
+        # Where the training set them aside itself, they are the same again.
+        if folds is None:
+            found = load_training_data(corpus, progress)
+        else:  # it learnt from all splits, after it was cross-validated
+            found = carve_validation(pool_documents(corpus, folds), SHARE, corpus.seed)
+        place = corpus.name, "valid", found.tune, corpus.fingerprint
+        return _OpenedSource(*place, own=True, carved=found.is_carved)
     if is_unsplit(data):
         whole = open_measured(trained, data, None)
         return _OpenedSource(whole.corpus, whole.split, whole.part, whole.fingerprint, False, whole.remarks)

@@ -108,7 +108,7 @@ def calibrate(
     calibrators, found, rule = dict(tagger.confidence.calibrators), {}, tagger.rule
     for search in dict.fromkeys((tagger.find_search(Request()), MARGINAL)):
         raw = score_part(tagger.with_confidence(UNCALIBRATED, tagger.rule), part, search, progress)
-        chosen = _choose(_Choice(tagger, search, raw), fold)
+        chosen = _choose(_Choice(tagger, search, raw, groups), fold)
         if chosen is None:
             progress.note(f"no calibration of the {search} scores keeps decisions as good as they are")
             continue
@@ -169,6 +169,7 @@ class _Choice:
     tagger: Tagger
     search: str
     raw: Scored
+    groups: Sequence[str] | None = None
 
     def sample(self, fold: npt.NDArray[np.int64]) -> CalibrationSample:
         """Return the documents with a known word; a label that the model does not know has no score."""
@@ -204,8 +205,8 @@ class _Choice:
         probabilities[raw.known] = candidate.probabilities
         scores = self.tagger.confidence.calibrate(self.search, raw.scores, raw.margins)
         before = withhold_scores(scores, raw.known)
-        reached = find_best_rule(kind, probabilities, raw.right, metric).held_out[kind]
-        if is_better(score_rule(present, before, raw.right, metric), reached, metric):
+        reached = find_best_rule(kind, probabilities, raw.right, metric, groups=self.groups).held_out[kind]
+        if is_better(score_rule(present, before, raw.right, metric, groups=self.groups), reached, metric):
             return None
         after = withhold_scores(candidate.calibrator(raw.scores, raw.margins), raw.known)
         return find_best_rule(kind, after, raw.right, metric).rule

@@ -73,7 +73,7 @@ def evaluate(
     reasons for the labels are measured too, and the figures are written onto the model card.
     """
     predictor, measured, chosen = _open_documents(model, runtime, data, columns, split, include_seen)
-    for remark in (*measured.remarks, *_describe_cut_texts(predictor.tagger, chosen.part)):
+    for remark in (*measured.remarks, *describe_cut_texts(predictor.tagger, chosen.part)):
         (progress or Silent()).note(remark)
     with write_errors(errors, predictor.tagger.labels.names) if errors else nullcontext() as keep:
         result = evaluate_tagger(predictor.tagger, chosen.part, request, progress, keep)
@@ -129,7 +129,7 @@ def _holds_errors(path: Path) -> bool:
         return stream.read(len(head)) in (b"", head)
 
 
-def _describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
+def describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
     """Say how many texts are not read to their end."""
     cut = Cut()
     for batch in part.iter_batches(1024):

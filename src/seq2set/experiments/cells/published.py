@@ -25,10 +25,15 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.config.run_locks import hold_run
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import compute_sha256, update_keys, write_json, write_text
+from seq2set.core.progress import Silent
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.seen_texts import SeenTexts
 from seq2set.experiments.cells.cell import ANSWERS, FACTS, Cell, CellResult, read_result
 from seq2set.experiments.cells.predictions import Answers, Sets
-from seq2set.workflows.training_corpus import open_training_corpus
+from seq2set.models.tagger import Examples
+from seq2set.workflows.evaluate import open_measured, select_unseen_part
+from seq2set.workflows.training_corpus import TrainingCorpus, open_training_corpus
+from seq2set.workflows.training_data import load_examples, load_training_data
 
 FORMAT = 1
 """The version of the file's layout."""
@@ -199,14 +204,30 @@ class PublishedCells:
 
 
 def _write_cell(cell: Cell, published: PublishedCell) -> CellResult:
-    part = open_training_corpus(cell.config.data).split(cell.split)
-    answers = published.read_answers(part.ids(), part.labels(), part.groups())
+    part = _open_measured_documents(cell, published)
+    answers = published.read_answers(list(part.ids), [list(one) for one in part.label_sets], part.groups)
     write_toml(cell.config, RunFolder(cell.folder).config)  # first: one that is killed here can be trained
     answers.save(cell.folder / ANSWERS)
     stored = {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)}
     facts = _build_facts(cell, published) | {"answers": stored}
     write_json(cell.folder / FACTS, facts)  # last: it says that the cell is done
     return CellResult(cell.row, cell.folder, facts)
+
+
+def _open_measured_documents(cell: Cell, published: PublishedCell) -> Examples:
+    """Open the documents that a published cell was measured on, without those that it left out.
+
+    They are those of the corpus that its training saw, which needs no model to be known.
+    """
+    corpus = open_training_corpus(cell.config.data)
+    examples = load_examples(corpus.split(cell.split))
+    if not published.facts.get("seen", {}).get("left_out"):
+        return examples
+    learnt = load_training_data(corpus, Silent())
+    seen = SeenTexts.of(learnt.learn.texts, learnt.tune.texts)
+    measured = open_measured(TrainingCorpus(cell.config.data), None, cell.split)
+    chosen = select_unseen_part(measured, seen, published.facts)
+    return examples.pick(np.flatnonzero(chosen.kept))
 
 
 def _build_facts(cell: Cell, published: PublishedCell) -> dict[str, Any]:

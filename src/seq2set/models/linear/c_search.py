@@ -96,8 +96,14 @@ def try_rules(data: LinearTraining, best: FittedCandidate[Machine]) -> FittedCan
     if not has_open_rule(data.config):
         return best
     wanted, frequencies = data.config.decision, data.labels.frequencies
-    actual = data.valid_actual
-    found = find_best_rule(wanted.rule, best.scores, actual, wanted.metric, frequencies=frequencies)
+    found = find_best_rule(
+        wanted.rule,
+        best.scores,
+        data.valid_actual,
+        wanted.metric,
+        frequencies=frequencies,
+        groups=data.valid_groups,
+    )
     return replace(best, rule=found.rule, tuned=found)
 
 

@@ -61,6 +61,8 @@ class LinearTraining:
     """Whether a word of each is known"""
     weights: npt.NDArray[np.float64] | None = None
     """How much each document of `train` counts, 1 on average; None where all count the same"""
+    valid_groups: Sequence[str] | None = None
+    """Which documents of `valid` belong together; None where nothing is known of it"""
     terms: str = ""
     """Which of several kinds of terms these are, where they are compared"""
 
@@ -170,6 +172,7 @@ def prepare_matrices(
         labels.with_unseen(valid.label_sets).indicator(valid.label_sets),
         features.has_words(valid_matrix),
         None if train.weights is None else train.weights / train.weights.mean(),
+        valid.groups,
     )
 
 

@@ -6,7 +6,7 @@ Shapes: N documents, L labels.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,14 +77,6 @@ def climb(
                 documents.move(label, column >= thresholds[label])
 
 
-class _Settled(NamedTuple):
-    """What labels without a choice of their own give, what of it is right, and how many are right in all."""
-
-    given: int
-    right: int
-    actual: int
-
-
 def find_label_thresholds(
     scores: NDArray[Any], right: NDArray[np.bool_], metric: str, shared: float, free: NDArray[np.intp]
 ) -> NDArray[Any]:
@@ -99,23 +91,18 @@ def find_label_thresholds(
     if metric in ("example_f1", "subset_accuracy"):
         climb(thresholds, scores, right, metric, dict(zip(free.tolist(), cuts, strict=True)))
         return thresholds
-    others = np.setdiff1d(np.arange(len(thresholds)), free)
-    given = scores[:, others] >= thresholds[others]
-    settled = _Settled(int(given.sum()), int((given & right[:, others]).sum()), int(right.sum()))
-    places = _choose_cuts(cuts, metric, settled, right[:, free].sum(axis=0))
+    if metric == "macro_f1":
+        pairs = zip(cuts, right[:, free].sum(axis=0), strict=True)
+        places = [int((2 * one.right / np.maximum(one.given + have, 1)).argmax()) for one, have in pairs]
+    elif metric == "hamming_loss":
+        places = _choose_worthiest(cuts, 1.0)
+    else:
+        others = np.setdiff1d(np.arange(len(thresholds)), free)
+        given = scores[:, others] >= thresholds[others]
+        hits = int((given & right[:, others]).sum())
+        places = _maximise_micro_f1(cuts, hits, int(given.sum()) + int(right.sum()))
     thresholds[free] = [one.values[place] for one, place in zip(cuts, places, strict=True)]
     return thresholds
-
-
-def _choose_cuts(
-    cuts: Sequence[Cuts], metric: str, settled: _Settled, actual: NDArray[np.int64]
-) -> list[int]:
-    if metric == "macro_f1":
-        pairs = zip(cuts, actual, strict=True)
-        return [int((2 * one.right / np.maximum(one.given + have, 1)).argmax()) for one, have in pairs]
-    if metric == "hamming_loss":
-        return _choose_worthiest(cuts, 1.0)
-    return _maximise_micro_f1(cuts, settled)
 
 
 def _choose_worthiest(cuts: Sequence[Cuts], price: float) -> list[int]:
@@ -123,19 +110,18 @@ def _choose_worthiest(cuts: Sequence[Cuts], price: float) -> list[int]:
     return [int((2 * one.right - price * one.given).argmax()) for one in cuts]
 
 
-def _maximise_micro_f1(cuts: Sequence[Cuts], settled: _Settled) -> list[int]:
+def _maximise_micro_f1(cuts: Sequence[Cuts], hits: int, rest: int) -> list[int]:
     """Maximise micro-F1, a ratio of sums, exactly, by Dinkelbach's method.
 
+    The labels without a choice have `hits`; `rest` is what they give and what is right of all labels.
     2 TP / (given + actual) exceeds f where 2 TP - f given exceeds f actual. The left side is a sum over
     labels, each of which can be maximised alone; with the ratio that this reaches as the new f, and so on
     until it rises no more, no thresholds reach more.
     """
     reached, places = -1.0, _choose_worthiest(cuts, 0.0)
-    while (risen := _compute_micro_f1(cuts, places, settled)) > reached:
+    while True:
+        given, right = sum_cuts(cuts, places)
+        risen = 2 * (hits + right) / max(given + rest, 1)
+        if risen <= reached:
+            return places
         reached, places = risen, _choose_worthiest(cuts, risen)
-    return places
-
-
-def _compute_micro_f1(cuts: Sequence[Cuts], places: Sequence[int], settled: _Settled) -> float:
-    given, right = sum_cuts(cuts, places)
-    return 2 * (settled.right + right) / max(settled.given + given + settled.actual, 1)

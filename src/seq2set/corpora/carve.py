@@ -169,7 +169,7 @@ def stratify(labels: csr_matrix[Any], sizes: Ints, generator: np.random.Generato
         rows = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
         rows = generator.permutation(rows[parts[rows] < 0])
         parts[rows] = _deal(len(rows), wanted[label], room, generator)
-        taken = _count_labels(labels[rows], parts[rows], len(sizes))
+        taken = labels[rows].T @ np.eye(len(sizes), dtype=np.int64)[parts[rows]]  # (labels, parts)
         wanted -= taken
         left -= taken.sum(axis=1)
         room -= np.bincount(parts[rows], minlength=len(sizes))
@@ -188,12 +188,6 @@ def _deal(count: int, wanted: Reals, room: Reals, generator: np.random.Generator
     part = np.repeat(np.arange(parts, dtype=np.int8), count)
     first = np.lexsort((generator.random(count * parts), taken - room[part], taken - wanted[part]))
     return part[first[:count]]
-
-
-def _count_labels(rows: csr_matrix[Any], parts: NDArray[np.int8], number: int) -> Ints:
-    of_entry = np.repeat(parts, np.diff(rows.indptr)).astype(np.int64)
-    counts = np.bincount(rows.indices * number + of_entry, minlength=rows.shape[1] * number)
-    return counts.reshape(-1, number).astype(np.int64)
 
 
 def _even_out(

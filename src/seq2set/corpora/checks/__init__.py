@@ -108,7 +108,21 @@ def check_corpus(
         raise InputError(f"min_label_documents is {min_label_documents}; it must be >= 1")
     if not LEAST_SIMILARITY <= near_duplicate <= 1:
         raise InputError(f"near_duplicate is {near_duplicate:g}; it must lie in [{LEAST_SIMILARITY}, 1]")
-    checks = _list_checks(corpus, min_label_documents, near_duplicate, words_read)
+    # Here, because each of these files needs what stands above.
+    from seq2set.corpora.checks.contents import Contents, Damage, UnsplitTexts
+    from seq2set.corpora.checks.duplicates import ExactDuplicates, NearDuplicates
+    from seq2set.corpora.checks.labels import ProblemLabels, RowsPerLabel
+
+    exact = ExactDuplicates()
+    checks: list[Check] = [
+        exact,
+        NearDuplicates(corpus, exact, near_duplicate),
+        Contents(words_read),
+        RowsPerLabel(),
+        ProblemLabels(min_label_documents),
+        Damage(),
+        UnsplitTexts(),
+    ]
     for split, document in corpus.iter_documents(progress):
         row = CheckedDocument(split, document, document.text.casefold().split())
         for check in checks:
@@ -131,24 +145,3 @@ def _find_empty_splits(corpus: PreparedCorpus) -> Iterator[Finding]:
         yield describe_found(
             "empty-split", f"the {split} split has no documents", [split], _WHY_FILLED[split], todo, level
         )
-
-
-def _list_checks(
-    corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float, words_read: int | None
-) -> list[Check]:
-    # Here, because each of these files needs what stands above.
-    from seq2set.corpora.checks.contents import Contents, Damage, UnsplitTexts
-    from seq2set.corpora.checks.duplicates import ExactDuplicates, NearDuplicates
-    from seq2set.corpora.checks.labels import ProblemLabels, RowsPerLabel
-
-    exact = ExactDuplicates()
-    near = NearDuplicates(corpus, exact, near_duplicate)
-    return [
-        exact,
-        near,
-        Contents(words_read),
-        RowsPerLabel(),
-        ProblemLabels(min_label_documents),
-        Damage(),
-        UnsplitTexts(),
-    ]

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from seq2set.labels.metrics import f1
 from seq2set.labels.thresholds import Cuts, find_cuts, sum_cuts
 
+Bools = NDArray[np.bool_]
+
 SUPPORTED = ("hamming_loss", "micro_f1", "macro_f1", "example_f1", "subset_accuracy")
 """The metrics that thresholds per label can be tuned for; each needs an algorithm of its own."""
 
@@ -24,7 +26,7 @@ ENOUGH = 1e-9
 class _Documents:
     """How many labels each document is given, how many of them are right, and how many it should have."""
 
-    def __init__(self, given: NDArray[np.bool_], right: NDArray[np.bool_], metric: str):
+    def __init__(self, given: Bools, right: Bools, metric: str):
         self.given, self.right, self.metric = given, right, metric  # (N, L)
         self.sizes, self.actual = given.sum(axis=1), right.sum(axis=1)
         self.hits = (given & right[:, : given.shape[1]]).sum(axis=1)
@@ -33,13 +35,11 @@ class _Documents:
         """Return how much better each document is with the label than without it, all else as it is."""
         self._count(label, -1)
         without = self._compute_quality(self.hits, self.sizes)
-        gains: NDArray[np.float64] = (
-            self._compute_quality(self.hits + self.right[:, label], self.sizes + 1) - without
-        )
+        with_it = self._compute_quality(self.hits + self.right[:, label], self.sizes + 1)
         self._count(label, 1)
-        return gains
+        return with_it - without
 
-    def move(self, label: int, given: NDArray[np.bool_]) -> None:
+    def move(self, label: int, given: Bools) -> None:
         """Give the label to other documents than before."""
         self._count(label, -1)
         self.given[:, label] = given
@@ -56,11 +56,7 @@ class _Documents:
 
 
 def climb(
-    thresholds: NDArray[Any],
-    scores: NDArray[Any],
-    right: NDArray[np.bool_],
-    metric: str,
-    cuts: Mapping[int, Cuts],
+    thresholds: NDArray[Any], scores: NDArray[Any], right: Bools, metric: str, cuts: Mapping[int, Cuts]
 ) -> None:
     """Move the thresholds of the labels that have `cuts` until no move of a single one gains anything."""
     documents = _Documents(scores >= thresholds, right, metric)
@@ -78,7 +74,7 @@ def climb(
 
 
 def find_label_thresholds(
-    scores: NDArray[Any], right: NDArray[np.bool_], metric: str, shared: float, free: NDArray[np.intp]
+    scores: NDArray[Any], right: Bools, metric: str, shared: float, free: NDArray[np.intp]
 ) -> NDArray[Any]:
     """Find the thresholds of the `free` labels (N, L) that are best for `metric`; the others take `shared`.
 

@@ -12,6 +12,10 @@ from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.corpora.splits import METHODS, SplitPlan, assign_splits, find_split_index
 
 
+def split_rows(plan: SplitPlan, labels: Any, **options: Any) -> Any:
+    return assign_splits(plan, labels.shape[0], lambda: labels, **options)
+
+
 def labels_for(documents: int, labels: int = 3) -> Any:
     return csr_matrix(np.random.default_rng(0).random((documents, labels)) < 0.4, dtype=np.int8)
 
@@ -23,7 +27,7 @@ def sizes(parts: Any) -> list[int]:
 @pytest.mark.parametrize("method", ["random", "stratified"])
 def test_sizes_are_counts_when_whole_and_shares_when_not(method: Any) -> None:
     # 0.25 of 40 is 10 documents, and the test split asks for 7 of them.
-    parts = assign_splits(SplitPlan(method, valid=0.25, test=7), labels_for(40))
+    parts = split_rows(SplitPlan(method, valid=0.25, test=7), labels_for(40))
     assert parts.dtype == np.int8
     assert sizes(parts) == [23, 10, 7]
 
@@ -34,30 +38,30 @@ def test_a_seed_gives_the_same_split_twice_and_another_one_another(method: Any) 
 
     def parts(seed: int) -> list[int]:
         plan = SplitPlan(method, seed=seed)
-        return assign_splits(plan, labels_for(200), given=given_parts, groups=groups).tolist()
+        return split_rows(plan, labels_for(200), given=given_parts, groups=groups).tolist()
 
     assert parts(1) == parts(1)
     assert parts(1) != parts(2)
 
 
 def test_a_share_gives_at_least_one_document_and_nothing_asked_gives_none() -> None:
-    assert sizes(assign_splits(SplitPlan("random", 0.1, 0.1), labels_for(3))) == [1, 1, 1]
-    assert sizes(assign_splits(SplitPlan("random", 0, 0.0), labels_for(3))) == [3, 0, 0]
+    assert sizes(split_rows(SplitPlan("random", 0.1, 0.1), labels_for(3))) == [1, 1, 1]
+    assert sizes(split_rows(SplitPlan("random", 0, 0.0), labels_for(3))) == [3, 0, 0]
 
 
 def test_given_splits_stay_and_validation_is_carved_out_of_train_only() -> None:
     given_parts = np.array([0] * 20 + [2] * 5, dtype=np.int8)
-    parts = assign_splits(SplitPlan("given", valid=0.25, test=0.5), labels_for(25), given=given_parts)
+    parts = split_rows(SplitPlan("given", valid=0.25, test=0.5), labels_for(25), given=given_parts)
     assert sizes(parts) == [15, 5, 5]
     assert (parts[20:] == 2).all()
     with_valid = np.array([0, 1, 2, 0], dtype=np.int8)
-    assert assign_splits(SplitPlan("given", valid=2), labels_for(4), given=with_valid).tolist() == [
+    assert split_rows(SplitPlan("given", valid=2), labels_for(4), given=with_valid).tolist() == [
         0,
         1,
         2,
         0,
     ]
-    assert sizes(assign_splits(SplitPlan("given", valid=0), labels_for(25), given=given_parts)) == [20, 0, 5]
+    assert sizes(split_rows(SplitPlan("given", valid=0), labels_for(25), given=given_parts)) == [20, 0, 5]
 
 
 @settings(max_examples=60, deadline=None)
@@ -65,7 +69,7 @@ def test_given_splits_stay_and_validation_is_carved_out_of_train_only() -> None:
 def test_groups_stay_together_and_no_part_is_too_large(groups: list[int], seed: int) -> None:
     # Groups of one among them, so that something fits into each part.
     array = np.concatenate([groups, np.arange(100, 140)])
-    parts = assign_splits(SplitPlan("grouped", 0.2, 0.2, seed), labels_for(len(array)), groups=array)
+    parts = split_rows(SplitPlan("grouped", 0.2, 0.2, seed), labels_for(len(array)), groups=array)
     assert all(len(set(parts[array == group])) == 1 for group in groups)
     wanted = round(0.2 * len(array))
     assert 0 < sizes(parts)[1] <= wanted
@@ -73,7 +77,7 @@ def test_groups_stay_together_and_no_part_is_too_large(groups: list[int], seed: 
 
 
 def test_groups_of_one_fill_the_parts_exactly() -> None:
-    parts = assign_splits(SplitPlan("grouped", 0.1, 0.2), labels_for(100), groups=np.arange(100))
+    parts = split_rows(SplitPlan("grouped", 0.1, 0.2), labels_for(100), groups=np.arange(100))
     assert sizes(parts) == [70, 10, 20]
 
 
@@ -103,41 +107,41 @@ def test_shares_that_leave_nothing_are_refused() -> None:
 def test_more_than_there_is_is_refused(method: Any) -> None:
     message = "valid = 5 and test = 0.5 want 10 of 10 documents; at least one must be left to train on"
     with pytest.raises(InputError, match=message):
-        assign_splits(SplitPlan(method, 5, 0.5), labels_for(10), groups=np.arange(10))
+        split_rows(SplitPlan(method, 5, 0.5), labels_for(10), groups=np.arange(10))
 
 
 def test_validation_larger_than_the_given_train_is_refused() -> None:
     parts = np.array([0, 0, 2, 2, 2], dtype=np.int8)
     with pytest.raises(InputError, match="valid = 2 and test = 0 want 2 of 2 documents"):
-        assign_splits(SplitPlan("given", valid=2), labels_for(5), given=parts)
+        split_rows(SplitPlan("given", valid=2), labels_for(5), given=parts)
 
 
 def test_test_documents_are_carved_where_none_are_given_and_they_are_asked_for() -> None:
     parts, groups = np.array([0] * 20, dtype=np.int8), np.arange(20) // 2
     plan = SplitPlan("given", valid=0.1, test=0.2)
-    asked = assign_splits(plan, labels_for(20), given=parts, groups=groups, carve_test=True)
+    asked = split_rows(plan, labels_for(20), given=parts, groups=groups, carve_test=True)
     assert sizes(asked) == [14, 2, 4]
     assert all(len({*asked[groups == group].tolist()}) == 1 for group in range(10))
-    assert sizes(assign_splits(plan, labels_for(20), given=parts)) == [18, 2, 0]
+    assert sizes(split_rows(plan, labels_for(20), given=parts)) == [18, 2, 0]
     # Those that are given stay, and no others join them.
     with_test = np.array([0] * 19 + [2], dtype=np.int8)
-    assert sizes(assign_splits(plan, labels_for(20), given=with_test, carve_test=True)) == [17, 2, 1]
+    assert sizes(split_rows(plan, labels_for(20), given=with_test, carve_test=True)) == [17, 2, 1]
 
 
 def test_what_a_method_needs_must_be_there() -> None:
     with pytest.raises(InputError, match="split by 'grouped' needs groups; name the column"):
-        assign_splits(SplitPlan("grouped"), labels_for(10))
+        split_rows(SplitPlan("grouped"), labels_for(10))
     match = "split as 'given' needs the split of every document"
     with pytest.raises(InputError, match=match):
-        assign_splits(SplitPlan("given"), labels_for(10))
+        split_rows(SplitPlan("given"), labels_for(10))
     with pytest.raises(InputError, match=match):
-        assign_splits(SplitPlan("given"), labels_for(2), given=np.array([0, -1], dtype=np.int8))
+        split_rows(SplitPlan("given"), labels_for(2), given=np.array([0, -1], dtype=np.int8))
 
 
 def test_groups_that_are_all_too_large_are_refused() -> None:
     match = r"test wants 2 documents, but no group left is that small \(the smallest has 10\)"
     with pytest.raises(InputError, match=match):
-        assign_splits(SplitPlan("grouped", 0.1, 0.1), labels_for(20), groups=np.repeat([0, 1], 10))
+        split_rows(SplitPlan("grouped", 0.1, 0.1), labels_for(20), groups=np.repeat([0, 1], 10))
 
 
 def test_other_plans_that_make_no_sense_are_refused() -> None:

@@ -25,8 +25,8 @@ def mean_deviation(matrix: Any, parts: Any, share: float) -> float:
 
 def test_labels_are_shared_out_far_better_than_at_random() -> None:
     matrix = long_tailed(50_000, 200)
-    stratified = assign_splits(SplitPlan("stratified", 0.1, 0.1), matrix)
-    random = assign_splits(SplitPlan("random", 0.1, 0.1), matrix)
+    stratified = assign_splits(SplitPlan("stratified", 0.1, 0.1), 50_000, lambda: matrix)
+    random = assign_splits(SplitPlan("random", 0.1, 0.1), 50_000, lambda: matrix)
     assert mean_deviation(matrix, stratified, 0.1) < 0.2 * mean_deviation(matrix, random, 0.1)
     assert np.bincount(stratified).tolist() == [40_000, 5_000, 5_000]
 

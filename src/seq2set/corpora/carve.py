@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from seq2set.core.sparse import SparseRows
@@ -29,6 +30,7 @@ SEED = 1
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Parts = NDArray[np.int8]
 
 
 def carve_documents(
@@ -92,7 +94,7 @@ class _Units:
         self.totals = np.asarray(labels.sum(axis=0), np.int64).ravel()
         self.learn = self.totals - np.asarray(labels[aside].sum(axis=0), np.int64).ravel()
 
-    def fill(self, size: int, generator: np.random.Generator) -> None:
+    def fill(self, size: int, generator: Generator) -> None:
         """Set more aside, in any order, while they fit and no label is lost."""
         room = size - int(self.sizes[self.aside].sum())
         for unit in generator.permutation(np.flatnonzero(~self.aside)) if room else ():
@@ -112,7 +114,7 @@ class _Units:
                 self.learn[columns] += counts
                 self.aside[unit] = False
 
-    def take_by_label(self, size: int, generator: np.random.Generator) -> None:
+    def take_by_label(self, size: int, generator: Generator) -> None:
         """Share out the rarest label first, each to its proportion; what was passed over stays."""
         by_label = self.labels.tocsc()
         wanted = self.totals * (size / self.sizes.sum())
@@ -149,7 +151,7 @@ class _Units:
         self.aside[unit] = True
 
 
-def stratify(labels: csr_matrix[Any], sizes: Ints, generator: np.random.Generator) -> NDArray[np.int8]:
+def stratify(labels: csr_matrix[Any], sizes: Ints, generator: Generator) -> Parts:
     """Share documents out to parts of exactly `sizes`, each label as nearly in proportion as can be.
 
     Iterative stratification (Sechidis, Tsoumakas and Vlahavas, "On the Stratification of Multi-Label Data",
@@ -169,7 +171,7 @@ def stratify(labels: csr_matrix[Any], sizes: Ints, generator: np.random.Generato
         rows = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
         rows = generator.permutation(rows[parts[rows] < 0])
         parts[rows] = _deal(len(rows), wanted[label], room, generator)
-        taken = _count_labels(labels[rows], parts[rows], len(sizes))
+        taken = labels[rows].T @ np.eye(len(sizes), dtype=np.int64)[parts[rows]]  # (labels, parts)
         wanted -= taken
         left -= taken.sum(axis=1)
         room -= np.bincount(parts[rows], minlength=len(sizes))
@@ -181,7 +183,7 @@ def stratify(labels: csr_matrix[Any], sizes: Ints, generator: np.random.Generato
     return parts
 
 
-def _deal(count: int, wanted: Reals, room: Reals, generator: np.random.Generator) -> NDArray[np.int8]:
+def _deal(count: int, wanted: Reals, room: Reals, generator: Generator) -> Parts:
     """Deal `count` documents, each to the part that wants most; ties go to the one with more room."""
     parts = len(wanted)
     taken = np.tile(np.arange(count), parts)
@@ -190,19 +192,8 @@ def _deal(count: int, wanted: Reals, room: Reals, generator: np.random.Generator
     return part[first[:count]]
 
 
-def _count_labels(rows: csr_matrix[Any], parts: NDArray[np.int8], number: int) -> Ints:
-    of_entry = np.repeat(parts, np.diff(rows.indptr)).astype(np.int64)
-    counts = np.bincount(rows.indices * number + of_entry, minlength=rows.shape[1] * number)
-    return counts.reshape(-1, number).astype(np.int64)
-
-
 def _even_out(
-    parts: NDArray[np.int8],
-    labels: csr_matrix[Any],
-    wanted: Reals,
-    part: int,
-    missing: int,
-    generator: np.random.Generator,
+    parts: Parts, labels: csr_matrix[Any], wanted: Reals, part: int, missing: int, generator: Generator
 ) -> None:
     """Move documents between `part` and the first part, those whose labels gain most, to meet its size."""
     giver, taker = (0, part) if missing > 0 else (part, 0)

@@ -24,7 +24,8 @@ class LabelTable:
         self._numbers: dict[str, int] = {}
         self._columns = array("i")
         self._ends = array("q", [0])
-        self._sizes = dict.fromkeys(SPLITS, 0)
+        self.sizes = dict.fromkeys(SPLITS, 0)
+        """How many documents each split has."""
 
     def add(self, split: str, labels: Iterable[str]) -> None:
         """Add a document; the documents of one split must come together, in the order of `SPLITS`."""
@@ -32,22 +33,17 @@ class LabelTable:
         # A label that stands twice in a document counts once.
         self._columns.extend(sorted({known.setdefault(label, len(known)) for label in labels}))
         self._ends.append(len(self._columns))
-        self._sizes[split] += 1
+        self.sizes[split] += 1
 
     @property
     def names(self) -> list[str]:
         """The labels, one per column, in the order in which they were first seen."""
         return list(self._numbers)
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """How many documents each split has."""
-        return dict(self._sizes)
-
     def rows(self, split: str) -> slice:
         """Return the rows that belong to a split."""
-        start = sum(self._sizes[name] for name in SPLITS[: SPLITS.index(split)])
-        return slice(start, start + self._sizes[split])
+        start = sum(self.sizes[name] for name in SPLITS[: SPLITS.index(split)])
+        return slice(start, start + self.sizes[split])
 
     def matrix(self) -> csr_matrix[np.int32]:
         """Return the indicator matrix, (documents, labels)."""

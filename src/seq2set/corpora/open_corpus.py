@@ -91,7 +91,10 @@ def _open_plain(
 ) -> PreparedCorpus:
     own = find_own(files, read, options)
     digest, first = hash_files(own.files), files[0].path
-    name = _stem(first if len(files) == 1 else first.parent)
+    place = first if len(files) == 1 else first.parent
+    # What may stand in a folder's name: the file's name up to its first dot, tamed.
+    stem = re.sub(r"[^\w-]+", "-", place.resolve().name.split(".")[0]).strip("-")
+    name = stem[:60] or "corpus"
     # Which column names the splits follows from the content, so the cache need not look for it.
     out = locate_cached(_name_cached(own, digest, name))
     again = own._replace(options=replace(own.options, force=True))
@@ -224,9 +227,3 @@ def hash_content(spec: str) -> str:
     """Return a digest of the plain files that a name stands for, the same for any copy; empty for none."""
     files = find_files(spec, get_cache_folder())
     return hash_files(files) if files else ""
-
-
-def _stem(path: Path) -> str:
-    """Return what may stand in a folder's name: the file's name up to its first dot, tamed."""
-    stem = re.sub(r"[^\w-]+", "-", path.resolve().name.split(".")[0]).strip("-")
-    return stem[:60] or "corpus"

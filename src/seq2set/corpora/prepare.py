@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -173,7 +174,8 @@ def _place(name: str, whole: FirstPass, plan: SplitPlan, limits: _Limits, *, car
     parts = np.full(len(whole), REMOVED, np.int8)
     parts[kept] = assign_splits(
         plan,
-        StoredLabels(whole, kept, columns, len(frequent)),
+        int(kept.sum()),
+        partial(_load_labels, whole, kept, columns, len(frequent)),
         given=whole.given.map()[kept] if plan.method == "given" else None,
         # A document without a group has one of its own.
         groups=np.where(groups < 0, -1 - np.arange(len(groups)), groups)[kept] if whole.group_names else None,
@@ -200,29 +202,18 @@ def _count_documents(whole: FirstPass, kept: NDArray[np.bool_]) -> NDArray[np.in
     return counts
 
 
-class StoredLabels(NamedTuple):
-    """The labels of the documents that are kept; they are read where a split depends on them."""
-
-    whole: FirstPass
-    kept: NDArray[np.bool_]
-    columns: NDArray[np.int32]
-    labels: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of documents and labels."""
-        return int(self.kept.sum()), self.labels
-
-    def load(self) -> SparseRows:
-        """Read them all, in the order of the labels in each document."""
-        lengths = self.whole.labels.lengths.map()
-        values = self.columns[self.whole.labels.values.map()]
-        inside = np.repeat(self.kept, lengths) & (values != REMOVED)
-        before = np.concatenate([[0], np.cumsum(inside)])
-        ends = before[np.cumsum(lengths)][self.kept]
-        starts = before[np.cumsum(lengths) - lengths][self.kept]
-        indptr = np.concatenate([[0], np.cumsum(ends - starts)])
-        return SparseRows(np.ones(int(indptr[-1]), np.int8), values[inside], indptr, self.labels)
+def _load_labels(
+    whole: FirstPass, kept: NDArray[np.bool_], columns: NDArray[np.int32], number: int
+) -> SparseRows:
+    """Read the labels of the documents that are kept, in the order of the labels in each document."""
+    lengths = whole.labels.lengths.map()
+    values = columns[whole.labels.values.map()]
+    inside = np.repeat(kept, lengths) & (values != REMOVED)
+    before = np.concatenate([[0], np.cumsum(inside)])
+    ends = before[np.cumsum(lengths)][kept]
+    starts = before[np.cumsum(lengths) - lengths][kept]
+    indptr = np.concatenate([[0], np.cumsum(ends - starts)])
+    return SparseRows(np.ones(int(indptr[-1]), np.int8), values[inside], indptr, number)
 
 
 def _count(placement: Placement, totals: WrittenTotals) -> dict[str, Any]:

@@ -164,7 +164,7 @@ class Selection(NamedTuple):
 
     def digests(self) -> Digests:
         """Return the digests of their texts (N,)."""
-        return np.concatenate([np.empty(0, np.uint64), *_hash_batches(self.part)])
+        return _hash_documents(self.part)
 
 
 def select_unseen(
@@ -179,12 +179,9 @@ def select_unseen(
 
     `leave_out` names one of the two, both or none. What a model does not know of cannot be left out.
     """
-    trained, tuned = np.zeros(len(part), bool), np.zeros(len(part), bool)
-    start = 0
-    for digests in _hash_batches(part):
-        rows = slice(start, start := start + len(digests))
-        trained[rows] = find_seen(digests, seen.trained)
-        tuned[rows] = find_seen(digests, seen.tuned) & ~trained[rows]
+    digests = _hash_documents(part)
+    trained = find_seen(digests, seen.trained)
+    tuned = find_seen(digests, seen.tuned) & ~trained
     away = np.zeros(len(part), bool)
     for reason, mask in (("trained", trained), ("tuned", tuned)):
         if reason in leave_out:
@@ -202,9 +199,8 @@ def select_unseen(
     return Selection(left, overlap, _compute_fingerprint(left), ~away)
 
 
-def _hash_batches(part: Documents) -> Iterator[Digests]:
-    for batch in part.iter_batches(BATCH):
-        yield hash_texts(document.text for document in batch)
+def _hash_documents(part: Documents) -> Digests:
+    return hash_texts(document.text for batch in part.iter_batches(BATCH) for document in batch)
 
 
 def find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
@@ -216,9 +212,7 @@ def find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
 
 
 def _compute_fingerprint(part: Documents) -> str:
-    digest = hashlib.sha256()
-    for digests in _hash_batches(part):
-        digest.update(digests.tobytes())
+    digest = hashlib.sha256(_hash_documents(part).tobytes())
     for one in part.iter_labels():
         digest.update(json.dumps(sorted(set(one))).encode())
     return digest.hexdigest()[:16]

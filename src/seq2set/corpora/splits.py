@@ -16,8 +16,9 @@ least one document.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,63 +61,46 @@ class SplitPlan:
             raise InputError(f"valid + test is {self.valid + self.test:g}; the shares must stay below 1")
 
 
-class Sizes(NamedTuple):
-    """Numbers of documents."""
-
-    valid: int
-    test: int
-
-
 def find_split_index(name: str) -> int | None:
     """Return the index of a split by its name (`valid` may be `val`, `validation` or `dev`), or None."""
     return _INDICES.get(name.strip().lower())
 
 
-class LabelRows(Protocol):
-    """Documents x labels, ones and zeros: a matrix, or what can `load` one."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of documents and labels."""
-
-
-def _load(labels: LabelRows) -> Any:
-    return labels.load() if hasattr(labels, "load") else labels
-
-
 def assign_splits(
     plan: SplitPlan,
-    labels: LabelRows,
+    documents: int,
+    load_labels: Callable[[], Any],
     *,
     given: NDArray[np.int8] | None = None,
     groups: NDArray[np.int64] | None = None,
     carve_test: bool = False,
 ) -> NDArray[np.int8]:
-    """Return the index in `SPLITS` for each row of `labels` (documents x labels, ones and zeros).
+    """Return the index in `SPLITS` for each document.
 
+    `load_labels` is called where the split depends on the labels, for documents x labels of ones and zeros.
     `given` holds an index per document, and -1 where the source names none; `groups` a group per document.
     With `carve_test` test documents are taken out of train where the source names none.
     """
     generator = np.random.default_rng(plan.seed)
-    documents = labels.shape[0]
     if plan.method == "given":
-        return _split_as_given(plan, labels, given, groups, carve_test=carve_test)
+        return _split_as_given(plan, load_labels, given, groups, carve_test=carve_test)
     sizes = _compute_sizes(documents, plan.valid, plan.test)
     if plan.method == "grouped":
         if groups is None:
             raise InputError("split by 'grouped' needs groups; name the column that holds them")
         return _split_by_group(groups, sizes, generator)
     if plan.method == "stratified":
-        train = documents - sizes.valid - sizes.test
-        return stratify(as_scipy(_load(labels)), np.array([train, *sizes], dtype=np.int64), generator)
+        of_parts = np.array([documents - sum(sizes.values()), sizes[VALID], sizes[TEST]], dtype=np.int64)
+        return stratify(as_scipy(load_labels()), of_parts, generator)
     return _split_randomly(documents, sizes, generator)
 
 
-def _compute_sizes(documents: int, valid: float, test: float) -> Sizes:
-    sizes = Sizes(_compute_size(documents, valid), _compute_size(documents, test))
-    if sum(sizes) >= documents:
+def _compute_sizes(documents: int, valid: float, test: float) -> dict[int, int]:
+    """Return the numbers of documents for test and validation, which are taken in this order."""
+    sizes = {TEST: _compute_size(documents, test), VALID: _compute_size(documents, valid)}
+    if (wanted := sum(sizes.values())) >= documents:
         raise InputError(
-            f"valid = {valid} and test = {test} want {sum(sizes):,} of {documents:,} documents; "
+            f"valid = {valid} and test = {test} want {wanted:,} of {documents:,} documents; "
             "at least one must be left to train on"
         )
     return sizes
@@ -128,18 +112,20 @@ def _compute_size(documents: int, asked: float) -> int:
     return max(1, round(documents * asked)) if asked > 0 else 0
 
 
-def _split_randomly(documents: int, sizes: Sizes, generator: np.random.Generator) -> NDArray[np.int8]:
+def _split_randomly(
+    documents: int, sizes: dict[int, int], generator: np.random.Generator
+) -> NDArray[np.int8]:
     result = np.full(documents, TRAIN, dtype=np.int8)
     order = np.arange(documents, dtype=np.int32)
     generator.shuffle(order)
-    result[order[: sizes.test]] = TEST
-    result[order[sizes.test : sizes.test + sizes.valid]] = VALID
+    result[order[: sizes[TEST]]] = TEST
+    result[order[sizes[TEST] : sum(sizes.values())]] = VALID
     return result
 
 
 def _split_as_given(
     plan: SplitPlan,
-    labels: LabelRows,
+    load_labels: Callable[[], Any],
     given: NDArray[np.int8] | None,
     groups: NDArray[np.int64] | None,
     *,
@@ -153,28 +139,27 @@ def _split_as_given(
     learnt = int((result == TRAIN).sum())
     if learnt < 2 or not any(shares.values()):
         return result
-    sizes = _compute_sizes(learnt, shares[VALID], shares[TEST])
-    for split, size in ((TEST, sizes.test), (VALID, sizes.valid)):
+    for split, size in _compute_sizes(learnt, shares[VALID], shares[TEST]).items():
         if size:
             train = np.flatnonzero(result == TRAIN)
-            rows, some = _load(labels)[train], None if groups is None else groups[train]
+            rows, some = load_labels()[train], None if groups is None else groups[train]
             result[train[carve(as_scipy(rows), size, plan.seed, some)]] = split
     return result
 
 
 def _split_by_group(
-    groups: NDArray[np.int64], sizes: Sizes, generator: np.random.Generator
+    groups: NDArray[np.int64], sizes: dict[int, int], generator: np.random.Generator
 ) -> NDArray[np.int8]:
     _, of_document, counts = np.unique(groups, return_inverse=True, return_counts=True)
     part = np.full(len(counts), TRAIN, dtype=np.int8)
-    room = {TEST: sizes.test, VALID: sizes.valid}
+    room = dict(sizes)
     for group in generator.permutation(len(counts)):
         for split in room:
             if counts[group] <= room[split]:
                 part[group] = split
                 room[split] -= int(counts[group])
                 break
-    for split, size in ((TEST, sizes.test), (VALID, sizes.valid)):
+    for split, size in sizes.items():
         if size and room[split] == size:
             raise InputError(
                 f"{SPLITS[split]} wants {size:,} documents, but no group left is that small "

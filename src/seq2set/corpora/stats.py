@@ -122,7 +122,7 @@ def compute_statistics(
         words_per_document=_compute_mean(words),
         labels_per_document=_compute_mean(cardinalities),
         label_frequencies=frequencies,
-        cardinalities=_count_cardinalities(cardinalities),
+        cardinalities=tuple(map(Cardinality._make, sorted(Counter(cardinalities.tolist()).items()))),
         label_sets=_count_label_sets(table),
         imbalance=_compute_imbalance(frequencies),
         lengths=_describe_lengths(words),
@@ -141,11 +141,6 @@ def _compare_labels(table: LabelTable, frequencies: tuple[LabelFrequency, ...], 
     compared = [row.label for row in frequencies if row.total >= minimum][:CORRELATED_LABELS]
     columns = {label: column for column, label in enumerate(table.names)}
     return Correlations(table.matrix()[:, [columns[label] for label in compared]], compared)
-
-
-def _count_cardinalities(cardinalities: NDArray[np.int64]) -> tuple[Cardinality, ...]:
-    values, counts = np.unique(cardinalities, return_counts=True)
-    return tuple(map(Cardinality, values.tolist(), counts.tolist()))
 
 
 def _count_label_sets(table: LabelTable) -> LabelSets:
@@ -171,13 +166,8 @@ def _describe_lengths(words: NDArray[np.int64]) -> Lengths:
     edges = np.arange(0, limit + 1 + (step := limit // 40 + 1), step)
     counts, _ = np.histogram(words, edges)
     named = dict(zip(QUANTILES, quantiles, strict=True))
-    return Lengths(
-        _compute_mean(words),
-        named,
-        tuple(edges.tolist()),
-        tuple(counts.tolist()),
-        int((words > edges[-1]).sum()),
-    )
+    longer = int((words > edges[-1]).sum())
+    return Lengths(_compute_mean(words), named, tuple(edges.tolist()), tuple(counts.tolist()), longer)
 
 
 def _compute_mean(values: NDArray[np.int64]) -> float:

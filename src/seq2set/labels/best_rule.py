@@ -100,7 +100,10 @@ def find_best_rule(
     scores, indicator = np.asarray(scores, np.float32), as_indicator(actual)
     refuse_unfit(scores, indicator)
     right = indicator.toarray()
-    kinds = _list_kinds(kind, metric, frequencies)
+    kinds = [kind]
+    if kind in SEARCHES:
+        kinds = [one for one in RULES if one != "per-label" or metric in SUPPORTED]
+        kinds += [] if frequencies is None else [BY_FREQUENCY]
     aim = _Aim(metric, least, frequencies, groups)
     reached = {one: _measure_held_out(one, scores, right, aim) for one in kinds}
     winner = choose_kind(reached, metric, balanced=kind == "balanced")
@@ -108,13 +111,6 @@ def find_best_rule(
         held_out={one: found[metric] for one, found in reached.items()},
         macro_f1={one: found["macro_f1"] for one, found in reached.items()},
     )
-
-
-def _list_kinds(kind: str, metric: str, frequencies: Sequence[int] | None) -> list[str]:
-    if kind not in SEARCHES:
-        return [kind]
-    kinds: list[str] = [one for one in RULES if one != "per-label" or metric in SUPPORTED]
-    return [*kinds, BY_FREQUENCY] if frequencies is not None else kinds
 
 
 def choose_kind(reached: Mapping[str, Mapping[str, float]], metric: str, *, balanced: bool) -> str:

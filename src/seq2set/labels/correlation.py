@@ -99,15 +99,14 @@ class CorrelatedLabels:
 
         A label that goes with no other has none. Letters follow the order in which the labels are named.
         """
-        numbers = {name: self.labels.index(name) for name in dict.fromkeys(labels)}
-        names = [name for name, number in numbers.items() if number is not None]
-        places = np.array([numbers[name] for name in names], np.int64)
-        if not names:
+        known = {name: number for name in labels if (number := self.labels.index(name)) is not None}
+        if not known:
             return {}
+        places = np.array(list(known.values()))
         _, parts = connected_components(self._together[np.ix_(places, places)], directed=False)
         sizes = np.bincount(parts, minlength=1)
         large = [part for part in dict.fromkeys(parts.tolist()) if sizes[part] > 1]
         letters = {part: ascii_uppercase[place % 26] for place, part in enumerate(large)}
         return {
-            name: letters[part] for name, part in zip(names, parts.tolist(), strict=True) if part in letters
+            name: letters[part] for name, part in zip(known, parts.tolist(), strict=True) if part in letters
         }

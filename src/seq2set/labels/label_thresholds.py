@@ -6,13 +6,15 @@ Shapes: N documents, L labels.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.labels.metrics import f1
 from seq2set.labels.thresholds import Cuts, find_cuts, sum_cuts
+
+Bools = NDArray[np.bool_]
 
 SUPPORTED = ("hamming_loss", "micro_f1", "macro_f1", "example_f1", "subset_accuracy")
 """The metrics that thresholds per label can be tuned for; each needs an algorithm of its own."""
@@ -24,7 +26,7 @@ ENOUGH = 1e-9
 class _Documents:
     """How many labels each document is given, how many of them are right, and how many it should have."""
 
-    def __init__(self, given: NDArray[np.bool_], right: NDArray[np.bool_], metric: str):
+    def __init__(self, given: Bools, right: Bools, metric: str):
         self.given, self.right, self.metric = given, right, metric  # (N, L)
         self.sizes, self.actual = given.sum(axis=1), right.sum(axis=1)
         self.hits = (given & right[:, : given.shape[1]]).sum(axis=1)
@@ -33,13 +35,11 @@ class _Documents:
         """Return how much better each document is with the label than without it, all else as it is."""
         self._count(label, -1)
         without = self._compute_quality(self.hits, self.sizes)
-        gains: NDArray[np.float64] = (
-            self._compute_quality(self.hits + self.right[:, label], self.sizes + 1) - without
-        )
+        with_it = self._compute_quality(self.hits + self.right[:, label], self.sizes + 1)
         self._count(label, 1)
-        return gains
+        return with_it - without
 
-    def move(self, label: int, given: NDArray[np.bool_]) -> None:
+    def move(self, label: int, given: Bools) -> None:
         """Give the label to other documents than before."""
         self._count(label, -1)
         self.given[:, label] = given
@@ -56,11 +56,7 @@ class _Documents:
 
 
 def climb(
-    thresholds: NDArray[Any],
-    scores: NDArray[Any],
-    right: NDArray[np.bool_],
-    metric: str,
-    cuts: Mapping[int, Cuts],
+    thresholds: NDArray[Any], scores: NDArray[Any], right: Bools, metric: str, cuts: Mapping[int, Cuts]
 ) -> None:
     """Move the thresholds of the labels that have `cuts` until no move of a single one gains anything."""
     documents = _Documents(scores >= thresholds, right, metric)
@@ -77,16 +73,8 @@ def climb(
                 documents.move(label, column >= thresholds[label])
 
 
-class _Settled(NamedTuple):
-    """What labels without a choice of their own give, what of it is right, and how many are right in all."""
-
-    given: int
-    right: int
-    actual: int
-
-
 def find_label_thresholds(
-    scores: NDArray[Any], right: NDArray[np.bool_], metric: str, shared: float, free: NDArray[np.intp]
+    scores: NDArray[Any], right: Bools, metric: str, shared: float, free: NDArray[np.intp]
 ) -> NDArray[Any]:
     """Find the thresholds of the `free` labels (N, L) that are best for `metric`; the others take `shared`.
 
@@ -99,23 +87,18 @@ def find_label_thresholds(
     if metric in ("example_f1", "subset_accuracy"):
         climb(thresholds, scores, right, metric, dict(zip(free.tolist(), cuts, strict=True)))
         return thresholds
-    others = np.setdiff1d(np.arange(len(thresholds)), free)
-    given = scores[:, others] >= thresholds[others]
-    settled = _Settled(int(given.sum()), int((given & right[:, others]).sum()), int(right.sum()))
-    places = _choose_cuts(cuts, metric, settled, right[:, free].sum(axis=0))
+    if metric == "macro_f1":
+        pairs = zip(cuts, right[:, free].sum(axis=0), strict=True)
+        places = [int((2 * one.right / np.maximum(one.given + have, 1)).argmax()) for one, have in pairs]
+    elif metric == "hamming_loss":
+        places = _choose_worthiest(cuts, 1.0)
+    else:
+        others = np.setdiff1d(np.arange(len(thresholds)), free)
+        given = scores[:, others] >= thresholds[others]
+        hits = int((given & right[:, others]).sum())
+        places = _maximise_micro_f1(cuts, hits, int(given.sum()) + int(right.sum()))
     thresholds[free] = [one.values[place] for one, place in zip(cuts, places, strict=True)]
     return thresholds
-
-
-def _choose_cuts(
-    cuts: Sequence[Cuts], metric: str, settled: _Settled, actual: NDArray[np.int64]
-) -> list[int]:
-    if metric == "macro_f1":
-        pairs = zip(cuts, actual, strict=True)
-        return [int((2 * one.right / np.maximum(one.given + have, 1)).argmax()) for one, have in pairs]
-    if metric == "hamming_loss":
-        return _choose_worthiest(cuts, 1.0)
-    return _maximise_micro_f1(cuts, settled)
 
 
 def _choose_worthiest(cuts: Sequence[Cuts], price: float) -> list[int]:
@@ -123,19 +106,18 @@ def _choose_worthiest(cuts: Sequence[Cuts], price: float) -> list[int]:
     return [int((2 * one.right - price * one.given).argmax()) for one in cuts]
 
 
-def _maximise_micro_f1(cuts: Sequence[Cuts], settled: _Settled) -> list[int]:
+def _maximise_micro_f1(cuts: Sequence[Cuts], hits: int, rest: int) -> list[int]:
     """Maximise micro-F1, a ratio of sums, exactly, by Dinkelbach's method.
 
+    The labels without a choice have `hits`; `rest` is what they give and what is right of all labels.
     2 TP / (given + actual) exceeds f where 2 TP - f given exceeds f actual. The left side is a sum over
     labels, each of which can be maximised alone; with the ratio that this reaches as the new f, and so on
     until it rises no more, no thresholds reach more.
     """
     reached, places = -1.0, _choose_worthiest(cuts, 0.0)
-    while (risen := _compute_micro_f1(cuts, places, settled)) > reached:
+    while True:
+        given, right = sum_cuts(cuts, places)
+        risen = 2 * (hits + right) / max(given + rest, 1)
+        if risen <= reached:
+            return places
         reached, places = risen, _choose_worthiest(cuts, risen)
-    return places
-
-
-def _compute_micro_f1(cuts: Sequence[Cuts], places: Sequence[int], settled: _Settled) -> float:
-    given, right = sum_cuts(cuts, places)
-    return 2 * (settled.right + right) / max(settled.given + given + settled.actual, 1)

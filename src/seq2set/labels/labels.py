@@ -125,10 +125,6 @@ class LabelTree:
             settled.update(trail)
         return None
 
-    def to_dict(self) -> dict[str, str | None]:
-        """Return the tree as corpus.json holds it: label to parent, null at the top."""
-        return dict(self.parents)
-
 
 Ints = npt.NDArray[np.int64]
 

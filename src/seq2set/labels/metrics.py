@@ -53,14 +53,6 @@ class LabelMetrics(NamedTuple):
     predicted: int
 
 
-class ByLabel(NamedTuple):
-    """Metrics of every label, (L,) each."""
-
-    precision: NDArray[np.float64]
-    recall: NDArray[np.float64]
-    f1: NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class Counts:
     """What all metrics of label sets are made of; arrays have one entry per label."""
@@ -77,17 +69,14 @@ class Counts:
         """Count on two (documents, labels) matrices, sparse or dense; whatever is not 0 is given."""
         given, right = list_cells(predicted), list_cells(actual)
         _refuse_different(given.shape, right.shape)
-        cells = _code_cells(given)
-        others = _code_cells(right)
-        places = np.minimum(np.searchsorted(others, cells), len(others) - 1)
-        both = np.asarray(others[places] == cells) if len(others) else np.zeros(len(cells), bool)
+        both = np.isin(_code_cells(given), _code_cells(right), assume_unique=True)
         tp = np.bincount(given.indices[both], minlength=given.columns)
         row_both = np.bincount(find_rows(given)[both], minlength=given.shape[0])
         row_given, row_right = np.diff(given.indptr), np.diff(right.indptr)
         return cls(
             true_positives=tp,
-            false_positives=_sum_columns(given) - tp,
-            false_negatives=_sum_columns(right) - tp,
+            false_positives=np.bincount(given.indices, minlength=given.columns) - tp,
+            false_negatives=np.bincount(right.indices, minlength=right.columns) - tp,
             documents=given.shape[0],
             subset_correct=int(((row_both == row_given) & (row_both == row_right)).sum()),
             example_f1_sum=float(f1(row_both, row_given, row_right).sum()),
@@ -128,15 +117,14 @@ class Counts:
         _refuse_different((len(names),), self.true_positives.shape)
         support = self.true_positives + self.false_negatives
         given = self.true_positives + self.false_positives
-        columns = [column.tolist() for column in (*self.by_label(), support, given)]
+        columns = [column.tolist() for column in (*self.by_label().values(), support, given)]
         return [LabelMetrics(*row) for row in zip(names, *columns, strict=True)]
 
-    def by_label(self) -> ByLabel:
-        """Return precision, recall and F1 of each label."""
+    def by_label(self) -> dict[str, NDArray[np.float64]]:
+        """Return precision, recall and F1 of each label by their names, (L,) each."""
         tp, fp, fn = self.true_positives, self.false_positives, self.false_negatives
-        return ByLabel(
-            _divide_each(tp, tp + fp), _divide_each(tp, tp + fn), _divide_each(2 * tp, 2 * tp + fp + fn)
-        )
+        ratios = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "f1": (2 * tp, 2 * tp + fp + fn)}
+        return {name: _divide_each(part, whole) for name, (part, whole) in ratios.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +144,9 @@ class RankingCounts:
         """Count on a dense (documents, labels) matrix of scores and the labels that are right."""
         right = list_cells(actual)
         _refuse_different(np.shape(scores), right.shape)
-        found = _find_hits(right, _rank_top(np.asarray(scores), max(RANKS)))  # (documents, k)
+        starts = np.arange(right.shape[0])[:, None] * right.columns
+        top = starts + _rank_top(np.asarray(scores), max(RANKS))
+        found = np.isin(top, _code_cells(right))  # (documents, k)
         gained = np.cumsum(found * _GAINS[: found.shape[1]], axis=1)
         best = np.concatenate([[0.0], np.cumsum(_GAINS)])
         wanted = np.diff(right.indptr)
@@ -202,17 +192,17 @@ def micro_f1(counts: Counts) -> float:
 
 def macro_precision(counts: Counts) -> float:
     """Return the mean precision of all labels."""
-    return float(counts.by_label().precision.mean())
+    return float(counts.by_label()["precision"].mean())
 
 
 def macro_recall(counts: Counts) -> float:
     """Return the mean recall of all labels."""
-    return float(counts.by_label().recall.mean())
+    return float(counts.by_label()["recall"].mean())
 
 
 def macro_f1(counts: Counts) -> float:
     """Return the mean F1 of all labels."""
-    return float(counts.by_label().f1.mean())
+    return float(counts.by_label()["f1"].mean())
 
 
 def example_f1(counts: Counts) -> float:
@@ -246,19 +236,10 @@ def _rank_top(scores: NDArray[Any], depth: int) -> NDArray[np.int64]:
     return np.stack(picked, axis=1)
 
 
-def _find_hits(right: SparseRows, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
-    starts = np.arange(right.shape[0]) * right.columns
-    return np.isin(starts[:, None] + columns, _code_cells(right))
-
-
 def _code_cells(matrix: SparseRows) -> NDArray[np.int64]:
     """Return each cell's number, were all cells in one line."""
     codes: NDArray[np.int64] = find_rows(matrix) * matrix.columns + matrix.indices
     return codes
-
-
-def _sum_columns(matrix: SparseRows) -> NDArray[np.int64]:
-    return np.bincount(matrix.indices, minlength=matrix.columns)
 
 
 def _divide(part: int, whole: int) -> float:

@@ -59,12 +59,9 @@ class Rule:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain JSON."""
-        if self.kind == "top-k":
-            limit = {"thresholds": list(self.thresholds)} if self.thresholds else {}
-            return {"kind": self.kind, "k": self.k} | limit
-        if self.kind == "expected-f1":
-            return {"kind": self.kind}
-        return {"kind": self.kind, "thresholds": list(self.thresholds)}
+        number = {"k": self.k} if self.kind == "top-k" else {}
+        limits = {"thresholds": list(self.thresholds)} if self.thresholds else {}
+        return {"kind": self.kind} | number | limits
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Rule:

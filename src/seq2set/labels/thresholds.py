@@ -71,19 +71,10 @@ def find_cuts(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
     )
 
 
-class CutTotals(NamedTuple):
-    """What the cuts that were chosen for several labels give together, and what of it is right."""
-
-    given: int
-    right: int
-
-
-def sum_cuts(cuts: Sequence[Cuts], places: Sequence[int]) -> CutTotals:
-    """Add up the cuts at one place for each label."""
+def sum_cuts(cuts: Sequence[Cuts], places: Sequence[int]) -> tuple[int, int]:
+    """Return how many labels the cuts at one place for each label give together, and how many are right."""
     chosen = list(zip(cuts, places, strict=True))
-    return CutTotals(
-        sum(int(one.given[at]) for one, at in chosen), sum(int(one.right[at]) for one, at in chosen)
-    )
+    return sum(int(one.given[at]) for one, at in chosen), sum(int(one.right[at]) for one, at in chosen)
 
 
 def refuse_unfit(scores: NDArray[Any], right: csr_matrix[Any]) -> None:
@@ -122,8 +113,7 @@ def find_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Thr
     if metric in ("micro_f1", "hamming_loss"):
         return _search_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
     places = np.linspace(0, len(cuts.values) - 1, min(GRID, len(cuts.values))).round().astype(np.int64)
-    thinned: NDArray[Any] = cuts.values[places]
-    return _search_grid(thinned, scores, right, metric)
+    return _search_grid(cuts.values[places], scores, right, metric)
 
 
 def _search_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshold:

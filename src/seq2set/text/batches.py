@@ -30,13 +30,6 @@ class Batch(NamedTuple):
     index: torch.Tensor  # type: ignore[assignment]  # (B,) int64, hides tuple.index: the documents' places in the split
 
 
-class PaddedIds(NamedTuple):
-    """The same as arrays."""
-
-    ids: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
-
 def collate(documents: Sequence[NDArray[Any]], index: ArrayLike) -> Batch:
     """Put the documents at the places `index` into one batch; `documents` are those of the whole split."""
     import torch  # not installed where models are only used
@@ -46,15 +39,17 @@ def collate(documents: Sequence[NDArray[Any]], index: ArrayLike) -> Batch:
     return Batch(torch.from_numpy(ids), torch.from_numpy(lengths), torch.from_numpy(places))
 
 
-def pad_documents(documents: Sequence[NDArray[Any]], places: NDArray[np.int64]) -> PaddedIds:
-    """Put the documents at some places side by side."""
+def pad_documents(
+    documents: Sequence[NDArray[Any]], places: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Put the documents at some places side by side; return their numbers and lengths, as in a `Batch`."""
     rows = [documents[place] if len(documents[place]) else np.array([UNK]) for place in places]
     if not rows:
         raise InputError("a batch of 0 documents cannot be made; at least one is needed")
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     ids = np.full((len(rows), lengths.max()), PAD, dtype=np.int64)
     ids[np.arange(ids.shape[1]) < lengths[:, None]] = np.concatenate(rows)
-    return PaddedIds(ids, lengths)
+    return ids, lengths
 
 
 class BatchPlan(Sequence[NDArray[np.int64]]):

@@ -102,18 +102,12 @@ class TfidfFeatures:
     def has_words(self, matrix: CompressedRows) -> npt.NDArray[np.bool_]:
         """Say of each document of `transform` whether it has a term with a word, which has a letter."""
         is_term = matrix.indices < len(self)  # other features may stand behind the terms
-        holds = np.zeros(len(matrix.indices), bool)
-        holds[is_term] = self._hold_words(self.terms[matrix.indices[is_term]])
-        found = np.concatenate([[0], np.cumsum(holds)])
-        return np.asarray(np.diff(found[matrix.indptr]) > 0)
-
-    def _hold_words(self, codes: Codes) -> npt.NDArray[np.bool_]:
-        """Say of each term whether it holds a word."""
-        holds, rest = np.zeros(len(codes), bool), codes
+        rest, holds = self.terms[matrix.indices[is_term]], np.zeros(len(matrix.indices), bool)
         for _ in range(self.ngrams):
             rest, digit = np.divmod(rest, len(self.words) + 1)
-            holds |= (digit > 0) & self.words.is_word[digit - 1]
-        return holds
+            holds[is_term] |= (digit > 0) & self.words.is_word[digit - 1]
+        found = np.concatenate([[0], np.cumsum(holds)])
+        return np.asarray(np.diff(found[matrix.indptr]) > 0)
 
     def columns(self, codes: Codes) -> npt.NDArray[np.int64]:
         """Return each code's column, or -1 where the term is not among the features."""
@@ -235,9 +229,7 @@ def _count_block(block: FlatIds, vocabulary: int, ngrams: int) -> _Frequencies:
 
 def _find_starts(ordered: Codes) -> npt.NDArray[np.intp]:
     """Return where each run of equal values begins."""
-    return (
-        np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, np.intp)
-    )
+    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
 
 
 def _normalise_rows(matrix: SparseRows) -> SparseRows:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,18 +90,12 @@ def build_tokenizer(
     return tokenizer
 
 
-class KnownTokenizer(NamedTuple):
-    """A tokeniser, and the words that it numbers in their order."""
-
-    tokenizer: Tokenizer
-    words: list[str]
-
-
-def read_tokenizer(text: str) -> KnownTokenizer:
+def read_tokenizer(text: str) -> tuple[Tokenizer, list[str]]:
     """Read a tokeniser that `build_tokenizer` made, of this version or an earlier one; ValueError for others.
 
-    The library has parts by which a file could take any time or memory: regular expressions, chains of
-    replacements, padding. Ours are all known, so no other is let in.
+    Its words come beside it, in the order of their numbers. The library has parts by which a file could take
+    any time or memory: regular expressions, chains of replacements, padding. Ours are all known, so no other
+    is let in.
     """
     try:
         whole = json.loads(text)
@@ -124,7 +118,7 @@ def read_tokenizer(text: str) -> KnownTokenizer:
     # As it was checked, whatever a second reader makes of it; reading the words twice takes twice the time.
     tokenizer = Tokenizer.from_str(json.dumps(whole | {"model": whole["model"] | {"vocab": {}}}))
     tokenizer.model = models.WordLevel(words, unk_token=UNKNOWN)
-    return KnownTokenizer(tokenizer, ordered)
+    return tokenizer, ordered
 
 
 _SPLITS = [

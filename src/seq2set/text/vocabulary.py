@@ -132,10 +132,10 @@ class Words:
     def from_json(cls, text: str) -> Words:
         """Read back what `to_json` gave."""
         try:
-            known = read_tokenizer(text)
+            tokenizer, words = read_tokenizer(text)
         except Exception as error:  # the library raises nothing narrower
             raise ModelFolderError(f"the tokeniser cannot be read from its JSON: {error}") from None
-        return cls(known.tokenizer, known.words)
+        return cls(tokenizer, words)
 
     def _encode_chunks(self, texts: Iterable[str]) -> Iterator[list[NDArray[np.int32]]]:
         """Encode chunk by chunk; ASCII, which normalising only lower-cases, is twice as fast without it."""

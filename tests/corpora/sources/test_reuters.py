@@ -1,7 +1,6 @@
 import io
 import json
 import tarfile
-from itertools import pairwise
 
 import pytest
 
@@ -176,8 +175,7 @@ def test_the_npm_package_is_split_by_its_ids(tmp_path):
 
 def test_the_unused_runs_hold_what_modapte_leaves_out():
     # Eight single ids and six runs of 134, 4, 18, 94, 378 and 94; stories without topics stand between them.
-    assert all(run.stop <= following.start for run, following in pairwise(UNUSED))
-    assert sum(map(len, UNUSED)) == 8 + 722
+    assert len(UNUSED) == 8 + 722
 
 
 @pytest.mark.parametrize(

@@ -13,21 +13,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from seq2set.core.errors import InputError
-from seq2set.corpora.documents import Document
+from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepared import PreparedCorpus
+from seq2set.corpora.readers.label_cells import EXAMPLES, ValueCounter
 
 Level = Literal["error", "warning", "note"]
 
 LEVELS: tuple[str, ...] = get_args(Level)
 """The levels, the gravest first."""
-
-MOST_EXAMPLES = 5
-"""How many examples a finding shows."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +45,19 @@ class Finding:
         return asdict(self) | {"examples": list(self.examples)}
 
 
-class ExampleCounter:
-    """A count with its first few examples."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._examples: list[str] = []
-
-    def add(self, example: str) -> None:
-        """Count one more."""
-        self.count += 1
-        if len(self._examples) < MOST_EXAMPLES:
-            self._examples.append(example)
+class ExampleCounter(ValueCounter):
+    """A count with its first few examples, which make a finding."""
 
     def make_finding(self, code: str, level: Level, what: str, why: str, todo: str) -> Finding:
         """Return what was counted as a finding."""
-        return Finding(code, level, what, self.count, tuple(self._examples), why, todo)
+        return Finding(code, level, what, self.count, tuple(self.examples), why, todo)
+
+
+def describe_found(
+    code: str, what: str, found: Sequence[str], why: str, todo: str, level: Level = "warning"
+) -> Finding:
+    """Return as a finding what stands in a list."""
+    return Finding(code, level, what, len(found), tuple(found[:EXAMPLES]), why, todo)
 
 
 def format_share(count: int, total: int) -> str:
@@ -113,32 +108,40 @@ def check_corpus(
         raise InputError(f"min_label_documents is {min_label_documents}; it must be >= 1")
     if not LEAST_SIMILARITY <= near_duplicate <= 1:
         raise InputError(f"near_duplicate is {near_duplicate:g}; it must lie in [{LEAST_SIMILARITY}, 1]")
-    checks = _list_checks(corpus, min_label_documents, near_duplicate, words_read)
-    for split, document in corpus.iter_documents(progress):
-        row = CheckedDocument(split, document, document.text.casefold().split())
-        for check in checks:
-            check.see(row)
-    findings = [finding for check in checks for finding in check.findings()]
-    return sorted(findings, key=lambda finding: LEVELS.index(finding.level))
-
-
-def _list_checks(
-    corpus: PreparedCorpus, min_label_documents: int, near_duplicate: float, words_read: int | None
-) -> list[Check]:
     # Here, because each of these files needs what stands above.
-    from seq2set.corpora.checks.contents import Contents, Damage, EmptySplits, UnsplitTexts
+    from seq2set.corpora.checks.contents import Contents, Damage, UnsplitTexts
     from seq2set.corpora.checks.duplicates import ExactDuplicates, NearDuplicates
     from seq2set.corpora.checks.labels import ProblemLabels, RowsPerLabel
 
     exact = ExactDuplicates()
-    near = NearDuplicates(corpus, exact, near_duplicate)
-    return [
-        EmptySplits(),
+    checks: list[Check] = [
         exact,
-        near,
+        NearDuplicates(corpus, exact, near_duplicate),
         Contents(words_read),
         RowsPerLabel(),
         ProblemLabels(min_label_documents),
         Damage(),
         UnsplitTexts(),
     ]
+    for split, document in corpus.iter_documents(progress):
+        row = CheckedDocument(split, document, document.text.casefold().split())
+        for check in checks:
+            check.see(row)
+    findings = [finding for check in checks for finding in check.findings()]
+    return sorted([*_find_empty_splits(corpus), *findings], key=lambda finding: LEVELS.index(finding.level))
+
+
+_WHY_FILLED = {
+    "train": "a model has nothing to learn from",
+    "valid": "thresholds cannot be tuned and the best moment to stop training cannot be found",
+    "test": "the quality of a model cannot be measured",
+}
+
+
+def _find_empty_splits(corpus: PreparedCorpus) -> Iterator[Finding]:
+    for split in (name for name in SPLITS if not len(corpus.split(name))):
+        level: Level = "error" if split == "train" else "warning"
+        todo = f"prepare the corpus again and set aside documents for {split}"
+        yield describe_found(
+            "empty-split", f"the {split} split has no documents", [split], _WHY_FILLED[split], todo, level
+        )

@@ -1,4 +1,4 @@
-"""What a corpus holds: documents without text or labels, empty splits, and damaged characters."""
+"""What a corpus holds: documents without text or labels, and damaged characters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from seq2set.core.text_utils import replace_surrogates
 from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, format_share
-from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.own_files import MARKUP_SHARE
 from seq2set.corpora.readers.markup import has_markup
 from seq2set.text.tokenizer import build_tokenizer
@@ -116,38 +115,6 @@ class UnsplitTexts:
                 why="words that occur once teach a model nothing",
                 todo="cut them into characters: --set text.unit=character --set features.ngrams=4",
             )
-
-
-_WHY = {
-    "train": "a model has nothing to learn from",
-    "valid": "thresholds cannot be tuned and the best moment to stop training cannot be found",
-    "test": "the quality of a model cannot be measured",
-}
-
-
-class EmptySplits:
-    """Finds splits without a document."""
-
-    def __init__(self) -> None:
-        self._sizes: Counter[str] = Counter()
-
-    def see(self, row: CheckedDocument) -> None:
-        """Take in one document."""
-        self._sizes[row.split] += 1
-
-    def findings(self) -> Iterator[Finding]:
-        """Yield the splits that are empty."""
-        for split in SPLITS:
-            if not self._sizes[split]:
-                yield Finding(
-                    code="empty-split",
-                    level="error" if split == "train" else "warning",
-                    what=f"the {split} split has no documents",
-                    count=1,
-                    examples=(split,),
-                    why=_WHY[split],
-                    todo=f"prepare the corpus again and set aside documents for {split}",
-                )
 
 
 # The bytes 80 to BF, which continue a character in UTF-8, as Latin-1 and Windows-1252 show them.

@@ -15,13 +15,12 @@ import hashlib
 import math
 from array import array
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from seq2set.corpora.checks import MOST_EXAMPLES, CheckedDocument, Finding, format_share
+from seq2set.corpora.checks import CheckedDocument, Finding, describe_found, format_share
 from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.prepared import PreparedCorpus
 
@@ -30,13 +29,6 @@ TEST_SHARE = 0.01
 
 HELD_OUT = {"test": ("train", "valid"), "valid": ("train",)}
 """Each split that is measured on, with the splits that its documents may not stand in."""
-
-
-class DuplicatePair(NamedTuple):
-    """A document of a held-out split and the one that it repeats, as rows of the corpus."""
-
-    row: int
-    other: int
 
 
 class ExactDuplicates:
@@ -56,20 +48,29 @@ class ExactDuplicates:
 
     def findings(self) -> Iterator[Finding]:
         """Yield how many documents of test and of valid are repeated."""
-        for split in HELD_OUT:
-            pairs = self.pairs(split)
-            if pairs:
-                yield self._describe(split, pairs)
+        for split, others in HELD_OUT.items():
+            found = [f"{self.name_row(one)} = {self.name_row(other)}" for one, other in self.pairs(split)]
+            total = len(self.rows(split))
+            if found:
+                share = format_share(len(found), total)
+                yield describe_found(
+                    f"duplicates-in-{split}",
+                    f"{share} {split} texts stand word for word in {' or '.join(others)}",
+                    found,
+                    f"a model that has memorised them looks better on {split} than it is",
+                    "remove them, or split again with the documents that belong together in one group",
+                    level="error" if split == "test" and len(found) > TEST_SHARE * total else "warning",
+                )
 
-    def pairs(self, split: str) -> list[DuplicatePair]:
-        """Return the documents of a held-out split that repeat another, each with the first one repeated."""
+    def pairs(self, split: str) -> list[tuple[int, int]]:
+        """Return the rows of a held-out split that repeat another row, each with the first one repeated."""
         rows, others, digests = self.rows(split), self.list_earlier(split), self.digests
         if not len(others):
             return []
         positions = np.searchsorted(digests[others], digests[rows])
         found = others[np.minimum(positions, len(others) - 1)]
         same = digests[found] == digests[rows]
-        return list(map(DuplicatePair, rows[same].tolist(), found[same].tolist()))
+        return list(zip(rows[same].tolist(), found[same].tolist(), strict=True))
 
     def rows(self, split: str) -> NDArray[np.int64]:
         """Return the rows of a split that have a text."""
@@ -88,20 +89,6 @@ class ExactDuplicates:
     def name_row(self, row: int) -> str:
         """Name a document by its id and its split."""
         return f"{self._ids[row]} ({SPLITS[self._splits[row]]})"
-
-    def _describe(self, split: str, pairs: list[DuplicatePair]) -> Finding:
-        total = len(self.rows(split))
-        many = split == "test" and len(pairs) > TEST_SHARE * total
-        return Finding(
-            code=f"duplicates-in-{split}",
-            level="error" if many else "warning",
-            what=f"{format_share(len(pairs), total)} {split} texts stand word for word in "
-            + " or ".join(HELD_OUT[split]),
-            count=len(pairs),
-            examples=tuple(f"{self.name_row(a)} = {self.name_row(b)}" for a, b in pairs[:MOST_EXAMPLES]),
-            why=f"a model that has memorised them looks better on {split} than it is",
-            todo="remove them, or split again with the documents that belong together in one group",
-        )
 
 
 WIDTH = 3
@@ -142,7 +129,10 @@ class Sketches:
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
         self._elements, self._ends = array("Q"), array("q", [0])
-        self._sizes, self._needed = array("q"), array("q")
+        self.sizes = array("q")
+        """How many shingles each text has"""
+        self.needed = array("q")
+        """The k of each text: similar texts share as many elements as the larger k of the two, or more"""
 
     def add(self, words: list[str]) -> None:
         """Sketch one more text."""
@@ -153,24 +143,14 @@ class Sketches:
         length = size - least_shared + min(least_shared, SHARED)
         self._elements.frombytes(shingles[:length].tobytes())
         self._ends.append(len(self._elements))
-        self._sizes.append(size)
-        self._needed.append(min(least_shared, SHARED))
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """How many shingles each text has."""
-        return np.array(self._sizes, np.int64)
-
-    @property
-    def needed(self) -> NDArray[np.int64]:
-        """The k of each text: similar texts share as many elements as the larger k of the two, or more."""
-        return np.array(self._needed, np.int64)
+        self.sizes.append(size)
+        self.needed.append(min(least_shared, SHARED))
 
     def matrix(self) -> sparse.csr_matrix[np.int32]:
         """Return the sketches as an indicator matrix, (texts, distinct elements)."""
         distinct, columns = np.unique(np.array(self._elements, np.uint64), return_inverse=True)
         ones, ends = np.ones(len(columns), np.int32), np.array(self._ends, np.int64)
-        return sparse.csr_matrix((ones, columns, ends), shape=(len(self._sizes), len(distinct)))
+        return sparse.csr_matrix((ones, columns, ends), shape=(len(self.sizes), len(distinct)))
 
 
 MOST_CANDIDATES = 100
@@ -186,7 +166,7 @@ def find_candidates(
     sketches: Sketches, rows: NDArray[np.int64], others: NDArray[np.int64]
 ) -> dict[int, list[int]]:
     """Name, for each of `rows`, those of `others` that may be similar enough, the likeliest first."""
-    matrix, sizes, needed = sketches.matrix(), sketches.sizes, sketches.needed
+    matrix, sizes, needed = sketches.matrix(), np.array(sketches.sizes), np.array(sketches.needed)
     holders = _cap_rows(matrix[others].T.tocsr())
     found: dict[int, list[int]] = {}
     for start in range(0, len(rows), _CHUNK):
@@ -210,14 +190,6 @@ def _cap_rows(matrix: sparse.csr_matrix[np.int32]) -> sparse.csr_matrix[np.int32
     return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
 
 
-class NearDuplicate(NamedTuple):
-    """A document of a held-out split and the most similar one found, as rows of the corpus."""
-
-    row: int
-    other: int
-    similarity: float
-
-
 class NearDuplicates:
     """Finds documents of test and valid that a model has nearly seen before."""
 
@@ -233,49 +205,35 @@ class NearDuplicates:
         """Yield how many documents of test and of valid are nearly repeated."""
         found: dict[str, dict[int, list[int]]] = {}
         for split in HELD_OUT:
-            repeated = [pair.row for pair in self._exact.pairs(split)]
+            repeated = [row for row, _ in self._exact.pairs(split)]
             rows = np.setdiff1d(self._exact.rows(split), repeated)
             others = np.sort(self._exact.list_earlier(split))
             found[split] = find_candidates(self._sketches, rows, others)
-        shingles = self._read_shingles(
-            {number for near in found.values() for row, some in near.items() for number in (row, *some)}
-        )
+        wanted = {number for near in found.values() for row, some in near.items() for number in (row, *some)}
+        shingles = {
+            number: hash_shingles(document.text.casefold().split())
+            for number, (_, document) in enumerate(self._corpus.iter_documents() if wanted else ())
+            if number in wanted
+        }
         for split, near in found.items():
-            matches = list(self._find_matches(near, shingles))
-            if matches:
-                yield self._describe(split, matches)
-
-    def _read_shingles(self, wanted: set[int]) -> dict[int, NDArray[np.uint64]]:
-        """Read the wanted rows again and return all their shingles."""
-        found: dict[int, NDArray[np.uint64]] = {}
-        for number, (_, document) in enumerate(self._corpus.iter_documents() if wanted else ()):
-            if number in wanted:
-                found[number] = hash_shingles(document.text.casefold().split())
-        return found
+            if matches := list(self._find_matches(near, shingles)):
+                share = format_share(len(matches), len(self._exact.rows(split)))
+                yield describe_found(
+                    f"near-duplicates-in-{split}",
+                    f"{share} {split} texts stand in {' or '.join(HELD_OUT[split])} with few changes "
+                    f"(similarity {self._threshold:g} or more)",
+                    matches,
+                    f"a model that has memorised them looks better on {split} than it is",
+                    "look at the examples; where they are one text, split again with such texts in one group",
+                )
 
     def _find_matches(
         self, found: dict[int, list[int]], shingles: dict[int, NDArray[np.uint64]]
-    ) -> Iterator[NearDuplicate]:
+    ) -> Iterator[str]:
+        """Name each row for which one is similar enough, and the most similar one, the first of equals."""
+        name = self._exact.name_row
         for row, others in found.items():
-            scored = [
-                NearDuplicate(row, other, compute_jaccard(shingles[row], shingles[other])) for other in others
-            ]
-            best = max(scored, key=lambda match: (match.similarity, -match.other))
-            if best.similarity >= self._threshold - 1e-9:
-                yield best
-
-    def _describe(self, split: str, matches: list[NearDuplicate]) -> Finding:
-        total, name = len(self._exact.rows(split)), self._exact.name_row
-        return Finding(
-            code=f"near-duplicates-in-{split}",
-            level="warning",
-            what=f"{format_share(len(matches), total)} {split} texts stand in {' or '.join(HELD_OUT[split])} "
-            f"with few changes (similarity {self._threshold:g} or more)",
-            count=len(matches),
-            examples=tuple(
-                f"{name(row)} ~ {name(other)}, {similarity:.2f}"
-                for row, other, similarity in matches[:MOST_EXAMPLES]
-            ),
-            why=f"a model that has memorised them looks better on {split} than it is",
-            todo="look at the examples; where they are one text, split again with such texts in one group",
-        )
+            scored = [(compute_jaccard(shingles[row], shingles[other]), other) for other in sorted(others)]
+            similarity, best = max(scored, key=lambda pair: pair[0])
+            if similarity >= self._threshold - 1e-9:
+                yield f"{name(row)} ~ {name(best)}, {similarity:.2f}"

@@ -12,15 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2set.core.text_utils import count_things
-from seq2set.corpora.checks import (
-    MOST_EXAMPLES,
-    CheckedDocument,
-    ExampleCounter,
-    Finding,
-    Level,
-    format_share,
-)
+from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, describe_found, format_share
 from seq2set.corpora.label_table import LabelTable
+from seq2set.corpora.readers.label_cells import EXAMPLES
 from seq2set.corpora.readers.separators import guess_separator, quote_separator
 
 _Item = TypeVar("_Item")
@@ -57,7 +51,7 @@ class ProblemLabels:
             total = self._table.frequencies()
             labels = self._name(np.array([sign in name for name in self._table.names]), total)
             quoted = quote_separator(sign)
-            yield _describe(
+            yield describe_found(
                 "joined-labels",
                 f"{_count(len(labels), 'looks', 'look')} like several, joined by {quoted}",
                 labels,
@@ -69,7 +63,7 @@ class ProblemLabels:
         here, train = self._table.frequencies(split), self._table.frequencies("train")
         labels = self._name((here > 0) & (train == 0), here)
         if labels:
-            yield _describe(
+            yield describe_found(
                 f"{split}-labels-not-in-train",
                 f"{_count(len(labels), 'occurs', 'occur')} in {split} but never in train",
                 labels,
@@ -81,7 +75,7 @@ class ProblemLabels:
         train = self._table.frequencies("train")
         labels = self._name((train > 0) & (train < self._minimum), -train)
         if labels:
-            yield _describe(
+            yield describe_found(
                 "rare-labels",
                 f"{_count(len(labels), 'has', 'have')} fewer than {self._minimum} documents in train",
                 labels,
@@ -92,7 +86,7 @@ class ProblemLabels:
     def _find_together(self) -> Iterator[Finding]:
         groups = [_join_group(group, " + ") for group in self._group_equal()]
         if groups:
-            yield _describe(
+            yield describe_found(
                 "labels-always-together",
                 f"{count_things(len(groups), 'group')} of labels always occur together",
                 groups,
@@ -105,7 +99,7 @@ class ProblemLabels:
         groups = [_join_group(sorted(group), " | ") for group in _group_by(self._table.names, _fold)]
         if groups:
             some = count_things(len(groups), "group")
-            yield _describe(
+            yield describe_found(
                 "label-variants",
                 f"{some} of labels differ only by case, white space or Unicode form",
                 groups,
@@ -117,7 +111,7 @@ class ProblemLabels:
         total, documents = self._table.frequencies(), sum(self._table.sizes.values())
         labels = self._name(total > MOST_DOCUMENTS * documents, total)
         if labels:
-            yield _describe(
+            yield describe_found(
                 "dominant-labels",
                 f"{_count(len(labels), 'is', 'are')} in most documents, "
                 f"'{labels[0]}' in {format_share(int(total.max()), documents)}",
@@ -143,12 +137,6 @@ class ProblemLabels:
         return [sorted(names[i] for i in group) for group in groups]
 
 
-def _describe(
-    code: str, what: str, found: Sequence[str], why: str, todo: str, level: Level = "warning"
-) -> Finding:
-    return Finding(code, level, what, len(found), tuple(found[:MOST_EXAMPLES]), why, todo)
-
-
 def _fold(label: str) -> str:
     return unicodedata.normalize("NFKC", " ".join(unicodedata.normalize("NFKC", label).casefold().split()))
 
@@ -161,8 +149,8 @@ def _group_by(items: Sequence[_Item], key: Callable[[_Item], object]) -> list[li
 
 
 def _join_group(group: list[str], sign: str) -> str:
-    left_out = len(group) - MOST_EXAMPLES
-    return sign.join(group[:MOST_EXAMPLES]) + (f"{sign}{left_out:,} more" if left_out > 0 else "")
+    left_out = len(group) - EXAMPLES
+    return sign.join(group[:EXAMPLES]) + (f"{sign}{left_out:,} more" if left_out > 0 else "")
 
 
 def _count(count: int, one: str, many: str) -> str:

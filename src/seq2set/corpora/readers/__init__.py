@@ -183,17 +183,15 @@ def _read_all(
 ) -> Iterator[Document]:
     for path, row in zip(paths, formats, strict=True):
         content: RecordTable | Iterator[Document] = load_named(row.read)(path, options)
-        for document in _build_all(content, path, options, before):
+        documents = (
+            _build_all(content, path, options, before) if isinstance(content, RecordTable) else content
+        )
+        for document in documents:
             before += 1
             yield document
 
 
-def _build_all(
-    content: RecordTable | Iterator[Document], path: Path, options: ReadOptions, before: int
-) -> Iterator[Document]:
-    if not isinstance(content, RecordTable):
-        yield from content
-        return
+def _build_all(content: RecordTable, path: Path, options: ReadOptions, before: int) -> Iterator[Document]:
     if content.columns is not None:
         check_columns(content.columns, options, path, hint=content.hint)
     watch = watch_paths(options)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from seq2set.core.errors import CorpusError
 from seq2set.core.text_utils import count_things
@@ -35,11 +35,6 @@ _BEFORE_QUOTE = re.compile(r' +"')
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
 
-class _DelimitedRow(NamedTuple):
-    cells: list[str]
-    line: int
-
-
 def read_csv(path: Path, options: ReadOptions) -> RecordTable:
     """Return the rows of a CSV file."""
     return _read(path, options, ",")
@@ -52,21 +47,18 @@ def read_tsv(path: Path, options: ReadOptions) -> RecordTable:
 
 def read_delimiter(path: Path, options: ReadOptions) -> str:
     """Return what stands between the cells of a CSV file."""
-    return _read_header(read_lines(path, options.encoding), options, ",").delimiter
+    _, delimiter = _read_header(read_lines(path, options.encoding), options, ",")
+    return delimiter
 
 
-class _HeaderLine(NamedTuple):
-    line: NumberedLine
-    delimiter: str
-
-
-def _read_header(lines: Iterator[NumberedLine], options: ReadOptions, usual: str) -> _HeaderLine:
+def _read_header(lines: Iterator[NumberedLine], options: ReadOptions, usual: str) -> tuple[NumberedLine, str]:
+    """Return the line of the header, and the delimiter."""
     first = next(lines)
     told = _SEPARATOR_LINE.fullmatch(first.text)
     if told:
         first = next(lines, NumberedLine(2, ""))
     found = told[1] if told else find_delimiter(first.text, options, usual)
-    return _HeaderLine(first, options.delimiter or found)
+    return first, options.delimiter or found
 
 
 def _read(path: Path, options: ReadOptions, usual: str) -> RecordTable:
@@ -80,7 +72,8 @@ def _read(path: Path, options: ReadOptions, usual: str) -> RecordTable:
         held += len(line.text)
     spaced = not options.plain_quotes and _has_blanks_before_quotes(some, delimiter)
     rows = _read_rows(chain(some, lines), delimiter, path, options, spaced=spaced)
-    header = [name.strip() for name in next(rows, _DelimitedRow([], 1)).cells]
+    names, _ = next(rows, ([], 1))
+    header = [name.strip() for name in names]
     _refuse_wide(len(header), path)
     twice = next((name for name, count in Counter(header).items() if name and count > 1), None)
     if twice is not None:
@@ -122,18 +115,17 @@ def _split(header: str, delimiter: str) -> list[str]:
 
 
 def _read_records(
-    rows: Iterator[_DelimitedRow], header: list[str], path: Path, delimiter: str
+    rows: Iterator[tuple[list[str], int]], header: list[str], path: Path, delimiter: str
 ) -> Iterator[Record]:
-    for number, row in enumerate(rows, start=1):
-        cells = row.cells
+    for number, (cells, line) in enumerate(rows, start=1):
         # Some programs end each row, but not the header, with a delimiter.
         if len(cells) > len(header) and not any(cells[len(header) :]):
             cells = cells[: len(header)]
         if len(cells) != len(header):
             count = count_things(len(cells), "cell")
             advice = _advise(len(cells), len(header), delimiter)
-            raise CorpusError(f"the row has {count}; the header has {len(header)}; {advice}", path, row.line)
-        yield Record(dict(zip(header, cells, strict=True)), number, row.line)
+            raise CorpusError(f"the row has {count}; the header has {len(header)}; {advice}", path, line)
+        yield Record(dict(zip(header, cells, strict=True)), number, line)
 
 
 def _advise(cells: int, names: int, delimiter: str) -> str:
@@ -148,7 +140,7 @@ def _advise(cells: int, names: int, delimiter: str) -> str:
 
 def _read_rows(
     lines: Iterator[NumberedLine], delimiter: str, path: Path, options: ReadOptions, *, spaced: bool
-) -> Iterator[_DelimitedRow]:
+) -> Iterator[tuple[list[str], int]]:
     """Yield the rows that are not blank, each with the line on which it starts."""
     csv.field_size_limit(2 * LONGEST)  # its own are 128 KiB
     last = held = 0
@@ -170,7 +162,7 @@ def _read_rows(
         for cells in reader:
             held = 0
             if cells:
-                yield _DelimitedRow(cells, start + 1)
+                yield cells, start + 1
             start = last
     except csv.Error as error:
         raise CorpusError(

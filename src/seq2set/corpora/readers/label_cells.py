@@ -183,14 +183,14 @@ class LabelTally:
         said = [self._describe_missing()] if self.missing.count else []
         if self.bare.count:
             verb = "is read as a list" if self.bare.count == 1 else "are read as lists"
-            said.append(
-                f"{_count_cells(self.bare)} {verb} of words without quotation marks ({self.bare.quote()})"
-            )
+            cells = count_things(self.bare.count, "label cell")
+            said.append(f"{cells} {verb} of words without quotation marks ({self.bare.quote()})")
         if self.broken.count:
             one = self.broken.count == 1
             look, stand = ("looks like a list", "it is") if one else ("look like lists", "they are")
+            cells = count_things(self.broken.count, "label cell")
             said.append(
-                f"{_count_cells(self.broken)} {look} and cannot be read as such ({self.broken.quote()}): "
+                f"{cells} {look} and cannot be read as such ({self.broken.quote()}): "
                 f"{stand} split at the separator like any other text, brackets and all; "
                 "write ['a', 'b'] or a;b"
             )
@@ -207,7 +207,3 @@ class LabelTally:
         )
         lists = count_things(self.listed, "list")
         return sentence + (f"; 'NA' in {lists} is kept as a label" if self.listed else "")
-
-
-def _count_cells(counter: ValueCounter) -> str:
-    return count_things(counter.count, "label cell")

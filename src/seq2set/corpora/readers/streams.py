@@ -13,7 +13,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -225,9 +225,7 @@ def _refuse_unmarked(block: bytes, encoding: str, path: Path) -> None:
 def _count_lines_before_fault(decoder: codecs.IncrementalDecoder, block: bytes) -> int:
     """Count the line ends before the fault byte by byte, because decoders do not say where they stopped."""
     lines = 0
-    try:
+    with suppress(UnicodeDecodeError):
         for byte in block:
             lines += decoder.decode(bytes([byte])).count("\n")
-    except UnicodeDecodeError:
-        pass
     return lines

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -109,17 +110,8 @@ def _format(value: float) -> str:
 _PLAN = SplitPlan("given", valid=0.1)
 
 
-def read_aapd_corpus(path: Path, options: PrepareOptions) -> RawCorpus:
-    """Read the files that the user has as AAPD."""
-    return _read("aapd", path, options)
-
-
-def read_arxiv2026(path: Path, options: PrepareOptions) -> RawCorpus:
-    """Read the files that the user has as arxiv2026."""
-    return _read("arxiv2026", path, options)
-
-
 def _read(asked: str, path: Path, options: PrepareOptions) -> RawCorpus:
+    """Read the files that the user has as the corpus `asked`."""
     if not path.is_dir():
         raise CorpusError(
             f"{asked} is read from the folder that holds text_train, label_train and so on: "
@@ -131,21 +123,20 @@ def _read(asked: str, path: Path, options: PrepareOptions) -> RawCorpus:
     return RawCorpus(documents, options.complete(_PLAN), notes)
 
 
+read_aapd_corpus, read_arxiv2026 = partial(_read, "aapd"), partial(_read, "arxiv2026")
+
+
 def _read_documents(asked: str, folder: Path, encoding: str, notes: Notes) -> Iterator[Document]:
     counter = FigureCounter()
     yield from counter.count(read_aapd(folder, ReadOptions(encoding=encoding)))
     figures = counter.figures()
     seen = recognise(figures)
     notes["recognised_as"] = seen
+    verdict = f"these files have the figures of {asked}"
     if seen != asked:
         notes[REPORT_AS] = seen if seen != UNKNOWN else f"not-{asked}"
+        what = ", ".join(list_differences(figures, KNOWN[asked]))
+        looks = "they are no corpus that is known" if seen == UNKNOWN else f"they have the figures of {seen}"
+        verdict = f"these files are not {asked}: {what}; {looks}, so do not report results on them as {asked}"
     notes["figures_as_read"] = figures._asdict()
-    add_remark(notes, _describe_verdict(asked, seen, figures))
-
-
-def _describe_verdict(asked: str, seen: str, figures: Figures) -> str:
-    if seen == asked:
-        return f"these files have the figures of {asked}"
-    what = ", ".join(list_differences(figures, KNOWN[asked]))
-    looks = "they are no corpus that is known" if seen == UNKNOWN else f"they have the figures of {seen}"
-    return f"these files are not {asked}: {what}; {looks}, so do not report results on them as {asked}"
+    add_remark(notes, verdict)

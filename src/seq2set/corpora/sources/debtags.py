@@ -21,8 +21,8 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -51,13 +51,6 @@ _TRANSLATION = re.compile(r".*Translation-en(\.\w+)?")
 _BY_PYARROW = {".lz4": "lz4", ".bz2": "bz2"}
 
 
-class IndexFiles(NamedTuple):
-    """The files of a package index."""
-
-    packages: list[Path]
-    translations: list[Path]
-
-
 def read_debtags(path: Path | None, options: PrepareOptions) -> RawCorpus:
     """Read apt's package index, or the files at `path` in any of their forms."""
     if path is not None and not path.exists():
@@ -67,17 +60,15 @@ def read_debtags(path: Path | None, options: PrepareOptions) -> RawCorpus:
     if path is not None and Path(strip_compression(path)).suffix == ".jsonl":
         return RawCorpus(_read_jsonl(path, options), options.complete(_GROUPED), {"form": "jsonl"})
     notes: Notes = {"form": "package index"}
-    packages = _read_index(_find_index(path), notes)
-    documents = keep_frequent_labels(packages, options.get_min_label_documents(MIN_PACKAGES), notes)
+    documents = _read_index(*_find_index(path), notes)
+    documents = keep_frequent_labels(documents, options.get_min_label_documents(MIN_PACKAGES), notes)
     return RawCorpus(documents, options.complete(_GROUPED), notes)
 
 
 def _find_jsonl(folder: Path) -> dict[str, Path]:
     """Find the files of the three splits; there is no corpus without train."""
-    found = {}
-    for split, names in _NAMES.items():
-        if file := find_file(folder, *(f"{name}.jsonl" for name in names)):
-            found[split] = file
+    places = {split: [f"{name}.jsonl" for name in names] for split, names in _NAMES.items()}
+    found = {split: file for split, names in places.items() if (file := find_file(folder, *names))}
     return found if "train" in found else {}
 
 
@@ -91,7 +82,8 @@ def _read_jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
     return read_documents(file, ReadOptions(group="source", encoding=options.encoding or "utf-8"))
 
 
-def _find_index(path: Path | None) -> IndexFiles:
+def _find_index(path: Path | None) -> tuple[list[Path], list[Path]]:
+    """Return the files of packages and those of their long descriptions."""
     if path is None:
         if shutil.which("apt-get") is None:
             raise InputError(
@@ -101,25 +93,27 @@ def _find_index(path: Path | None) -> IndexFiles:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise WorkError(f"'{' '.join(command)}' failed: {done.stderr.strip()[:200]}")
-        files = pick_index_files(Path(line) for line in done.stdout.splitlines())
-        if not files.packages:
+        packages, translations = _pick_index_files(Path(line) for line in done.stdout.splitlines())
+        if not packages:
             raise CorpusError(f"apt has no package index here; fetch it as root with: {UPDATE}")
-        if not files.translations:
+        if not translations:
             raise CorpusError(
                 f"apt's package index has no long descriptions; fetch them as root with: {UPDATE}"
             )
-        return files
-    files = pick_index_files(path.rglob("*")) if path.is_dir() else IndexFiles([path], [])
-    if not files.packages:
+        return packages, translations
+    packages, translations = _pick_index_files(path.rglob("*")) if path.is_dir() else ([path], [])
+    if not packages:
         raise CorpusError("the folder holds neither train.jsonl nor a file named Packages", path)
-    return files
+    return packages, translations
 
 
-def _read_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
-    descriptions = read_long_descriptions(files.translations)
+def _read_index(packages: list[Path], translations: list[Path], notes: Notes) -> Iterator[Document]:
+    long_ones = (stanza for file in translations for stanza in read_stanzas(file))
+    whole = (one for one in long_ones if one.keys() >= {"Description-md5", "Description-en"})
+    descriptions = {one["Description-md5"]: one["Description-en"] for one in whole}
     counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
     seen: set[str] = set()
-    stanzas = (stanza for file in files.packages for stanza in read_stanzas(file))
+    stanzas = (stanza for file in packages for stanza in read_stanzas(file))
     for stanza in (stanza for stanza in stanzas if "Package" in stanza):
         document = _build(stanza, descriptions)
         counts["packages"] += 1
@@ -133,10 +127,10 @@ def _read_index(files: IndexFiles, notes: Notes) -> Iterator[Document]:
             yield document
     if not counts["packages"]:
         raise CorpusError(
-            "there is no package here; the stanzas of a package index are expected", files.packages[0]
+            "there is no package here; the stanzas of a package index are expected", packages[0]
         )
     notes.update(counts)
-    if (short := counts["without_long_description"]) and not files.translations:
+    if (short := counts["without_long_description"]) and not translations:
         add_remark(
             notes, f"there is no Translation-en here, so {short:,} packages have a short description only"
         )
@@ -146,9 +140,10 @@ def _build(stanza: Stanza, descriptions: dict[str, str]) -> Document:
     tags = (tag.strip() for tag in stanza.get("Tag", "").split(","))
     labels = tuple(dict.fromkeys(tag for tag in tags if tag))
     group = stanza.get("Source", stanza["Package"]).split(" ")[0]
-    return Document(
-        stanza["Package"], _join_lines(_find_description(stanza, descriptions)), labels, group=group
-    )
+    lines = _find_description(stanza, descriptions).split("\n")
+    # A line with only a full stop stands for an empty one.
+    text = " ".join(" ".join(line for line in lines if line.strip() != ".").split())
+    return Document(stanza["Package"], text, labels, group=group)
 
 
 def _find_description(stanza: Stanza, descriptions: dict[str, str]) -> str:
@@ -156,48 +151,26 @@ def _find_description(stanza: Stanza, descriptions: dict[str, str]) -> str:
     return own if "\n" in own else descriptions.get(stanza.get("Description-md5", ""), own)
 
 
-def _join_lines(description: str) -> str:
-    """Join the lines; a line with only a full stop stands for an empty one."""
-    return " ".join(" ".join(line for line in description.split("\n") if line.strip() != ".").split())
-
-
-def pick_index_files(paths: Iterable[Path]) -> IndexFiles:
-    """Pick the files of a package index out of others by their names."""
+def _pick_index_files(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     # A part of the archive without packages has an empty file, which is no fault.
     there = sorted(path for path in paths if path.is_file() and path.stat().st_size)
-    return IndexFiles(
-        [path for path in there if _PACKAGES.fullmatch(path.name)],
-        [path for path in there if _TRANSLATION.fullmatch(path.name)],
-    )
+    packages = [path for path in there if _PACKAGES.fullmatch(path.name)]
+    return packages, [path for path in there if _TRANSLATION.fullmatch(path.name)]
 
 
 def read_stanzas(path: Path) -> Iterator[Stanza]:
     """Yield the stanzas of a file, with the fields that matter here; lines of a field stay lines."""
-    stanza: Stanza = {}
-    name = ""
-    for line in _read_lines(path):
-        if not line.strip():
-            if stanza:
-                yield stanza
-            stanza, name = {}, ""
-        elif line[0] in " \t":
-            if name in stanza:
+    for _, lines in groupby(_read_lines(path), key=lambda line: bool(line.strip())):
+        stanza, name = Stanza(), ""
+        for line in lines:
+            if line[:1] not in " \t":
+                name, _, value = line.partition(":")
+                if name in _WANTED:
+                    stanza[name] = value.strip()
+            elif name in stanza:
                 stanza[name] += "\n" + line[1:]
-        else:
-            name, _, value = line.partition(":")
-            if name in _WANTED:
-                stanza[name] = value.strip()
-    if stanza:
-        yield stanza
-
-
-def read_long_descriptions(files: Iterable[Path]) -> dict[str, str]:
-    """Return the descriptions of `Translation-en` files by their checksums."""
-    found: dict[str, str] = {}
-    for stanza in (stanza for file in files for stanza in read_stanzas(file)):
-        if "Description-md5" in stanza and "Description-en" in stanza:
-            found[stanza["Description-md5"]] = stanza["Description-en"]
-    return found
+        if stanza:
+            yield stanza
 
 
 def _read_lines(path: Path) -> Iterator[str]:

@@ -110,7 +110,7 @@ def _order_labels(documents: Iterable[Document], folder: Path, notes: Notes) -> 
         yield from documents
         return
     tree = read_tree(file)
-    notes["tree"] = tree.to_dict()
+    notes["tree"] = tree.parents
     for document in documents:
         yield document._replace(labels=tree.sort_parents_first(document.labels))
 

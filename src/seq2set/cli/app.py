@@ -20,17 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 import seq2set
-from seq2set.cli import (
-    bench,
-    distill,
-    evaluate,
-    experiment,
-    export,
-    predict,
-    serve,
-    train,
-    tune,
-)
+from seq2set.cli import bench, distill, evaluate, experiment, export, predict, serve, train, tune
 from seq2set.cli.data import TABLES, check, known, prepare, stats
 from seq2set.cli.options import list_names, read_summaries
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing

@@ -21,8 +21,7 @@ def bench(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of the benchmarks below.")],
     model: Annotated[
-        Path | None,
-        typer.Option("--model", help="A run or model to measure on, in place of a made one."),
+        Path | None, typer.Option("--model", help="A run or model to measure on, in place of a made one.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Where `all` writes its page.")] = Path("benchmarks"),
     minutes: Annotated[

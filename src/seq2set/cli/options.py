@@ -38,10 +38,7 @@ Search = Annotated[
     str | None, typer.Option("--search", metavar="SEARCH", help="How to search a decoder, see below.")
 ]
 Threshold = Annotated[float | None, typer.Option("--threshold", help="Return labels scoring at least this.")]
-TopK = Annotated[
-    int | None,
-    typer.Option("--top-k", help="Return the k highest-scoring labels."),
-]
+TopK = Annotated[int | None, typer.Option("--top-k", help="Return the k highest-scoring labels.")]
 Runtime = Annotated[str, typer.Option("--runtime", metavar="RUNTIME", help="What runs the model, see below.")]
 Engine = Annotated[str, typer.Option("--engine", metavar="ENGINE", help="Where to compute: local or ray.")]
 Address = Annotated[

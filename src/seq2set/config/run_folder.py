@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2set.config import Config, build_config, load_config, validate, write_toml
-from seq2set.config.loader import (
-    differ_only_in,
-    list_changes,
-    merge_settings,
-    nest_setting,
-    walk_settings,
-)
+from seq2set.config.loader import differ_only_in, list_changes, merge_settings, nest_setting, walk_settings
 from seq2set.config.provenance import (
     RECORD,
     Provenance,

@@ -212,11 +212,7 @@ def _search_c(
 
 
 def _fit_in_folds(
-    config: Config,
-    matrix: csr_matrix,
-    targets: csr_matrix,
-    fold: npt.NDArray[np.int64],
-    progress: Progress,
+    config: Config, matrix: csr_matrix, targets: csr_matrix, fold: npt.NDArray[np.int64], progress: Progress
 ) -> tuple[LinearScorer, Reals]:
     """Fit the classifiers of K labels, and give the margins (N, K) of their documents, out of fold."""
     documents, labels = targets.shape

@@ -227,13 +227,7 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
             corpus.name,
         )
     return MeasuredSplit(
-        corpus.name,
-        part.name,
-        part,
-        own,
-        corpus.fingerprint,
-        corpus.has_given_splits,
-        tuple(corpus.remarks),
+        corpus.name, part.name, part, own, corpus.fingerprint, corpus.has_given_splits, tuple(corpus.remarks)
     )
 
 
@@ -257,11 +251,7 @@ def select_unseen_part(
     elif measured.own and measured.split == "valid":
         leave_out = {"trained"}
     chosen = select_unseen(
-        measured.part,
-        seen,
-        leave_out,
-        same_corpus=changed is None,
-        changed=changed if measured.own else None,
+        measured.part, seen, leave_out, same_corpus=changed is None, changed=changed if measured.own else None
     )
     if not len(chosen.part):
         raise CorpusError(

@@ -128,10 +128,7 @@ def train(
 
 
 def train_in_memory(
-    config: Config,
-    data: TrainingData,
-    progress: Progress | None = None,
-    start: StartingModel | None = None,
+    config: Config, data: TrainingData, progress: Progress | None = None, start: StartingModel | None = None
 ) -> TrainedModel:
     """Train a model on texts given in Python; its run folder is temporary."""
     progress = progress or Silent()
@@ -206,13 +203,7 @@ def _open_run(
     if get_rank() == 0:
         watch = add_tensorboard(config, out, watch)
         return RunFolder.start(
-            out,
-            config,
-            provenance=provenance,
-            resume=resume,
-            force=force,
-            watch=watch,
-            begin_from=begin_from,
+            out, config, provenance=provenance, resume=resume, force=force, watch=watch, begin_from=begin_from
         )
     for _ in range(JOIN_TIMEOUT * 10):
         if (run := RunFolder(out)).config.is_file():

@@ -117,9 +117,7 @@ class LinearTagger(ABC):
         """Name the words that contribute most to each label's margin, which they add up to."""
         words = TextWords.read(self.words, text)
         contributions = attribute_words(
-            text,
-            self.features,
-            lambda terms: (self.label_weights(vector, label)[terms] for label in labels),
+            text, self.features, lambda terms: (self.label_weights(vector, label)[terms] for label in labels)
         )
         return [
             words.pick_evidence(words.sum_words(added), self.labels.names[label], most)

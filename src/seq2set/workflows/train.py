@@ -217,15 +217,9 @@ def record_provenance(corpus: PreparedCorpus, data: TrainingData | None = None) 
     """Return the record of the documents that a training on a corpus learns from and tunes on."""
     data = data or load_training_data(corpus, Silent())
     labels = {label for labels in data.learn.label_sets for label in labels}
-    return Provenance(
-        corpus.name,
-        corpus.fingerprint,
-        compute_fingerprint(*data),
-        len(data.learn),
-        len(data.tune),
-        len(labels),
-        *(corpus.location or ()),
-    )
+    sizes = len(data.learn), len(data.tune), len(labels)
+    place = corpus.location or ()
+    return Provenance(corpus.name, corpus.fingerprint, compute_fingerprint(*data), *sizes, *place)
 
 
 def describe_change(metadata: Mapping[str, Any], name: str, fingerprint: str) -> str | None:

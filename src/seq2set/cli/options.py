@@ -124,12 +124,9 @@ def merge_assignments(
             names = {"data.corpus": "data", "data.split": "split-column"}
             name = names.get(setting, setting.rpartition(".")[2].replace("_", "-"))
             raise InputError(f"{setting} is given both by --{name} and by --set; give one of the two")
-    return [f"{setting}={_format_toml(value)}" for setting, value in given.items()] + list(assignments or ())
-
-
-def _format_toml(value: object) -> str:
-    """Write a string, number or truth value as TOML: as JSON, but for escapes that TOML does not have."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    # As TOML: JSON is the same for strings, numbers and truth values, but for a character that TOML escapes.
+    written = [f"{setting}={json.dumps(value, ensure_ascii=False)}" for setting, value in given.items()]
+    return [*(one.replace("\x7f", "\\u007f") for one in written), *(assignments or ())]
 
 
 def read_begun(out: Path, preset: str | None) -> Config | None:

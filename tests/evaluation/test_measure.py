@@ -183,5 +183,5 @@ def test_samples_come_with_their_true_labels(br_run: RunFolder, small_corpus: Pr
     shown = sample_predictions(br_run.path, count=5)
     truth = dict(zip(small_corpus.split("test").ids(), small_corpus.split("test").labels(), strict=True))
     assert len(shown) == 5
-    assert all(list(one.actual) == truth[one.prediction.id] for one in shown)
+    assert all(list(actual) == truth[prediction.id] for prediction, actual in shown)
     assert shown == sample_predictions(br_run.path, count=5)

@@ -20,17 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 import seq2set
-from seq2set.cli import (
-    bench,
-    distill,
-    evaluate,
-    experiment,
-    export,
-    predict,
-    serve,
-    train,
-    tune,
-)
+from seq2set.cli import bench, distill, evaluate, experiment, export, predict, serve, train, tune
 from seq2set.cli.data import TABLES, check, known, prepare, stats
 from seq2set.cli.options import list_names, read_summaries
 from seq2set.core.errors import InputError, Seq2SetError, StoppedError, explain_missing
@@ -51,10 +41,8 @@ def _leave() -> None:
     os._exit(0)
 
 
-_CONTINUE = "stopped; rerun with --resume to continue"
 _STOPPED_ELSE = "stopped before it was done; run it again"
-_STOPPED = dict.fromkeys(("train", "tune", "distill"), _CONTINUE)
-_STOPPED |= {
+_STOPPED = dict.fromkeys(("train", "tune", "distill"), "stopped; rerun with --resume to continue") | {
     "serve": "stopped before the server was ready; no request was answered",
     "bench": "stopped; what was being measured is not kept, run it again",
     "experiment": "stopped; rerun the same command to continue",
@@ -154,9 +142,8 @@ def options(
 
 def run_process() -> None:
     """Run the command line in a process of its own, which may end with the command."""
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # a terminal that lacks a letter gets its number, as on stderr
+    # A terminal that lacks a letter gets its number, as on stderr.
+    if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     # Pydantic looks for plugins among all that is installed, and this command has no use for any.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -21,8 +21,7 @@ def bench(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of the benchmarks below.")],
     model: Annotated[
-        Path | None,
-        typer.Option("--model", help="A run or model to measure on, in place of a made one."),
+        Path | None, typer.Option("--model", help="A run or model to measure on, in place of a made one.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Where `all` writes its page.")] = Path("benchmarks"),
     minutes: Annotated[
@@ -38,23 +37,19 @@ def bench(
     if model is not None:
         refuse_model(name)
     if name == ALL:
-        _run_all(model, out, minutes, quick=quick, as_json=as_json)
+        from seq2set.benchmarks.page import PAGE, run_all
+        from seq2set.cli.console import RichProgress
+
+        found = run_all(RichProgress(), out, model=model, quick=quick, minutes=minutes)
+        if as_json:
+            typer.echo(json.dumps(found.to_dict()))
+            return
+        for ratio in found.ratios:
+            typer.echo(f"{ratio.name}: {ratio.describe()}")
+        typer.echo(f"all of it: {out / PAGE}")
         return
     refuse_idle(context, f"on {name}; they are for all", "out", "minutes")
     result = run_benchmark(name, model=model, quick=quick)
     typer.echo(json.dumps(result.to_dict()) if as_json else result.summarize())
     if result.failure:
         raise WorkError(result.failure)
-
-
-def _run_all(model: Path | None, out: Path, minutes: float, *, quick: bool, as_json: bool) -> None:
-    from seq2set.benchmarks.page import PAGE, run_all
-    from seq2set.cli.console import RichProgress
-
-    found = run_all(RichProgress(), out, model=model, quick=quick, minutes=minutes)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict()))
-        return
-    for result in found.ratios:
-        typer.echo(f"{result.name}: {result.describe()}")
-    typer.echo(f"all of it: {out / PAGE}")

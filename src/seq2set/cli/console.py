@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from seq2set.core.progress import Advance, StderrProgress
 from seq2set.core.text_utils import count_things, show_controls
 
 if TYPE_CHECKING:
-    from seq2set.evaluation.faithfulness import Faithfulness
     from seq2set.evaluation.results import Report
     from seq2set.inference.predictor import Prediction
     from seq2set.models.predictions import Suggestion
@@ -70,7 +68,7 @@ LINE_SECONDS = 10.0
 """Seconds between lines about a stage, where they go to a file."""
 
 
-class PlainProgress:
+class PlainProgress(StderrProgress):
     """Prints a line every few seconds, where there is no terminal to draw bars in."""
 
     @contextmanager
@@ -91,15 +89,8 @@ class PlainProgress:
 
         yield advance
 
-    def note(self, sentence: str) -> None:
-        """Print a sentence on standard error."""
-        sys.stderr.write(sentence + "\n")
-
 
 Cell = str | Text
-
-
-_WIDEST = 1_000
 
 
 def print_table(
@@ -118,7 +109,7 @@ def print_table(
         table.add_row(*(cell if isinstance(cell, Text) else Text(show_controls(cell)) for cell in row))
     console = Console()
     # A line that the terminal wraps, or a file keeps whole, is better than a number without its end.
-    least = Measurement.get(console, console.options.update(max_width=_WIDEST), table).minimum
+    least = Measurement.get(console, console.options.update(max_width=1_000), table).minimum
     Console(highlight=False, width=max(console.width, least)).print(table)
 
 
@@ -133,9 +124,8 @@ def print_evaluation(*reports: Report) -> None:
         for name, row in list_shown().items()
     }
     speed = f"{first.result.documents_per_second:,.0f} documents per second"
-    title = (
-        "" if several else f"{_describe_split(first)}, {count_things(first.result.labels, 'label')}; {speed}"
-    )
+    labels = count_things(first.result.labels, "label")
+    title = "" if several else f"{_describe_split(first)}, {labels}; {speed}"
     heads = ("Run", "Models", "Measured on") if several else ("Models",)
     numbers = (*metrics, *(["docs/s"] if several else []))
     rows = []
@@ -149,17 +139,14 @@ def print_evaluation(*reports: Report) -> None:
     print_table((*heads, *numbers), rows, numbers=numbers, title=title)
     unit = "groups of documents" if any(report.groups for report in reports) else "documents"
     below = f"± reaches the farther end of the 95 % interval (bootstrap over {unit})"
-    for sentence in (below, *_describe_scores(reports), *list_remarks(reports)):
-        Console(highlight=False).print(Text(sentence))
-
-
-def _describe_scores(reports: Sequence[Report]) -> list[str]:
-    return [
-        (f"{report.run}: " if len(reports) > 1 else "")
+    scores = [
+        (f"{report.run}: " if several else "")
         + f"scores are {'' if report.result.calibrated else 'not '}calibrated: "
         + report.result.reliability.describe()
         for report in reports
     ]
+    for sentence in (below, *scores, *list_remarks(reports)):
+        Console(highlight=False).print(Text(sentence))
 
 
 def print_evidence(*reports: Report) -> None:
@@ -168,10 +155,12 @@ def print_evidence(*reports: Report) -> None:
     if not measured:
         return
     heads = ("comprehensiveness(+)", "random", "sufficiency(-)", "random", "cost")
-    rows = [
-        [report.run if len(reports) > 1 else report.model, *_list_evidence(found)]
-        for report, found in measured
-    ]
+    rows = []
+    for report, found in measured:
+        own, drawn = found.comprehensiveness, found.random_comprehensiveness
+        figures = (own, drawn, found.sufficiency, found.random_sufficiency)
+        shown = (f"{one.value:.3f}\n±{one.interval.half_width(one.value):.3f}" for one in figures)
+        rows.append([report.run if len(reports) > 1 else report.model, *shown, f"{found.cost:.1f}x"])
     first = measured[0][1]
     labels, documents = count_things(first.labels, "label"), count_things(first.documents, "document")
     title = f"reasons for {labels} of {documents}"
@@ -183,15 +172,6 @@ _EVIDENCE = (
     "comprehensiveness: how far a score falls without the words named for it; sufficiency: with them alone; "
     "random: with as many words drawn from the text; cost: CPU time with reasons in that without"
 )
-
-
-def _list_evidence(found: Faithfulness) -> list[str]:
-    own, drawn = found.comprehensiveness, found.random_comprehensiveness
-    figures = (own, drawn, found.sufficiency, found.random_sufficiency)
-    return [
-        *(f"{one.value:.3f}\n±{one.interval.half_width(one.value):.3f}" for one in figures),
-        f"{found.cost:.1f}x",
-    ]
 
 
 def _format_figure(report: Report, name: str, digits: int) -> str:

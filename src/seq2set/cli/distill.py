@@ -21,7 +21,7 @@ def distill(
         list[str] | None,
         typer.Option(
             help="A file, glob or folder of texts without labels, as predict --input takes them; may be "
-            "repeated.",
+            "repeated."
         ),
     ] = None,
     model: Annotated[

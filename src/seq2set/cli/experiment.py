@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from seq2set.experiments.options import Options
     from seq2set.experiments.render.tables import Table
     from seq2set.experiments.run import WrittenExperiment, WrittenExperiments
-
-_PADDING = 3
-"""What a terminal's table puts between two columns."""
 
 
 def _list_own_options() -> dict[str, str]:
@@ -99,7 +95,7 @@ def experiment(
     """Train and compare models, as the paper's tables do."""
     from seq2set.core.cluster import Workplace
     from seq2set.core.errors import PendingError
-    from seq2set.experiments import ALL, find_experiment
+    from seq2set.experiments import find_experiment
     from seq2set.experiments.options import (
         Options,
         parse_extra,
@@ -137,21 +133,24 @@ def experiment(
     configs = [request.config(model, 1) for model in request.models]
     if unread := idle_options.describe_unread(assignments, configs):
         typer.echo(unread, err=True)
-    run = _run_all if name == ALL else partial(_run_one, name)
     try:
-        run(request, dry_run=dry_run)
+        _run(name, request, dry_run=dry_run)
     except PendingError as error:
         raise PendingError(f"{error}: seq2set {shlex.join(sys.argv[1:])}") from error
 
 
-def _run_one(name: str, request: Options, *, dry_run: bool) -> None:
+def _run(name: str, request: Options, *, dry_run: bool) -> None:
     from seq2set.cli.console import RichProgress
-    from seq2set.experiments.run import plan_experiment, run_experiment
+    from seq2set.experiments import ALL
+    from seq2set.experiments.run import plan_all, plan_experiment, run_all, run_experiment
 
+    progress = RichProgress()
     if dry_run:
-        _print_plan(plan_experiment(name, request))
-        return
-    run_experiment(name, request, RichProgress(), _show_findings)
+        _print_plan(plan_all(request, progress) if name == ALL else plan_experiment(name, request))
+    elif name == ALL:
+        run_all(request, progress, _show_overview)
+    else:
+        run_experiment(name, request, progress, _show_findings)
 
 
 def _show_findings(written: WrittenExperiment) -> None:
@@ -160,16 +159,6 @@ def _show_findings(written: WrittenExperiment) -> None:
     for sentence in section.sentences():
         typer.echo(sentence)
     typer.echo(f"the results are in {written.page}", err=True)
-
-
-def _run_all(request: Options, *, dry_run: bool) -> None:
-    from seq2set.cli.console import RichProgress
-    from seq2set.experiments.run import plan_all, run_all
-
-    if dry_run:
-        _print_plan(plan_all(request, RichProgress()))
-        return
-    run_all(request, RichProgress(), _show_overview)
 
 
 def _show_overview(written: WrittenExperiments) -> None:
@@ -209,8 +198,9 @@ def _print_table(shown: Table) -> None:
     from seq2set.cli.console import print_table
 
     columns = [_format_column(shown, place) for place in range(len(shown.columns))]
-    first = max(map(len, [shown.rows_are, *(row.name for row in shown.rows)])) + _PADDING
-    widths = accumulate((max(map(len, texts)) + _PADDING for texts in columns), initial=first)
+    between = 3  # what a terminal's table puts between two columns
+    first = max(map(len, [shown.rows_are, *(row.name for row in shown.rows)])) + between
+    widths = accumulate((max(map(len, texts)) + between for texts in columns), initial=first)
     columns = columns[: sum(width < Console().width for width in widths) - 1]
     rows: list[list[str | Text]] = []
     for number, row in enumerate(shown.rows):

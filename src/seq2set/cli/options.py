@@ -38,10 +38,7 @@ Search = Annotated[
     str | None, typer.Option("--search", metavar="SEARCH", help="How to search a decoder, see below.")
 ]
 Threshold = Annotated[float | None, typer.Option("--threshold", help="Return labels scoring at least this.")]
-TopK = Annotated[
-    int | None,
-    typer.Option("--top-k", help="Return the k highest-scoring labels."),
-]
+TopK = Annotated[int | None, typer.Option("--top-k", help="Return the k highest-scoring labels.")]
 Runtime = Annotated[str, typer.Option("--runtime", metavar="RUNTIME", help="What runs the model, see below.")]
 Engine = Annotated[str, typer.Option("--engine", metavar="ENGINE", help="Where to compute: local or ray.")]
 Address = Annotated[
@@ -127,12 +124,9 @@ def merge_assignments(
             names = {"data.corpus": "data", "data.split": "split-column"}
             name = names.get(setting, setting.rpartition(".")[2].replace("_", "-"))
             raise InputError(f"{setting} is given both by --{name} and by --set; give one of the two")
-    return [f"{setting}={_format_toml(value)}" for setting, value in given.items()] + list(assignments or ())
-
-
-def _format_toml(value: object) -> str:
-    """Write a string, number or truth value as TOML: as JSON, but for escapes that TOML does not have."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    # As TOML: JSON is the same for strings, numbers and truth values, but for a character that TOML escapes.
+    written = [f"{setting}={json.dumps(value, ensure_ascii=False)}" for setting, value in given.items()]
+    return [*(one.replace("\x7f", "\\u007f") for one in written), *(assignments or ())]
 
 
 def read_begun(out: Path, preset: str | None) -> Config | None:

@@ -32,8 +32,7 @@ def predict(
     context: typer.Context,
     model: options.ModelFolder,
     texts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TEXT", help="Texts; without any, lines of standard input."),
+        list[str] | None, typer.Argument(metavar="TEXT", help="Texts; without any, lines of standard input.")
     ] = None,
     source: Annotated[
         list[str] | None,

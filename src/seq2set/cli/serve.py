@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -33,10 +32,7 @@ def serve(
         idle_options.refuse_idle(context, "without --feedback", "max_feedback_bytes")
     for needed in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
         import_extra(needed, "serve")
-    _run(model, runtime, ServeSettings(key=read_key(), **settings), access_log)
-
-
-def _run(model: Path, runtime: str, settings: ServeSettings, access_log: bool) -> None:
+    chosen = ServeSettings(key=read_key(), **settings)
     from seq2set.core.hardware import share_heap
     from seq2set.server.guards.access import ACCESS_LOG
     from seq2set.server.listen import serve as listen
@@ -47,10 +43,10 @@ def _run(model: Path, runtime: str, settings: ServeSettings, access_log: bool) -
     share_heap()
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     logging.getLogger(ACCESS_LOG).setLevel(logging.INFO if access_log else logging.ERROR)
-    if settings.key is None and not settings.host.startswith(LOOPBACK):
+    if chosen.key is None and not chosen.host.startswith(LOOPBACK):
         typer.echo(
-            f"seq2set: {settings.host} can be reached from other machines, and no key is set; "
+            f"seq2set: {chosen.host} can be reached from other machines, and no key is set; "
             "set SEQ2SET_API_KEY to ask for one",
             err=True,
         )
-    listen(model, runtime, settings, typer.echo)
+    listen(model, runtime, chosen, typer.echo)

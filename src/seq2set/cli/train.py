@@ -128,8 +128,7 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
     from seq2set.inference.model_folder import read_metadata
 
     found = read_metadata(run.path)
-    count = found["corpus"]["valid"]
-    documents = count_things(count, "document")
+    documents = count_things(found["corpus"]["valid"], "document")
     figures = ", ".join(
         f"{row.title} {found['validation'][name]:.{row.digits}f}"
         for name, row in list_shown().items()

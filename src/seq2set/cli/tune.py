@@ -14,7 +14,6 @@ from seq2set.cli import idle_options, options
 from seq2set.core.text_utils import count_things
 
 if TYPE_CHECKING:
-    from seq2set.tuning.decision_rules import TunedModel
     from seq2set.tuning.search import StudyResult
 
 RULE_KINDS = {
@@ -205,7 +204,13 @@ def _tune_rule(model: Path, kind: str, metric: str, how: dict[str, Any]) -> None
     from seq2set.tuning.decision_rules import tune_rule
 
     tuned = tune_rule(model, kind=kind, metric=metric, **how, progress=RichProgress())
-    _print_rule(tuned, metric)
+    rule, on = f"{tuned.rule.describe()} ({tuned.kind})", count_things(tuned.documents, "document")
+    if tuned.kept:
+        typer.echo(f"the present rule is kept: {rule}")
+        typer.echo(f"{metric} on {on}: {tuned.before[metric]:.4f}")
+    else:
+        typer.echo(f"rule: {rule}")
+        typer.echo(f"{metric} on {on}: {tuned.before[metric]:.4f} -> {tuned.after[metric]:.4f}")
     if how["dry_run"]:
         typer.echo("nothing was stored")
     elif not tuned.kept:
@@ -262,13 +267,3 @@ def _read_precision(accept: str) -> float:
 def _tell_undo(option: str, model: Path, dry_run: bool) -> None:
     back = f"back to what was before: seq2set tune {option} {shlex.quote(str(model))} --undo"
     typer.echo("nothing was stored" if dry_run else back)
-
-
-def _print_rule(tuned: TunedModel, metric: str) -> None:
-    if tuned.kept:
-        typer.echo(f"the present rule is kept: {tuned.rule.describe()} ({tuned.kind})")
-        typer.echo(f"{metric} on {count_things(tuned.documents, 'document')}: {tuned.before[metric]:.4f}")
-        return
-    typer.echo(f"rule: {tuned.rule.describe()} ({tuned.kind})")
-    before, after = tuned.before[metric], tuned.after[metric]
-    typer.echo(f"{metric} on {count_things(tuned.documents, 'document')}: {before:.4f} -> {after:.4f}")

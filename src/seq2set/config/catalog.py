@@ -342,7 +342,6 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
-
 RUNTIMES: dict[str, Runtime] = {
     "auto": Runtime("torch where it is installed, else ONNX Runtime"),
     "torch": Runtime("torch, on the model's weights"),

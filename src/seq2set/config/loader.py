@@ -203,29 +203,21 @@ def list_setting_names() -> list[str]:
     ]
 
 
-_LIMITS = {"greater_than_equal": ("ge", ">="), "greater_than": ("gt", ">")}
-_LIMITS |= {"less_than_equal": ("le", "<="), "less_than": ("lt", "<")}
+_ALLOWED = {"greater_than_equal": "be >= {ge}", "greater_than": "be > {gt}"}
+_ALLOWED |= {"less_than_equal": "be <= {le}", "less_than": "be < {lt}", "finite_number": "be finite"}
+_ALLOWED |= {"literal_error": "be {expected}", "too_long": "hold at most {max_length} value(s)"}
+_ALLOWED |= {"too_short": "hold at least {min_length} value(s)"}
+_ALLOWED |= {"string_too_short": "hold at least {min_length} character(s)"}
 _KINDS = {"int": "be a whole number", "float": "be a number", "bool": "be true or false"}
 _KINDS |= {"string": "be a text", "tuple": "be a list", "model": "be a section of settings"}
 
 
 def _describe_allowed(detail: ErrorDetails) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
-    if kind in _LIMITS:
-        key, sign = _LIMITS[kind]
-        limit = context[key]
-        return f"be {sign} {limit if isinstance(limit, int) else f'{limit:g}'}"
-    if kind == "literal_error":
-        return f"be {context['expected']}"
-    if kind == "too_long":
-        return f"hold at most {context['max_length']} value(s)"
-    if kind == "too_short":
-        return f"hold at least {context['min_length']} value(s)"
-    if kind == "string_too_short":
-        return f"hold at least {context['min_length']} character(s)"
-    if kind == "finite_number":
-        return "be finite"
-    return _KINDS.get(kind.split("_")[0], detail["msg"])
+    if kind not in _ALLOWED:
+        return _KINDS.get(kind.split("_")[0], detail["msg"])
+    limits = {name: f"{one:g}" if isinstance(one, float) else one for name, one in context.items()}
+    return _ALLOWED[kind].format(**limits)
 
 
 def _show(value: Any) -> str:

@@ -59,17 +59,6 @@ def read_provenance(folder: Path) -> Provenance | None:
     )
 
 
-def refuse_other_documents(folder: Path, begun: Provenance, now: Provenance) -> None:
-    """Refuse to go on in a folder with documents other than those that it was begun on."""
-    if begun.documents != now.documents:
-        raise InputError(
-            f"{folder} was begun on other documents: {begun.train:,} to learn from, {begun.valid:,} to tune "
-            f"on, {begun.labels:,} labels (fingerprint {begun.documents}); {now.corpus} now has "
-            f"{now.train:,}, {now.valid:,} and {now.labels:,} (fingerprint {now.documents}); put the corpus "
-            "back as it was, or name another --out"
-        )
-
-
 def refuse_other_corpus(folder: Path, begun: str, corpus: str, now: str) -> None:
     """Refuse to go on in a folder with a corpus of another fingerprint than that of when it was begun."""
     if begun != now:

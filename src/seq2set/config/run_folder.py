@@ -9,20 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from seq2set.config import Config, build_config, load_config, validate, write_toml
-from seq2set.config.loader import (
-    differ_only_in,
-    list_changes,
-    merge_settings,
-    nest_setting,
-    walk_settings,
-)
-from seq2set.config.provenance import (
-    RECORD,
-    Provenance,
-    read_provenance,
-    refuse_other_documents,
-    write_provenance,
-)
+from seq2set.config.loader import differ_only_in, list_changes, merge_settings, nest_setting, walk_settings
+from seq2set.config.provenance import RECORD, Provenance, read_provenance, write_provenance
 from seq2set.config.run_locks import LOCK, check_lock
 from seq2set.core.disk import make_folder
 from seq2set.core.errors import ConfigError, InputError
@@ -38,7 +26,6 @@ from seq2set.core.outputs import refuse_occupied
 
 Watch = Callable[[int, dict[str, Any]], None]
 """Is told of every record of a run's history, with its number from 1; may raise to end the run."""
-
 
 TEACHER = "teacher.json"
 """The record of the teacher of a run that a student is taught in."""
@@ -63,7 +50,6 @@ PARTS = (
 
 FORMER = {"data.separator": ";", "search.samples": 8, "prior.terms": "given"}
 """What version 0.1.0 recorded where nobody chose; today the preset has another default."""
-
 
 HOW = ("threads:", "workers:", "encoder.cache_gigabytes:")
 """Settings of how a run works and not of what it learns, which may change within one"""
@@ -162,12 +148,18 @@ class RunFolder:
 
     def check_documents(self, now: Provenance) -> None:
         """Refuse to go on with documents other than those that the run was begun on."""
-        if (begun := read_provenance(self.path)) is not None:
-            refuse_other_documents(self.path, begun, now)
-        elif self.has_learnt():
+        begun = read_provenance(self.path)
+        if begun is None and self.has_learnt():
             raise InputError(
                 f"{self.path} has no {RECORD}, so that the documents that it was begun on are unknown; name "
                 "another --out"
+            )
+        if begun is not None and begun.documents != now.documents:
+            raise InputError(
+                f"{self.path} was begun on other documents: {begun.train:,} to learn from, {begun.valid:,} "
+                f"to tune on, {begun.labels:,} labels (fingerprint {begun.documents}); {now.corpus} now has "
+                f"{now.train:,}, {now.valid:,} and {now.labels:,} (fingerprint {now.documents}); put the "
+                "corpus back as it was, or name another --out"
             )
 
     def stands_on(self, documents: Provenance) -> bool:

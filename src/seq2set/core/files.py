@@ -101,8 +101,7 @@ def write_folder_aside(path: Path, *, force: bool = False, kind: FolderKind | No
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
             yield aside
-            # Give all that a folder holds its usual mode, whatever library wrote it, and bring it to the
-            # disk.
+            # Give all that it holds its usual mode, whatever library wrote it, and bring it to the disk.
             mask = _umask()
             for part in [*aside.rglob("*"), aside]:
                 part.chmod((0o777 if part.is_dir() else 0o666) & ~mask)

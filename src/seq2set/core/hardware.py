@@ -106,9 +106,6 @@ def get_rank() -> int:
     return int(os.environ.get("RANK", "0"))
 
 
-_CPU_FACTS = Path("/proc/cpuinfo")
-
-
 def describe_machine(threads: int | str) -> dict[str, Any]:
     """Return what is worth knowing about this machine, for work with the setting `threads`."""
     from importlib.metadata import version  # which loads what reads mails, for files of the same form
@@ -124,7 +121,7 @@ def describe_machine(threads: int | str) -> dict[str, Any]:
     }
 
 
-def read_cpu_name(facts: Path = _CPU_FACTS) -> str:
+def read_cpu_name(facts: Path = Path("/proc/cpuinfo")) -> str:
     """Return the processor's name, or its kind where the name is unknown."""
     try:
         lines = facts.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -150,10 +147,8 @@ largest that it sets.
 
 _ARENA_MAX = -8  # as in malloc.h
 
-_SIZES = Path("/proc/self/statm")
 
-
-def read_resident_memory(sizes: Path = _SIZES) -> int | None:
+def read_resident_memory(sizes: Path = Path("/proc/self/statm")) -> int | None:
     """Return how many bytes of this process are in memory; None where the system does not say."""
     try:
         return int(sizes.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,7 +1,6 @@
 """Tables of named things: find a row by its name, load what it names, and check a setting against it.
 
-A table is a plain dictionary. A row names its implementation as `module:name`, which is imported when it is
-first used: help, validation and documentation read the tables and import nothing heavy.
+A table is a plain dictionary. Help, validation and documentation read it and import nothing heavy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Progress of long work: a small protocol, so that the library never prints, and two ways to keep it.
-
-The command line draws bars in a terminal; `Silent` shows nothing, and `StderrProgress` prints lines for logs.
-"""
+"""Progress of long work: a small protocol, so that the library never prints, and two ways to keep it."""
 
 from __future__ import annotations
 
@@ -62,9 +59,8 @@ class StderrProgress:
             done, last = done + more, status or last
 
         def tell(so_far: str = "") -> None:
-            self.note(
-                ", ".join(filter(None, [f"{title}: {time.perf_counter() - began:.1f} s", so_far, last]))
-            )
+            seconds = f"{title}: {time.perf_counter() - began:.1f} s"
+            self.note(", ".join(filter(None, [seconds, so_far, last])))
 
         def repeat() -> None:
             while not ended.wait(self.INTERVAL):

@@ -30,7 +30,7 @@ from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import BATCH, Predictor
 from seq2set.labels.indicator import build_indicator
-from seq2set.models.predictions import Request, Scores, Suggestion
+from seq2set.models.predictions import Inference, Request, Scores, Suggestion
 from seq2set.models.tagger import Examples
 from seq2set.workflows.starting_model import StartingModel
 from seq2set.workflows.train import TrainedModel, train_in_memory
@@ -165,8 +165,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """
         check_is_fitted(self)
         texts, request = check_texts(X, self._text), self._request()
-        batches = (self.tagger_.infer(part, request).chosen for part in _split_batches(texts))
-        chosen = [self._columns[row] for batch in batches for row in batch]
+        chosen = [self._columns[row] for batch in self._infer(texts, request) for row in batch.chosen]
         if self._form.kind == "sets":
             labels = self.classes_.tolist()
             return [tuple(labels[column] for column in row) for row in chosen]
@@ -183,8 +182,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """
         check_is_fitted(self)
         request = Request(search=self._request().search or "marginal")
-        texts = check_texts(X, self._text)
-        scores = [self.tagger_.infer(part, request).scores for part in _split_batches(texts)]
+        scores = [batch.scores for batch in self._infer(check_texts(X, self._text), request)]
         result = np.zeros((sum(map(len, scores)), self.n_labels_), np.float32)
         if scores:
             result[:, self._columns] = np.concatenate(scores)
@@ -210,8 +208,8 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         request, labels = replace(self._request(), explain=True), self.classes_[self._columns].tolist()
         return [
             suggestions
-            for part in _split_batches(check_texts(X, self._text))
-            for suggestions in self.tagger_.infer(part, request).suggestions(labels)
+            for batch in self._infer(check_texts(X, self._text), request)
+            for suggestions in batch.suggestions(labels)
         ]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, **others: Any) -> float:
@@ -226,9 +224,8 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
             raise EstimatorInputError("X is empty; at least one text must be there to measure on")
         targets = check_targets(take_targets(X, y), len(texts), self._form)
         if (weights := check_weights(sample_weight, len(texts))) is not None:
-            names, request = self.tagger_.labels, self._request()
-            parts = (self.tagger_.infer(part, request).chosen for part in _split_batches(texts))
-            given = [set(names.decode(row)) for part in parts for row in part]
+            batches, decode = self._infer(texts, self._request()), self.tagger_.labels.decode
+            given = [set(decode(row)) for batch in batches for row in batch.chosen]
             right = [len(one & set(true)) for one, true in zip(given, targets.sets, strict=True)]
             total = [len(one) + len(set(true)) for one, true in zip(given, targets.sets, strict=True)]
             return float(2 * weights @ right / most) if (most := weights @ total) else 1.0
@@ -299,6 +296,10 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         self.classes_, self.n_labels_ = classes, len(classes)
         return self
 
+    def _infer(self, texts: list[str], request: Request) -> Iterator[Inference]:
+        for start in range(0, len(texts), BATCH):
+            yield self.tagger_.infer(texts[start : start + BATCH], request)
+
     def _request(self) -> Request:
         return Request(self.threshold, self.max_labels, self.min_labels, self.search, top_k=self.top_k)
 
@@ -319,8 +320,3 @@ def _open_start(init: Seq2SetClassifier | str | Path) -> StartingModel:
         )
     check_is_fitted(init)
     return StartingModel.of(init.tagger_, init.metadata_["corpus"]["name"], init._seen)
-
-
-def _split_batches(texts: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(texts), BATCH):
-        yield texts[start : start + BATCH]

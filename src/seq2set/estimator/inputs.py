@@ -1,8 +1,7 @@
 """What users of scikit-learn hand over: lists, arrays, Series or tables; label sets or indicator matrices.
 
 A table is what has named columns: a DataFrame of pandas or polars, a `datasets.Dataset`, a table of Arrow.
-Inside this package a label is a name. `LabelFormat` remembers how labels were given, so that predictions have
-that form.
+Inside this package a label is a name.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class EstimatorInputError(InputError, ValueError):
 
 
 class LabelFormat(NamedTuple):
-    """How label sets were given."""
+    """How label sets were given, so that predictions have that form."""
 
     kind: Literal["sets", "indicator", "sparse"] = "sets"
     numbers: bool = False

@@ -34,9 +34,8 @@ def configure(
 
 def find_changes(config: Config) -> dict[str, Any] | None:
     """Return what differs from the preset, in the form of the parameter `settings`."""
-    preset = dict(
-        walk_settings(build_config(preset=config.preset, model=config.model).model_dump(mode="json"))
-    )
+    below = build_config(preset=config.preset, model=config.model).model_dump(mode="json")
+    preset = dict(walk_settings(below))
     own = walk_settings(config.model_dump(mode="json"))
     return {name: value for name, value in own if not _is_foreign(name) and value != preset[name]} or None
 
@@ -55,9 +54,8 @@ def _check_settings(settings: Mapping[str, Any] | None) -> Mapping[str, Any]:
         if not isinstance(name, str):
             raise EstimatorInputError(f"settings names {name!r}; a name must be a string like section.name")
         if _is_foreign(name):
-            place = (
-                f"the parameter {_OWN_PARAMETERS[name]}" if name in _OWN_PARAMETERS else "the texts of fit"
-            )
+            own = _OWN_PARAMETERS.get(name)
+            place = f"the parameter {own}" if own else "the texts of fit"
             raise EstimatorInputError(f"settings names '{name}'; {place} must be used for that")
     return settings or {}
 

@@ -1,8 +1,7 @@
 """Binary relevance (BR): one linear classifier per label on TF-IDF features.
 
 The paper's first baseline, and an honest one: its C and its decision threshold are tuned on the validation
-split, and so are its terms and the kind of its rule where the settings leave them open. A run that was
-stopped goes on after the last C that was finished, to the same result.
+split, and so are its terms and the kind of its rule where the settings leave them open.
 
 Shapes: N documents, F terms, L labels.
 """
@@ -11,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,19 +47,11 @@ FOLDS = 3
 FOLD_SEED = 1
 """Draws those parts. It is none of a run's seeds, so that one training stands for all of them."""
 
-
 CROSSED = "crossed"
 """The kind of thresholds from documents scored out of fold, beside those of `find_best_rule`."""
 
 
-class _Classifiers(NamedTuple):
-    scorer: LinearScorer
-    sigmoid: Sigmoid
-
-
-class _Found(NamedTuple):
-    data: LinearTraining
-    best: FittedCandidate[_Classifiers]
+Classifiers = tuple[LinearScorer, Sigmoid]
 
 
 def train_br(
@@ -71,39 +61,39 @@ def train_br(
 
     Its settings name the terms that it reads, where they were to be found.
     """
-    read, found = read_texts(config, train, run), None
+    read, best = read_texts(config, train, run), None
     kinds = {"": config} if config.linear.terms == "given" else list_term_kinds(config)
     for terms, own in kinds.items():
         matrices = prepare_matrices(own, train, valid, run, progress, read=read)
         data = replace(matrices, terms=terms)
         # Of all terms words alone have the smallest best C: the others go on from there.
-        best = search_c(data, partial(_fit, data), 0.0 if found is None else found.best.c)
-        if found is None or is_better(best.reached, found.best.reached, config.decision.metric):
-            found = _Found(data, best)
-    assert found is not None  # there is at least one kind of terms
-    data, best = found.data, try_rules(*found)
-    rule = _try_crossed_rule(data, best, train) if has_open_rule(config) else best.rule
-    return BinaryRelevance(data.config, data.features, data.labels, rule, best.c, UNCALIBRATED, *best.machine)
+        found = search_c(data, partial(_fit, data), 0.0 if best is None else best.c)
+        if best is None or is_better(found.reached, best.reached, config.decision.metric):
+            best, kept = found, data
+    assert best is not None  # there is at least one kind of terms
+    best = try_rules(kept, best)
+    rule = _try_crossed_rule(kept, best, train) if has_open_rule(config) else best.rule
+    return BinaryRelevance(kept.config, kept.features, kept.labels, rule, best.c, UNCALIBRATED, *best.machine)
 
 
-def _fit(data: LinearTraining, c: float) -> ScoredFit[_Classifiers]:
+def _fit(data: LinearTraining, c: float) -> ScoredFit[Classifiers]:
     scorer = data.fit_or_resume("linear", c, "one classifier per label")
     margins = scorer.margins(data.valid)
     sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
-    return ScoredFit(_Classifiers(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
+    return ScoredFit((scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
 
 
-def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[_Classifiers], train: Examples) -> Rule:
+def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[Classifiers], train: Examples) -> Rule:
     """Return thresholds cross-validated on the training documents where validation says that they are better.
 
     Validation had no part in them, and the other rules are judged on documents held out from their tuning.
     """
-    wanted = data.config.decision
+    wanted, (_, sigmoid) = data.config.decision, best.machine
     margins, fold = _score_out_of_fold(data, best.c, train)
     labelled = train.count_labelled()
     right = data.labels.indicator(train.label_sets[:labelled]).toarray()
     found = find_crossed_thresholds(margins[:labelled], right, fold[:labelled], wanted.metric)
-    rule = make_label_rule(best.machine.sigmoid(found))
+    rule = make_label_rule(sigmoid(found))
     crossed = Counts.of_known(rule.decide(best.scores), data.valid_actual).metrics()
     assert best.tuned is not None  # kinds were compared
     reached = best.tuned.list_reached(wanted.metric)

@@ -4,15 +4,13 @@ In training a link sees the labels that a document really has, so that none wait
 the decisions of the links before it, which are yes where a margin is positive, whatever the model's rule for
 its scores is. Several chains in different orders average their scores.
 
-A run that was stopped goes on after the last chain that was finished, to the same result.
-
 Shapes: N documents, F terms, L labels, K chains.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,11 +32,6 @@ from seq2set.models.tagger import Examples, ModelState, Outline
 Order = npt.NDArray[np.int64]
 
 
-class _Chains(NamedTuple):
-    chains: tuple[Chain, ...]
-    sigmoid: Sigmoid
-
-
 def train_cc(
     config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
 ) -> ClassifierChains:
@@ -47,12 +40,11 @@ def train_cc(
     orders = order_chains(config, len(data.labels))
     actual = data.valid_targets.toarray()
 
-    def fit(c: float) -> ScoredFit[_Chains]:
+    def fit(c: float) -> ScoredFit[tuple[tuple[Chain, ...], Sigmoid]]:
         chains = tuple(_fit_chain(data, c, number, orders) for number in range(len(orders)))
         margins = run_chains(chains, data.valid)
         sigmoid = fit_sigmoid(margins, np.broadcast_to(actual, margins.shape))
-        scores = average_chains(sigmoid, margins)
-        return ScoredFit(_Chains(chains, sigmoid), scores, score_zero_margin(sigmoid))
+        return ScoredFit((chains, sigmoid), average_chains(sigmoid, margins), score_zero_margin(sigmoid))
 
     best = find_best_c(data, fit)
     return ClassifierChains(

@@ -5,8 +5,6 @@ probability for each combination; a label's is the sum over those that hold it, 
 scores. So scores and sets agree, thresholds can be tuned, and a set that no training document had can be
 given. The boundary between yes and no is a score of 0.5.
 
-A run that was stopped goes on after the last C that was finished, to the same result.
-
 Shapes: N documents, F terms, K combinations, L labels.
 """
 
@@ -14,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,21 +44,19 @@ _CERTAIN = 1e-6
 _EXACT = 0.01
 
 
-class _Powerset(NamedTuple):
-    scorer: LinearScorer
-    posterior: Posterior
-
-
 def train_lp(
     config: Config, train: Examples, valid: Examples, run: RunFolder, progress: Progress
 ) -> LabelPowerset:
     """Fit for each C on `train`, tune the threshold on `valid`, and return the best model found."""
+    from scipy.sparse import identity
+
     data = prepare_matrices(config, train, valid, run, progress, config.powerset.max_features)
     found = _find_combinations(config, data.train_targets, progress)
     learnt = np.flatnonzero(found.classes >= 0)
-    features, targets = data.train[learnt], _encode_one_hot(found.classes[learnt], found.holds.shape[0])
+    targets = identity(found.holds.shape[0], bool, "csr")[found.classes[learnt]]
+    features = data.train[learnt]
 
-    def fit(c: float) -> ScoredFit[_Powerset]:
+    def fit(c: float) -> ScoredFit[tuple[LinearScorer, Posterior]]:
         title = "one classifier per label combination"
         scorer = data.fit_or_resume("powerset", c, title, features, targets, weights=data.weigh(learnt))
         # Calibrate on documents spread over the validation split, as many as are scored at a time.
@@ -69,7 +65,7 @@ def train_lp(
         posterior = fit_posterior(
             found.holds, scorer.margins(data.valid[rows]), data.valid_targets[rows].toarray()
         )
-        return ScoredFit(_Powerset(scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
+        return ScoredFit((scorer, posterior), score_powerset(scorer, posterior, data.valid), 0.5)
 
     best = find_best_c(data, fit)
     return LabelPowerset(
@@ -90,10 +86,6 @@ def _find_combinations(config: Config, targets: csr_matrix, progress: Progress) 
             f"documents {found.cut:,} count for a part of their labels, {found.left_out:,} are left out"
         )
     return found
-
-
-def _encode_one_hot(classes: np.ndarray, count: int) -> csr_matrix:
-    return SparseRows(np.ones(len(classes), bool), classes, np.arange(len(classes) + 1), count).to_scipy()
 
 
 @dataclass(frozen=True)

@@ -180,15 +180,5 @@ def count_vectors(config: Config, words: int) -> int:
 
 def build_decoder(config: Config, labels: int, sources: Sequence[int], start: int) -> AttentionDecoder:
     """Build a decoder that attends to sources of these sizes, and begins with `start` numbers."""
-    chosen = config.decoder
-    return AttentionDecoder(
-        labels,
-        chosen.embedding,
-        chosen.hidden,
-        sources=sources,
-        start=start,
-        layers=chosen.layers,
-        attention=chosen.attention or chosen.hidden,
-        dropout=chosen.dropout,
-        global_embedding=chosen.global_embedding,
-    )
+    sizes = config.decoder.model_dump() | {"attention": config.decoder.attention or config.decoder.hidden}
+    return AttentionDecoder(labels, sources=sources, start=start, **sizes)

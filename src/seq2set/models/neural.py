@@ -225,7 +225,8 @@ class NeuralTagger:
         What the prior adds is exact and, measured by taking words away, says more than what the decoder read,
         which counts where there is no prior, and for labels that have no classifier in it.
         """
-        read = self._read_words(block, chosen) if self._needs_network(block, chosen) else None
+        needed = any((chosen[place] >= self._classifiers).any() for place in block.places)
+        read = self._read_words(block, chosen) if needed else None
         for row, place in enumerate(block.places):
             words, given = TextWords.read(self.words, texts[place]), chosen[place].tolist()
             priors = self._weigh_prior(texts[place], given)
@@ -235,9 +236,6 @@ class NeuralTagger:
                 assert added is not None
                 name = self.labels.names[label]
                 evidence[place].append(words.pick_evidence(words.sum_words(added), name, most))
-
-    def _needs_network(self, block: _Block, chosen: Sequence[npt.NDArray[np.intp]]) -> bool:
-        return any((chosen[place] >= self._classifiers).any() for place in block.places)
 
     @property
     def _classifiers(self) -> int:
@@ -266,11 +264,10 @@ class NeuralTagger:
     def state(self) -> ModelState:
         """Return what is saved of it."""
         tensors = {NETWORK + name: value for name, value in self.network.tensors().items()}
-        if self.prior is not None:
-            tensors |= {**self.prior.scorer.tensors("prior/"), **self.prior.features.tensors("prior/")}
         facts: dict[str, Any] = {"rule": self.rule.to_dict(), "max_labels": self.network.max_labels}
         facts |= {"confidence": self.confidence.to_dict()}
         if self.prior is not None:
+            tensors |= {**self.prior.scorer.tensors("prior/"), **self.prior.features.tensors("prior/")}
             facts |= describe_vectors(self.prior.features)
         files: dict[str, str] = {}
         if self.own is not None:
@@ -285,8 +282,8 @@ class NeuralTagger:
             return forms
         from seq2set.models.network import list_network_forms  # torch, late
 
-        most = outline.fitted["max_labels"]
-        own = list_network_forms(outline.config, outline.words, outline.labels, most)
+        config, words, labels, fitted = outline
+        own = list_network_forms(config, words, labels, fitted["max_labels"])
         return forms | {NETWORK + name: form for name, form in own.items()}
 
     @classmethod
@@ -294,17 +291,15 @@ class NeuralTagger:
         """Restore from a saved state."""
         from seq2set.models.network import restore_networks  # torch, late
 
-        most = state.fitted["max_labels"]
-        sizes = len(state.words), len(state.labels), most
+        sizes = len(state.words), len(state.labels), state.fitted["max_labels"]
         return cls.from_network(state, restore_networks(state.config, *sizes, list_network_weights(state)))
 
     @classmethod
     def from_network(cls, state: ModelState, network: RuntimeNetwork) -> NeuralTagger:
         """Restore from a saved state, on the runtime of a network."""
         prior = PriorModel.from_state(state) if has_prior(state.config) else None
-        rule = Rule.from_dict(state.fitted["rule"])
+        rule, own = Rule.from_dict(state.fitted["rule"]), open_tokens(state.config)
         confidence = Confidence.from_dict(state.fitted.get("confidence"))
-        own = open_tokens(state.config)
         return cls(state.config, state.words, state.labels, network, prior, rule, confidence, own)
 
 

@@ -38,19 +38,15 @@ from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from seq2set.nn.encoders import Encoded, Encoder
 
 
-def build_seq2set(config: Config, words: int, labels: int, max_labels: int | None) -> SetNetwork:
-    """Build the paper's network: encoder, D1 and D2."""
-    return _build(config, words, labels, max_labels, sequence_decoder=True)
-
-
 def build_simplified(config: Config, words: int, labels: int, max_labels: int | None) -> SetNetwork:
     """Build the network without D1: encoder and D2."""
-    return _build(config, words, labels, max_labels, sequence_decoder=False)
+    return build_seq2set(config, words, labels, max_labels, sequence_decoder=False)
 
 
-def _build(
-    config: Config, words: int, labels: int, max_labels: int | None, *, sequence_decoder: bool
+def build_seq2set(
+    config: Config, words: int, labels: int, max_labels: int | None, *, sequence_decoder: bool = True
 ) -> SetNetwork:
+    """Build the paper's network: encoder, D1 and D2."""
     encoder = build_encoder(config, words)
     prior = LinearPrior(labels) if has_prior(config) else None
     start = encoder.summary_size + (prior.size if prior else 0)

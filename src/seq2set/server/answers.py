@@ -101,11 +101,7 @@ class Answerer:
         return self._explain(texts, request, given, wide) if request.explain else given
 
     def _explain(
-        self,
-        texts: Sequence[str],
-        request: Request,
-        given: Sequence[Sequence[Suggestion]],
-        wide: Inference,
+        self, texts: Sequence[str], request: Request, given: Sequence[Sequence[Suggestion]], wide: Inference
     ) -> list[tuple[Suggestion, ...]]:
         """Take the evidence from the wide pass; a rule with a threshold per label may give others, too."""
         names = self.tagger.labels.names

@@ -88,9 +88,8 @@ class DynamicBatcher:
         seconds = math.ceil(cost * self._seconds_per_cost / self._pool.size)
         if self.waiting + len(texts) > self._settings.queue_texts:
             self._metrics.refused.inc()
-            raise busy(
-                f"{self.waiting} texts wait already; try again in {max(1, seconds)} s", max(1, seconds)
-            )
+            pause = max(1, seconds)
+            raise busy(f"{self.waiting} texts wait already; try again in {pause} s", pause)
         if seconds > PATIENCE * self._settings.answer_seconds:
             self._metrics.refused.inc()
             if not self._open:  # or one pass that took very long would close the server for good
@@ -103,20 +102,15 @@ class DynamicBatcher:
 
     async def submit_patiently(self, texts: Sequence[str], request: LabelRequest) -> list[bytes]:
         """Answer texts, and wait until there is room for them and for as many others."""
+        most = self._settings.queue_texts - 2 * len(texts)
         async with self._room:
-            await self._room.wait_for(
-                lambda: not self._jobs or self.waiting + 2 * len(texts) <= self._settings.queue_texts
-            )
+            await self._room.wait_for(lambda: not self._jobs or self.waiting <= most)
         return await self._queue(self._make_job(texts, request))
 
     def _make_job(self, texts: Sequence[str], request: LabelRequest) -> Job:
         loop = asyncio.get_running_loop()
-        costs = [estimate_cost(text, request, self._labels) for text in texts]
-        passes = (
-            sum(costs) / PASS_COST,
-            sum(map(len, texts)) / PASS_CHARS,
-            len(texts) / self._settings.max_batch,
-        )
+        costs, most = [estimate_cost(text, request, self._labels) for text in texts], self._settings.max_batch
+        passes = (sum(costs) / PASS_COST, sum(map(len, texts)) / PASS_CHARS, len(texts) / most)
         is_long = max(passes) > 1
         return Job(texts, request, costs, loop.create_future(), loop.time(), self._turn, is_long)
 
@@ -212,20 +206,16 @@ class DynamicBatcher:
             await self._handle_failure(error, parts, repeated=repeated)
             return
         seconds_per_cost = (loop.time() - began) / sum(part.cost for part in parts)
-        self._seconds_per_cost += (seconds_per_cost - self._seconds_per_cost) * (
-            0.2 if self._seconds_per_cost else 1
-        )
+        weight = 0.2 if self._seconds_per_cost else 1
+        self._seconds_per_cost += (seconds_per_cost - self._seconds_per_cost) * weight
         for part in parts:
             part.job.keep(part.start, [next(answers) for _ in part.texts])
 
     async def _handle_failure(self, error: Exception, parts: Sequence[Part], *, repeated: bool) -> None:
         """Compute each request by itself, once, where another may be to blame or the process has ended."""
         ended = isinstance(error, ProcessEndedError)
-        if (
-            not self._closing
-            and not isinstance(error, InputError)
-            and (len(parts) > 1 or (ended and not repeated))
-        ):
+        may_help = len(parts) > 1 or (ended and not repeated)
+        if may_help and not self._closing and not isinstance(error, InputError):
             for part in (one for one in parts if not one.job.promise.done()):
                 await self._compute(await self._pool.take(), [part], repeated=True)
             return

@@ -34,11 +34,7 @@ _CODES = {
     500: "internal",
     503: "unavailable",
 }
-_SENTENCES = {
-    400: UNREADABLE,
-    404: "not found",
-    405: "method not allowed",
-}
+_SENTENCES = {400: UNREADABLE, 404: "not found", 405: "method not allowed"}
 
 
 class ApiError(HTTPException):

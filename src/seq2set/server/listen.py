@@ -143,7 +143,6 @@ class Server(uvicorn.Server):
 
 def make_server(app: FastAPI, settings: ServeSettings, announce: Announce) -> Server:
     """Return a server that is ready to run on a socket."""
-    batcher = app.state.service.batcher
     # What it warns of is written by any stranger, as often as he likes; the access log has those, too.
     for name in ("uvicorn.error", "python_multipart"):
         logging.getLogger(name).setLevel(logging.ERROR)
@@ -157,7 +156,7 @@ def make_server(app: FastAPI, settings: ServeSettings, announce: Announce) -> Se
         server_header=False,
         proxy_headers=False,  # or a client could write anything into the log
     )
-    return Server(config, settings.shutdown_seconds, batcher, announce)
+    return Server(config, settings.shutdown_seconds, app.state.service.batcher, announce)
 
 
 def serve(model: Path, runtime: str, settings: ServeSettings, announce: Announce) -> None:

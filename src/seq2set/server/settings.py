@@ -13,9 +13,6 @@ from seq2set.core.hardware import count_cores
 KEY_VARIABLE = "SEQ2SET_API_KEY"
 """The environment variable that holds the key which clients must send; without it none is asked for."""
 
-MOST_WORKERS = 8
-"""Model processes at the most, unless a number is set: each has a copy of the model in memory."""
-
 _MIB = 2**20
 
 
@@ -74,7 +71,7 @@ class ServeSettings:
 
     def count_workers(self) -> int:
         """Return how many model processes there are to be."""
-        return self.workers or min(count_cores(), MOST_WORKERS)
+        return self.workers or min(count_cores(), 8)  # each has a copy of the model in memory
 
 
 def read_key() -> str | None:

@@ -62,12 +62,9 @@ class Upload:
         return count
 
 
-_REHEARSED = 2**17
-
-
 def rehearse_reading() -> None:
     """Read a file of each format: what is loaded and taken for that is not left to the first upload."""
-    text = "a" * _REHEARSED
+    text = "a" * 2**17
     contents = dict.fromkeys(_DELIMITERS, f"text\n{text}\n") | {"jsonl": json.dumps({"text": text})}
     with tempfile.TemporaryDirectory(prefix="seq2set-") as folder:
         for name, content in contents.items():

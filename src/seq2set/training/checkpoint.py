@@ -68,7 +68,6 @@ class AveragedWeights:
 
     def __init__(self, network: nn.Module, decay: float):
         self.network, self.decay = network, decay
-        self.average: dict[str, Tensor] = {}
         self.restart()
 
     @torch.no_grad()

@@ -147,12 +147,6 @@ def _read_terms(
     return features, matrix.to_scipy()
 
 
-class _Candidate(NamedTuple):
-    config: Config
-    reached: float
-    """Micro-F1 on the held-out fold, at its best threshold"""
-
-
 def _choose_terms(
     config: Config,
     words: Words,
@@ -169,21 +163,19 @@ def _choose_terms(
     by any, the settings stay as they are given.
     """
     some = np.unique(np.linspace(0, targets.shape[1] - 1, COMPARED_LABELS).round().astype(int))
-    compared, best = targets[:, some], None  # (N, S)
+    compared, best, reached = targets[:, some], config, 0.0  # (N, S)
     for name, own in list_term_kinds(config).items():
         _, matrix = _read_terms(own, fit_terms(own, words, encoded), encoded, texts, progress)
-        least = 0.0 if best is None else best.config.prior.c
-        found = _search_c(own, name, matrix, compared, fold, progress, least)
-        if best is None or found.reached > best.reached:
-            best, kind = found, name
-    assert best is not None  # there is at least one kind of terms
-    if not best.reached:
-        return config
-    progress.note(
-        f"linear prior: {kind}, C = {best.config.prior.c:g}, micro-F1 {best.reached:.4f} on a fold of the "
-        "training documents"
-    )
-    return best.config
+        least = best.prior.c if reached else 0.0
+        found, score = _search_c(own, name, matrix, compared, fold, progress, least)
+        if score > reached:
+            best, reached, kind = found, score, name
+    if reached:
+        progress.note(
+            f"linear prior: {kind}, C = {best.prior.c:g}, micro-F1 {reached:.4f} on a fold of the "
+            "training documents"
+        )
+    return best
 
 
 def _search_c(
@@ -194,29 +186,24 @@ def _search_c(
     fold: npt.NDArray[np.int64],
     progress: Progress,
     least: float,
-) -> _Candidate:
-    """Fit for each C from a `least` one on until the next does no better."""
+) -> tuple[Config, float]:
+    """Fit for each C from a `least` one on until the next does no better: settings, and micro-F1 at best."""
     held, rest = np.flatnonzero(fold == 0), np.flatnonzero(fold)
     rest = rest if len(rest) else held  # a single document cannot be held out from itself
-    right, best = targets[held].toarray() >= 0.5, None  # targets may be probabilities
+    right, best, reached = targets[held].toarray() >= 0.5, config, -1.0  # targets may be probabilities
     for c in (one for one in sorted(config.linear.c) if one >= least):
         with progress.stage(f"linear prior, {name}, C = {c:g}", targets.shape[1]) as advance:
             scorer = fit_linear(config, matrix[rest], targets[rest], c, advance)
-        reached = find_threshold(scorer.margins(matrix[held]), right, "micro_f1").score
-        if best is not None and reached <= best.reached:
+        score = find_threshold(scorer.margins(matrix[held]), right, "micro_f1").score
+        if score <= reached:
             break
         prior = config.prior.model_copy(update={"c": c})
-        best = _Candidate(config.model_copy(update={"prior": prior}), reached)
-    assert best is not None  # the settings hold at least one C
-    return best
+        best, reached = config.model_copy(update={"prior": prior}), score
+    return best, reached
 
 
 def _fit_in_folds(
-    config: Config,
-    matrix: csr_matrix,
-    targets: csr_matrix,
-    fold: npt.NDArray[np.int64],
-    progress: Progress,
+    config: Config, matrix: csr_matrix, targets: csr_matrix, fold: npt.NDArray[np.int64], progress: Progress
 ) -> tuple[LinearScorer, Reals]:
     """Fit the classifiers of K labels, and give the margins (N, K) of their documents, out of fold."""
     documents, labels = targets.shape

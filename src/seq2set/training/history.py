@@ -71,14 +71,14 @@ class TensorBoardWriter:
     last checkpoint: so no point is written twice, and none that the run went back behind.
     """
 
-    def __init__(self, run: RunFolder):
+    def __init__(self, run: RunFolder, watch: Watch | None = None):
         # Asked for before the training begins, not after its first hour.
         import_extra("tensorboard", "track")
-        self.run, self.folder = run, run.path / "tensorboard"
+        self.run, self.folder, self.watch = run, run.path / "tensorboard", watch
         self.writer: Any = None
 
     def __call__(self, number: int, record: dict[str, Any]) -> None:
-        """Write one record; the first time also those before it."""
+        """Write one record, the first time also those before it, and tell who watches."""
         with report_output_errors(self.folder):
             if self.writer is None:
                 if self.folder.is_dir():
@@ -89,6 +89,8 @@ class TensorBoardWriter:
             self._write(number, record)
             # What the run writes next is a checkpoint, behind which a resumed run never starts.
             self.writer.flush()
+        if self.watch is not None:
+            self.watch(number, record)
 
     def _write(self, number: int, record: dict[str, Any]) -> None:
         """Write the numbers of a record, in curves named `phase/what`, over updates where it counts them."""
@@ -100,13 +102,4 @@ class TensorBoardWriter:
 
 def add_tensorboard(config: Config, folder: Path, watch: Watch | None) -> Watch | None:
     """Write for TensorBoard before telling who watches a run already, where the settings ask for it."""
-    if not config.training.tensorboard:
-        return watch
-    tracker = TensorBoardWriter(RunFolder(folder))
-
-    def both(number: int, record: dict[str, Any]) -> None:
-        tracker(number, record)
-        if watch is not None:
-            watch(number, record)
-
-    return both
+    return TensorBoardWriter(RunFolder(folder), watch) if config.training.tensorboard else watch

@@ -69,28 +69,21 @@ class TrainingStep(nn.Module):
         With `keys` (B,) of its documents, what is dropped and sampled depends on them alone.
         """
         with use_keys(keys):
-            return self._compute_losses(batch, phase, generator, so_far)
-
-    def _compute_losses(
-        self, batch: TrainingBatch, phase: Phase, generator: torch.Generator, so_far: RunningF1 | None
-    ) -> Losses:
-        policies: NetworkOutput = self.network(batch.ids, batch.lengths, batch.margins)
-        if phase == "likelihood":
-            return Losses(policies.likelihood(batch.sequences, batch.gold))
-        assert isinstance(policies, Policies), "only the set models have other phases"
-        if phase == "warm-start":
-            return Losses(
-                self._compute_likelihood(policies.final, batch) + _compute_sequence_loss(policies, batch)
-            )
-        reward = get_reward(self.objective.reward, so_far)
-        rewarded = self._compute_self_critical(policies.final, batch, generator, reward)
-        share = self.objective.likelihood_share
-        loss = rewarded.total
-        if share:
-            loss = mixed_loss(loss, self._compute_likelihood(policies.final, batch), share)
-        if policies.sequence is not None:
-            loss = total_loss(_compute_sequence_loss(policies, batch), loss, self.objective.lambda_)
-        return rewarded._replace(total=loss)
+            policies: NetworkOutput = self.network(batch.ids, batch.lengths, batch.margins)
+            if phase == "likelihood":
+                return Losses(policies.likelihood(batch.sequences, batch.gold))
+            assert isinstance(policies, Policies), "only the set models have other phases"
+            if phase == "warm-start":
+                loss = self._compute_likelihood(policies.final, batch)
+                return Losses(loss + _compute_sequence_loss(policies, batch))
+            reward = get_reward(self.objective.reward, so_far)
+            rewarded = self._compute_self_critical(policies.final, batch, generator, reward)
+            loss, share = rewarded.total, self.objective.likelihood_share
+            if share:
+                loss = mixed_loss(loss, self._compute_likelihood(policies.final, batch), share)
+            if policies.sequence is not None:
+                loss = total_loss(_compute_sequence_loss(policies, batch), loss, self.objective.lambda_)
+            return rewarded._replace(total=loss)
 
     def _compute_likelihood(self, policy: DecoderPolicy, batch: TrainingBatch) -> Tensor:
         """Return the set decoder's likelihood, with an order or without."""

@@ -96,19 +96,16 @@ def train_network(
         processes = count_processes(config.workers, config.threads)
         reader.keep_states([learn.words, tune.examples.words], processes, progress, device)
 
-    def lend(number: int) -> Callable[[Network], None]:
-        assert start is not None
-        return partial(start.lend_weights, member=number, config=config, words=len(words), labels=labels)
-
     def train_member(number: int) -> Network:
         own = share._replace(config=config.model_copy(update={"seed": config.seed + number}))
         member = run.open_member(number)
         if config.ensemble > 1:
             progress.note(f"network {number + 1} of {config.ensemble}, with the seed {own.config.seed}")
+        lend = None
+        if start is not None:
+            lend = partial(start.lend_weights, member=number, config=config, words=len(words), labels=labels)
         with start_group(own, workers, member) as fabric:
-            return train_share(
-                own, fabric, member, progress, tune, prior, None if start is None else lend(number)
-            )
+            return train_share(own, fabric, member, progress, tune, prior, lend)
 
     with limit_threads(config.threads):
         network = join_networks([train_member(number) for number in range(config.ensemble)])
@@ -208,10 +205,10 @@ def _open_tokens(config: Config, run: RunFolder) -> OwnTokens | None:
 
 def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     """Tune the threshold, or the rule, of the marginals on validation, or take the one that is set."""
-    wanted = tagger.config.decision.threshold
-    if wanted == "boundary":
+    value = tagger.config.decision.threshold
+    if value == "boundary":
         value = 0.5
-    elif wanted == "tuned":
+    elif value == "tuned":
         # The marginals of all texts (N, L), by which no rule gives a label where no word is known.
         scores = np.empty((len(valid.texts), len(tagger.labels)), np.float32)
         for start in range(0, len(valid.texts), TEXTS_AT_A_TIME):
@@ -225,6 +222,4 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
             found = find_best_rule(kind, scores, actual, metric, frequencies=frequencies, groups=valid.groups)
             return replace(tagger, rule=found.rule)
         value = find_threshold(scores, actual, metric).value
-    else:
-        value = wanted
     return replace(tagger, rule=make_global_rule(value))

@@ -87,8 +87,7 @@ class Trainer:
         self.averaged = AveragedWeights(self.network, settings.averaging)
         self.sampling = torch.Generator(device=fabric.device)
         self.means = RunningMeans(fabric.world_size)
-        self.keyed = keyed
-        self.threads, self.lengths = ThreadChoice(threads), examples.lengths
+        self.threads, self.lengths, self.keyed = ThreadChoice(threads), examples.lengths, keyed
 
     def run(self) -> Position:
         """Train to the end, from the beginning or from the last checkpoint, and load the best weights."""
@@ -169,11 +168,9 @@ class Trainer:
         self._check_finite("the gradient's norm", norm, index)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return (
-            position.so_far.after(self._sum_over_processes(sum(sums[1:], sums[0])))
-            if sums
-            else position.so_far
-        )
+        if not sums:
+            return position.so_far
+        return position.so_far.after(self._sum_over_processes(sum(sums[1:], sums[0])))
 
     def _validate(self, position: Position, phase: PhasePlan) -> Position:
         """Measure on validation, keep the weights if they are the best so far, and write a checkpoint."""
@@ -184,14 +181,11 @@ class Trainer:
             better = score > position.best
             if better and self.fabric.is_global_zero:
                 save_weights(self._find_best_weights(position.update), self.network)
-        position = position.move(
-            best=max(score, position.best),
-            best_update=position.update if better else position.best_update,
-            best_phase=phase.name if better else position.best_phase,
-            waited=0 if better else position.waited + 1,
-            records=position.records + 1,
-        )
-        self._share_means()
+        position = position.move(records=position.records + 1, waited=position.waited + 1)
+        if better:
+            position = position.move(best=score, best_update=position.update, best_phase=phase.name, waited=0)
+        if self.fabric.world_size > 1:
+            self.means.totals = self._sum_over_processes(self.means.totals)
         if self.fabric.is_global_zero:
             self.run_folder.log(
                 {
@@ -211,7 +205,10 @@ class Trainer:
                 }
             )
             self._save(position)
-            self._remove_older_weights(position)
+            # Remove what no checkpoint on disk refers to any more.
+            for path in self.run_folder.checkpoints.glob("best-*.safetensors"):
+                if path != self._find_best_weights(position.best_update):
+                    path.unlink()
         self.means.clear()
         return position
 
@@ -258,10 +255,6 @@ class Trainer:
     def _sum_over_processes(self, own: Tensor) -> Tensor:
         return cast("Tensor", self.fabric.all_reduce(own, reduce_op="sum"))
 
-    def _share_means(self) -> None:
-        if self.fabric.world_size > 1:
-            self.means.totals = self._sum_over_processes(self.means.totals)
-
     def _save(self, position: Position) -> None:
         check_lock(self.run_folder.path)
         save_checkpoint(self.run_folder.checkpoints, position, self.network, self.adam, self.averaged)
@@ -271,9 +264,3 @@ class Trainer:
 
     def _find_best_weights(self, update: int) -> Path:
         return find_best_weights(self.run_folder.checkpoints, update)
-
-    def _remove_older_weights(self, position: Position) -> None:
-        """Remove what no checkpoint on disk refers to any more."""
-        for path in self.run_folder.checkpoints.glob("best-*.safetensors"):
-            if path != self._find_best_weights(position.best_update):
-                path.unlink()

@@ -58,10 +58,9 @@ def encode_validation(
     """Turn the validation split into numbers; a word is known that the encoder or the prior knows."""
     read = prior.read(encode_blocks(words, valid.texts), valid.texts) if prior else None
     examples = encode_examples(valid, config, words, labels, read and read.margins, folder, own)
-    known = examples.known
-    assert known is not None  # those of `encode_examples`
+    assert examples.known is not None  # those of `encode_examples`
     actual = labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
-    return Validation(examples, actual, known if read is None else known | read.known)
+    return Validation(examples, actual, examples.known if read is None else examples.known | read.known)
 
 
 def choose_search(network: Network, search: SearchSettings) -> str:
@@ -69,12 +68,8 @@ def choose_search(network: Network, search: SearchSettings) -> str:
     return search.name if network.decodes else "marginal"
 
 
-class Searched(NamedTuple):
-    """What a search gave for the validation split, in its order."""
-
-    values: npt.NDArray[np.float32]
-    """(N, L) 1 where a label was given, or scores where a threshold has to decide"""
-    decided: bool
+Searched = tuple[npt.NDArray[np.float32], bool]
+"""(N, L) 1 where a label was given, or scores where a threshold has to decide; and whether a search did"""
 
 
 @torch.no_grad()
@@ -102,7 +97,7 @@ def search_validation(
     step.train()
     if fabric.world_size > 1:
         values = cast("torch.Tensor", fabric.all_reduce(torch.from_numpy(values), reduce_op="sum")).numpy()
-    return Searched(values, decided)
+    return values, decided
 
 
 def compute_micro_f1(found: Searched, valid: Validation) -> float:
@@ -112,7 +107,8 @@ def compute_micro_f1(found: Searched, valid: Validation) -> float:
     fixed threshold a network of sigmoids would for long look as if it had learnt nothing, as it begins far
     below 0.5. Labels that training never saw count as misses, and a document without a known word gets none.
     """
-    scores = withhold_scores(found.values, valid.known)
-    if not found.decided:
+    values, decided = found
+    scores = withhold_scores(values, valid.known)
+    if not decided:
         return find_threshold(scores, valid.actual, "micro_f1").score
     return Counts.of_known(scores > 0, valid.actual).metrics()["micro_f1"]

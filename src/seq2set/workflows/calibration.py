@@ -24,12 +24,7 @@ from seq2set.corpora.seen_texts import Documents
 from seq2set.evaluation.measure import BATCH
 from seq2set.labels.best_rule import find_best_rule, score_rule
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Confidence
-from seq2set.labels.confidence.calibrators import (
-    IDENTITY,
-    BoundedCalibrator,
-    Calibrator,
-    Scores,
-)
+from seq2set.labels.confidence.calibrators import IDENTITY, BoundedCalibrator, Calibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, Candidate, fit_candidates
 from seq2set.labels.confidence.carried_rules import find_plain_rule, keep_sets
 from seq2set.labels.label_thresholds import SUPPORTED

@@ -117,16 +117,15 @@ def _open_documents(
 def refuse_errors_file(path: Path, *, force: bool = False) -> None:
     """Refuse a file for errors that is there; `force` replaces such files and no others."""
     refuse_existing(path, force=force)
-    if path.exists() and not _holds_errors(path):
+    if not path.exists():
+        return
+    head = ",".join(ERROR_COLUMNS).encode()
+    with path.open("rb") as stream:
+        found = stream.read(len(head))
+    if found not in (b"", head):
         raise OutputError(
             f"{path} holds no errors of an evaluation; --force replaces such files only, name another file"
         )
-
-
-def _holds_errors(path: Path) -> bool:
-    head = ",".join(ERROR_COLUMNS).encode()
-    with path.open("rb") as stream:
-        return stream.read(len(head)) in (b"", head)
 
 
 def describe_cut_texts(tagger: Tagger, part: Documents) -> Iterator[str]:
@@ -162,13 +161,6 @@ def write_errors(path: Path, names: Sequence[str]) -> Iterator[Keep]:
         yield keep
 
 
-class SampledPrediction(NamedTuple):
-    """A prediction beside the labels that the document really has."""
-
-    prediction: Prediction
-    actual: tuple[str, ...]
-
-
 def sample_predictions(
     model: Path,
     *,
@@ -179,16 +171,17 @@ def sample_predictions(
     count: int = 3,
     runtime: str = "auto",
     request: Request | None = None,
-) -> list[SampledPrediction]:
-    """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
+) -> list[tuple[Prediction, tuple[str, ...]]]:
+    """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence.
+
+    Beside each prediction stand the labels that the document really has.
+    """
     predictor, _, (part, *_) = _open_documents(model, runtime, data, columns, split, include_seen)
     places = np.random.default_rng(1).choice(len(part), min(count, len(part)), replace=False)
     drawn = pick_documents(part, places.tolist())
     items = [TextItem(document.id, document.text) for document in drawn]
     answers = predictor.stream(items, replace(request or Request(), explain=True))
-    return [
-        SampledPrediction(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)
-    ]
+    return [(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)]
 
 
 class MeasuredSplit(NamedTuple):
@@ -227,13 +220,7 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
             corpus.name,
         )
     return MeasuredSplit(
-        corpus.name,
-        part.name,
-        part,
-        own,
-        corpus.fingerprint,
-        corpus.has_given_splits,
-        tuple(corpus.remarks),
+        corpus.name, part.name, part, own, corpus.fingerprint, corpus.has_given_splits, tuple(corpus.remarks)
     )
 
 
@@ -257,11 +244,7 @@ def select_unseen_part(
     elif measured.own and measured.split == "valid":
         leave_out = {"trained"}
     chosen = select_unseen(
-        measured.part,
-        seen,
-        leave_out,
-        same_corpus=changed is None,
-        changed=changed if measured.own else None,
+        measured.part, seen, leave_out, same_corpus=changed is None, changed=changed if measured.own else None
     )
     if not len(chosen.part):
         raise CorpusError(

@@ -26,12 +26,7 @@ from seq2set.inference.engines.blocks import BlockResult, Engine, EngineSettings
 from seq2set.inference.model_folder import read_confidence
 from seq2set.inference.prediction_files import OUTPUTS, Layout, PredictedDocument, choose_output, open_writer
 from seq2set.text.cut_texts import Cut
-from seq2set.workflows.prediction_input import (
-    STANDARD,
-    InputFile,
-    PredictionInput,
-    read_blocks,
-)
+from seq2set.workflows.prediction_input import STANDARD, InputFile, PredictionInput, read_blocks
 from seq2set.workflows.shards import ShardJob, open_shards
 
 Key = TypeVar("Key")

@@ -128,10 +128,7 @@ def train(
 
 
 def train_in_memory(
-    config: Config,
-    data: TrainingData,
-    progress: Progress | None = None,
-    start: StartingModel | None = None,
+    config: Config, data: TrainingData, progress: Progress | None = None, start: StartingModel | None = None
 ) -> TrainedModel:
     """Train a model on texts given in Python; its run folder is temporary."""
     progress = progress or Silent()
@@ -206,13 +203,7 @@ def _open_run(
     if get_rank() == 0:
         watch = add_tensorboard(config, out, watch)
         return RunFolder.start(
-            out,
-            config,
-            provenance=provenance,
-            resume=resume,
-            force=force,
-            watch=watch,
-            begin_from=begin_from,
+            out, config, provenance=provenance, resume=resume, force=force, watch=watch, begin_from=begin_from
         )
     for _ in range(JOIN_TIMEOUT * 10):
         if (run := RunFolder(out)).config.is_file():
@@ -226,15 +217,9 @@ def record_provenance(corpus: PreparedCorpus, data: TrainingData | None = None) 
     """Return the record of the documents that a training on a corpus learns from and tunes on."""
     data = data or load_training_data(corpus, Silent())
     labels = {label for labels in data.learn.label_sets for label in labels}
-    return Provenance(
-        corpus.name,
-        corpus.fingerprint,
-        compute_fingerprint(*data),
-        len(data.learn),
-        len(data.tune),
-        len(labels),
-        *(corpus.location or ()),
-    )
+    sizes = len(data.learn), len(data.tune), len(labels)
+    place = corpus.location or ()
+    return Provenance(corpus.name, corpus.fingerprint, compute_fingerprint(*data), *sizes, *place)
 
 
 def describe_change(metadata: Mapping[str, Any], name: str, fingerprint: str) -> str | None:

@@ -89,7 +89,7 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 def reopen_corpus(trained: TrainingCorpus, named: str | None = None) -> PreparedCorpus:
     """Open the corpus that a model was trained on, or what was named and is known to be the same."""
-    if named is None and trained.path and not _is_there(trained.path):
+    if named is None and trained.path and not (Path(trained.path).exists() or hash_content(trained.path)):
         # What has the corpus's name in this working directory will do, if it holds the same documents.
         try:
             corpus = open_training_corpus(trained.data)
@@ -111,36 +111,28 @@ def reopen_corpus(trained: TrainingCorpus, named: str | None = None) -> Prepared
         ) from error
 
 
-def _is_there(path: str) -> bool:
-    return Path(path).exists() or bool(hash_content(path))
+def follow_corpus(config: Config, out: Path, *, resume: bool, force: bool) -> tuple[Config, DataSettings]:
+    """Find the corpus of a run that may go on, from whatever folder, and however its path is spelt now.
 
-
-class FollowedCorpus(NamedTuple):
-    """The settings as a run was begun with them, and those by which its corpus is found now."""
-
-    config: Config
-    data: DataSettings
-
-
-def follow_corpus(config: Config, out: Path, *, resume: bool, force: bool) -> FollowedCorpus:
-    """Find the corpus of a run that may go on, from whatever folder, and however its path is spelt now."""
+    Returns the settings as the run was begun with them, and those by which its corpus is found now.
+    """
     if force and resume:
         raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
     if not resume:
-        return FollowedCorpus(config, config.data)
+        return config, config.data
     run, begun = RunFolder(out), read_provenance(out)
     config = recall_defaults(run.config, config)
     if begun is None or not begun.path or not run.config.is_file():
-        return FollowedCorpus(config, config.data)
+        return config, config.data
     typed, then = config.data.corpus, load_config(run.config).data.corpus
     if typed in ("", then) and not _is_same_file(Path(typed), Path(begun.path)):
         place = begun.path if Path(begun.path).exists() else typed
     elif _is_same_file(Path(typed), Path(begun.path)):
         place = typed
     else:
-        return FollowedCorpus(config, config.data)
+        return config, config.data
     named = config.model_copy(update={"data": config.data.model_copy(update={"corpus": then})})
-    return FollowedCorpus(named, config.data.model_copy(update={"corpus": place}))
+    return named, config.data.model_copy(update={"corpus": place})
 
 
 def open_training_corpus(data: DataSettings) -> PreparedCorpus:

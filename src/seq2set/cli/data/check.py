@@ -57,7 +57,6 @@ def check(
 
 
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
-_WIDEST_EXAMPLE = 200
 
 
 def print_findings(findings: Sequence[Finding], name: str, documents: int) -> None:
@@ -72,7 +71,7 @@ def print_findings(findings: Sequence[Finding], name: str, documents: int) -> No
     for finding in findings:
         head = Text(finding.level, style=_STYLES[finding.level]) + Text(f" {finding.code}", style="bold")
         console.print(head + Text(f": {make_printable(finding.what)}."))
-        shown = "; ".join(shorten(example, _WIDEST_EXAMPLE) for example in finding.examples)
+        shown = "; ".join(shorten(example, 200) for example in finding.examples)
         lines = {"why": f"{finding.why}.", "do": f"{finding.todo}.", "such as": Text(shown, style="dim")}
         for title, line in lines.items():
             console.print(Padding(Text(f"{title}: ", style="italic") + line, (0, 0, 0, 2)))

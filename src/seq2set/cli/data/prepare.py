@@ -54,16 +54,9 @@ def prepare(
 
     with RichProgress().stage(f"prepare {name}") as advance:
         sizes = options.name_columns(columns)
+        valid, test = (parse_size(part, sizes.get(part, "")) for part in ("valid", "test"))
         chosen = PrepareOptions(
-            split,
-            parse_size("valid", sizes.get("valid", "")),
-            parse_size("test", sizes.get("test", "")),
-            seed,
-            columns["encoding"],
-            max_words,
-            min_label_documents,
-            force,
-            advance,
+            split, valid, test, seed, columns["encoding"], max_words, min_label_documents, force, advance
         )
         if name in SOURCES:
             unread = [one.name for one in fields(options.Columns) if one.name not in _OF_SOURCES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from seq2set.cli.data import Data, count_documents, open_data
 from seq2set.core.text_utils import make_printable, shorten
 
 if TYPE_CHECKING:
+    from seq2set.cli.console import Cell
     from seq2set.corpora.stats import CorpusStatistics
 
 
@@ -42,9 +44,6 @@ def stats(
         print_statistics(statistics, top)
 
 
-_BAR = 30
-
-
 def print_statistics(statistics: CorpusStatistics, top: int) -> None:
     """Print the paper's Table 1 row and what else is worth knowing, `top` labels and pairs of labels."""
     from rich.console import Console
@@ -52,14 +51,23 @@ def print_statistics(statistics: CorpusStatistics, top: int) -> None:
 
     from seq2set.cli.console import print_table
 
-    _print_size(statistics)
+    heads = ("documents", *statistics.splits, "labels", "words/doc", "labels/doc")
+    counts = (statistics.documents, *statistics.splits.values(), statistics.labels)
+    means = (statistics.words_per_document, statistics.labels_per_document)
+    row = [*(f"{count:,}" for count in counts), *(f"{mean:,.2f}" for mean in means)]
+    print_table(heads, [row], numbers=heads, title=make_printable(statistics.name))
     quantiles = statistics.lengths.quantiles
     lengths = [f"{value:,.0f}" for value in quantiles.values()]
     print_table(tuple(quantiles), [lengths], numbers=quantiles, title="Words per document")
-    _print_cardinalities(statistics, top)
-    _print_frequencies(statistics, top)
+    heads = ("labels", "documents", "share")
+    rows = _list_cardinalities(statistics, top)
+    print_table((*heads, ""), rows, numbers=heads, title="Labels per document")
+    title = f"Most frequent labels ({len(statistics.label_frequencies[:top]):,} of {statistics.labels:,})"
+    heads = ("train", "all", "share")
+    print_table(("label", *heads), _list_frequencies(statistics, top), numbers=heads, title=title)
     if statistics.correlations:
-        _print_correlations(statistics)
+        heads, rows = ("phi", "both", "first", "second"), _list_correlations(statistics)
+        print_table(("label", "label", *heads), rows, numbers=heads, title="Strongest correlations (phi)")
     console = Console(highlight=False)
     sets = statistics.label_sets
     unique = f"{sets.unique:,} documents ({100 * sets.unique_share:.1f} %)"
@@ -71,62 +79,36 @@ def print_statistics(statistics: CorpusStatistics, top: int) -> None:
     console.print(Text(f"Labels are {mean:,.1f} times rarer than the most frequent one on average, {most}."))
 
 
-def _print_size(statistics: CorpusStatistics) -> None:
-    from seq2set.cli.console import print_table
-
-    heads = ("documents", *statistics.splits, "labels", "words/doc", "labels/doc")
-    counts = (statistics.documents, *statistics.splits.values(), statistics.labels)
-    means = (statistics.words_per_document, statistics.labels_per_document)
-    row = [*(f"{count:,}" for count in counts), *(f"{mean:,.2f}" for mean in means)]
-    print_table(heads, [row], numbers=heads, title=make_printable(statistics.name))
-
-
-def _print_cardinalities(statistics: CorpusStatistics, top: int) -> None:
+def _list_cardinalities(statistics: CorpusStatistics, top: int) -> list[Sequence[Cell]]:
     from rich.text import Text
-
-    from seq2set.cli.console import print_table
 
     shown = [(f"{row.labels:,}", row.documents) for row in statistics.cardinalities[:top]]
     more = statistics.cardinalities[top:]
     if more:
         shown.append((f"{more[0].labels:,} or more", sum(row.documents for row in more)))
     most = max((documents for _, documents in shown), default=1)
-    rows = []
+    rows: list[Sequence[Cell]] = []
     for labels, documents in shown:
-        bar = Text("█" * round(_BAR * documents / most), style="cyan")
+        bar = Text("█" * round(30 * documents / most), style="cyan")
         rows.append((labels, f"{documents:,}", _format_share(documents, statistics.documents), bar))
-    numbers = ("labels", "documents", "share")
-    print_table((*numbers, ""), rows, numbers=numbers, title="Labels per document")
+    return rows
 
 
-def _print_frequencies(statistics: CorpusStatistics, top: int) -> None:
-    from seq2set.cli.console import print_table
-
-    shown = statistics.label_frequencies[:top]
-    rows = [
-        (
-            shorten(row.label, 44),
-            f"{row.train:,}",
-            f"{row.total:,}",
-            _format_share(row.total, statistics.documents),
-        )
-        for row in shown
-    ]
-    title = f"Most frequent labels ({len(shown):,} of {statistics.labels:,})"
-    numbers = ("train", "all", "share")
-    print_table(("label", *numbers), rows, numbers=numbers, title=title)
+def _list_frequencies(statistics: CorpusStatistics, top: int) -> list[Sequence[Cell]]:
+    rows: list[Sequence[Cell]] = []
+    for row in statistics.label_frequencies[:top]:
+        share = _format_share(row.total, statistics.documents)
+        rows.append((shorten(row.label, 44), f"{row.train:,}", f"{row.total:,}", share))
+    return rows
 
 
-def _print_correlations(statistics: CorpusStatistics) -> None:
-    from seq2set.cli.console import print_table
-
-    rows = []
+def _list_correlations(statistics: CorpusStatistics) -> list[Sequence[Cell]]:
+    rows: list[Sequence[Cell]] = []
     for pair in statistics.correlations:
         counts = (pair.together, pair.first_documents, pair.second_documents)
         names = (shorten(name, 22) for name in (pair.first, pair.second))
         rows.append((*names, f"{pair.phi:+.2f}", *(f"{count:,}" for count in counts)))
-    numbers = ("phi", "both", "first", "second")
-    print_table(("label", "label", *numbers), rows, numbers=numbers, title="Strongest correlations (phi)")
+    return rows
 
 
 def _format_share(part: int, whole: int) -> str:

@@ -1,8 +1,5 @@
 """The search over C: the value and the decision rule that are best on the validation split.
 
-For each C of the settings the model's own function fits classifiers and scores the validation split, where
-the decision threshold is tuned; the best C is kept.
-
 Shapes: N documents, L labels.
 """
 
@@ -11,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -24,9 +21,6 @@ from seq2set.labels.rules import Rule, make_global_rule
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.linear.matrices import LinearTraining
 from seq2set.models.predictions import Scores, withhold_scores
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 Machine = TypeVar("Machine")
 
@@ -110,23 +104,17 @@ def try_rules(data: LinearTraining, best: FittedCandidate[Machine]) -> FittedCan
 def _try_c(
     data: LinearTraining, c: float, fit: Callable[[float], ScoredFit[Machine]]
 ) -> FittedCandidate[Machine]:
-    config, began = data.config, time.perf_counter()
+    wanted, began = data.config.decision, time.perf_counter()
     scored = fit(c)
-    scores = withhold_scores(scored.scores, data.valid_known)
-    threshold = _choose_threshold(config, scores, scored.boundary, data.valid_actual)
+    scores, threshold = withhold_scores(scored.scores, data.valid_known), wanted.threshold
+    if threshold == "boundary":
+        threshold = scored.boundary
+    elif threshold == "tuned":
+        threshold = find_threshold(scores, data.valid_actual, wanted.metric).value
     rule = make_global_rule(threshold)
     reached = Counts.of_known(rule.decide(scores), data.valid_actual).metrics()
     which = {"terms": data.terms, "c": c} if data.terms else {"c": c}
     if not any(which.items() <= record.items() for record in data.run.records()):
         seconds = round(time.perf_counter() - began, 3)
         data.run.log({"phase": "linear", **which, "threshold": threshold, "seconds": seconds, **reached})
-    return FittedCandidate(c, scored.machine, rule, reached[config.decision.metric], scores)
-
-
-def _choose_threshold(config: Config, scores: Scores, boundary: float, actual: csr_matrix) -> float:
-    wanted = config.decision.threshold
-    if wanted == "boundary":
-        return boundary
-    if wanted == "tuned":
-        return find_threshold(scores, actual, config.decision.metric).value
-    return wanted
+    return FittedCandidate(c, scored.machine, rule, reached[wanted.metric], scores)

@@ -54,11 +54,8 @@ def fit_linear(
     widths = [features.shape[1]] * targets.shape[1] if seen is None else seen
     # Processes, not threads: liblinear draws from one random state per process, so that threads would
     # disturb each other's numbers and no run could be repeated.
-    workers = (
-        count_processes(config.workers, config.threads)
-        if features.nnz * targets.shape[1] > WORTH_PROCESSES
-        else 1
-    )
+    pays = features.nnz * targets.shape[1] > WORTH_PROCESSES
+    workers = count_processes(config.workers, config.threads) if pays else 1
     tolerance = config.linear.tolerance
     jobs = (
         delayed(_fit_one)(wide, _take_column(by_label, label), width, weights, c=c, tolerance=tolerance)

@@ -100,26 +100,21 @@ class LinearTagger(ABC):
         scores = self.confidence.calibrate(search, self.scores(matrix))
         known = self.features.has_words(matrix)
         chosen = withhold(decide(scores, self.rule, request), known, request)
-        evidence = self._evidence(texts, matrix, chosen, request.words_per_label) if request.explain else None
+        evidence = None
+        if request.explain:
+            rows, most = enumerate(zip(texts, chosen, strict=True)), request.words_per_label
+            evidence = [self._explain(text, matrix[row], given.tolist(), most) for row, (text, given) in rows]
         rule = choose_rule(self.rule, request, len(self.labels))
         calibrated, accepted = search in self.confidence.calibrators, self.confidence.find_acceptance(search)
         return Inference(scores, chosen, evidence, rule, known, calibrated, accepted)
 
-    def _evidence(
-        self, texts: Sequence[str], matrix: SparseRows, chosen: Sequence[npt.NDArray[np.intp]], most: int
-    ) -> list[list[tuple[Evidence, ...]]]:
-        rows = enumerate(zip(texts, chosen, strict=True))
-        return [self._reasons(text, matrix[row], labels.tolist(), most) for row, (text, labels) in rows]
-
-    def _reasons(
+    def _explain(
         self, text: str, vector: SparseRows, labels: Sequence[int], most: int
     ) -> list[tuple[Evidence, ...]]:
         """Name the words that contribute most to each label's margin, which they add up to."""
         words = TextWords.read(self.words, text)
         contributions = attribute_words(
-            text,
-            self.features,
-            lambda terms: (self.label_weights(vector, label)[terms] for label in labels),
+            text, self.features, lambda terms: (self.label_weights(vector, label)[terms] for label in labels)
         )
         return [
             words.pick_evidence(words.sum_words(added), self.labels.names[label], most)

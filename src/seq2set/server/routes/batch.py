@@ -97,11 +97,7 @@ class StreamedResults(StreamingResponse):
     """Results that are computed while they are sent; what they hold is let go however the sending ends."""
 
     def __init__(
-        self,
-        results: AsyncGenerator[bytes, None],
-        held: ExitStack,
-        media_type: str,
-        headers: dict[str, str],
+        self, results: AsyncGenerator[bytes, None], held: ExitStack, media_type: str, headers: dict[str, str]
     ):
         super().__init__(results, media_type=media_type, headers=headers)
         self._results, self._held = results, held

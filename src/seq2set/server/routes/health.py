@@ -40,11 +40,7 @@ async def readyz(request: Request) -> HealthAnswer:
     return HealthAnswer(status="ok")
 
 
-@router.get(
-    "/metrics",
-    response_class=Response,
-    responses=_TEXT | describe_errors(401, 421),
-)
+@router.get("/metrics", response_class=Response, responses=_TEXT | describe_errors(401, 421))
 async def metrics(request: Request) -> Response:
     """Return the counters in the format of Prometheus."""
     found = generate_latest(get_service(request).metrics.registry)

@@ -25,14 +25,7 @@ from seq2set.experiments.analysis.margins import (
 )
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.plots import (
-    Plot,
-    Series,
-    follow_rows,
-    make_series_table,
-    note_shades,
-    plot_series,
-)
+from seq2set.experiments.render.plots import Series, follow_rows, make_series_table, note_shades, plot_series
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 from seq2set.experiments.studies.study import Study, StudyData, Variant, make_plain_variants
@@ -97,6 +90,10 @@ def _report(data: StudyData) -> list[Section]:
     alone = "All labels lie in one band, so that there is nothing to compare."
     micro, macro = (_make_series(bands, metric) for metric in ("micro_f1", "macro_f1"))
     of_each = "on the labels of each band"
+    below = (
+        f"Micro-F1 {of_each}, from frequent to rare. Below: training documents per label, labels in the "
+        f"band, and how often they occur in what was measured.{note_shades(bands[0].summaries.values())}"
+    )
     return [
         Section(
             "F1 by the frequency of labels",
@@ -107,7 +104,7 @@ def _report(data: StudyData) -> list[Section]:
                 make_series_table("by-frequency-macro", f"Macro-F1 {of_each}", macro, caption),
                 _make_contents_table(bands),
             ),
-            (_plot(bands, micro),),
+            (plot_series("f1-by-frequency", below, micro, "micro-F1"),),
             tuple(_judge(bands)),
         )
     ]
@@ -117,15 +114,6 @@ def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
     lines = follow_rows([one.summaries for one in bands], metric)
     ticks = [f"{one.band.title}\n{len(one.band.labels)} labels\n{one.occurrences:,} ×" for one in bands]
     return Series(lines, "training documents of a label", [one.band.title for one in bands], ticks)
-
-
-def _plot(bands: Sequence[MeasuredBand], series: Series) -> Plot:
-    caption = (
-        "Micro-F1 on the labels of each band, from frequent to rare. Below: training documents per label, "
-        "labels in the band, and how often they occur in what was measured."
-        f"{note_shades(bands[0].summaries.values())}"
-    )
-    return plot_series("f1-by-frequency", caption, series, "micro-F1")
 
 
 def _make_contents_table(bands: Sequence[MeasuredBand]) -> Table:

@@ -88,7 +88,7 @@ def _make_variants(options: Options) -> list[Variant]:
             setting = f'data.corpus="{remove_labels(options, corpus, labels.names[:step]).folder}"'
             for model in options.models:
                 cells = make_cells(options, model, f"{model}-without-{step}", setting)
-                found.append(Variant(RowKey(model, _name_step(step)), MODELS[model].title, tuple(cells)))
+                found.append(Variant(RowKey(model, _name_step(step)), MODELS[model].title, cells))
     return found
 
 

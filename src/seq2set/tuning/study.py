@@ -57,14 +57,6 @@ class StudyFolder:
         """Return the run folder of a trial."""
         return RunFolder(self.path / "trials" / f"{number:04}")
 
-    def fingerprints(self) -> Iterator[str]:
-        """Give the fingerprints of the corpora that trials recorded, which must all be the same."""
-        for path in sorted(self.path.glob("trials/*")):
-            if (begun := read_provenance(path)) is not None:
-                yield begun.fingerprint
-            elif RunFolder(path).model.is_dir():
-                yield read_metadata(path)["corpus"]["fingerprint"]
-
     def name_worker_log(self, number: int) -> Path:
         """Return the file for the output of a worker process."""
         return self.path / f"worker-{number + 1}.log"
@@ -109,8 +101,12 @@ def start_study(
 
 def refuse_other_trials(folder: StudyFolder, corpus: PreparedCorpus) -> None:
     """Refuse a corpus other than that of earlier trials, which could not be compared with the next."""
-    for begun in folder.fingerprints():
-        refuse_other_corpus(folder.path, begun, corpus.name, corpus.fingerprint)
+    for path in sorted(folder.path.glob("trials/*")):
+        if (begun := read_provenance(path)) is not None:
+            refuse_other_corpus(folder.path, begun.fingerprint, corpus.name, corpus.fingerprint)
+        elif RunFolder(path).model.is_dir():
+            trained = read_metadata(path)["corpus"]["fingerprint"]
+            refuse_other_corpus(folder.path, trained, corpus.name, corpus.fingerprint)
 
 
 def _refuse_other_source(folder: StudyFolder, corpus: PreparedCorpus, carve: float | None) -> None:
@@ -171,7 +167,6 @@ def list_stale_trials(study: optuna.Study) -> list[int]:
 
 
 STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
-HEAD = ("trial", "state", "value", "looks", "seconds")
 
 
 class TrialRow(NamedTuple):
@@ -220,7 +215,7 @@ def write_tables(rows: list[TrialRow], folder: Path) -> None:
         value = "" if row.value is None else f"{row.value:.4f}"
         plain = [str(row.number), row.state, value, str(row.looks), f"{row.seconds:.1f}"]
         cells.append(plain + [format_value(setting) for setting in row.settings.values()])
-    head = [*HEAD, *rows[0].settings]
+    head = ["trial", "state", "value", "looks", "seconds", *rows[0].settings]
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([head, *cells])
     write_text(folder / "trials.csv", stream.getvalue())

@@ -178,9 +178,8 @@ def describe_method(tests: int, rows: Sequence[Summary]) -> str:
     over = "documents"
     if rows:
         documents, units = rows[0].results[0].facts["documents"], len(rows[0].f1.units)
-        over = (
-            f"{units:,} groups of {documents:,} documents" if units < documents else f"{documents:,} {over}"
-        )
+        grouped = f"{units:,} groups of " if units < documents else ""
+        over = f"{grouped}{documents:,} {over}"
     by = f"by t on the variance over {over} and over seeds (docs/experiments.md)"
     if not tests:
         return f"Intervals (95 %) are {by}."

@@ -6,12 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from seq2set.config.catalog import MODELS
-from seq2set.experiments.analysis.comparison import (
-    RowResults,
-    Summary,
-    find_best_on_validation,
-    summarize_rows,
-)
+from seq2set.experiments.analysis.comparison import Summary, find_best_on_validation
 from seq2set.experiments.analysis.estimates import Spread
 from seq2set.experiments.analysis.margins import Margin, ModelPair, Pair, compare_pairs
 from seq2set.experiments.render.comparison_tables import describe_method, note_few_seeds
@@ -48,22 +43,19 @@ class RemovalStep:
     """Of the paper's own models over the paper's rivals and the best baseline of all"""
 
 
-def measure_step(
-    removed: int, rows: Sequence[RowResults], labels: Collection[str] | None = None
-) -> RemovalStep:
-    """Measure the models of one step on the labels that are named, or on all, and their margins."""
-    summaries = {one.model: one for one in summarize_rows(rows, labels=labels)}
-    baselines = [one for one in summaries.values() if one.is_baseline]
+def measure_step(removed: int, rows: Sequence[Summary], labels: Collection[str] | None = None) -> RemovalStep:
+    """Compare the models of one step, which were measured on the labels that are named, or on all."""
+    baselines = [one for one in rows if one.is_baseline]
     best = find_best_on_validation(baselines)
     rivals = [one for one in baselines if one.model in PAPER_RIVALS or one is best]
-    pairs = [Pair(one, other) for other in rivals for one in summaries.values() if not one.is_baseline]
+    pairs = [Pair(one, other) for other in rivals for one in rows if not one.is_baseline]
     answers = rows[0].results[0].answers
     return RemovalStep(
         removed=removed,
         labels=len(answers.names) if labels is None else len(labels),
         occurrences=int(answers.counts(labels).actual.sum()),
         documents=len(answers.ids),
-        summaries=summaries,
+        summaries={one.model: one for one in rows},
         margins={ModelPair(*(row.model for row in one.pair)): one for one in compare_pairs(pairs)},
     )
 

@@ -235,7 +235,7 @@ def advise(differences: Sequence[Contrast], expected: Expectation, tests: int) -
     needed = [one.count_seeds_to_settle(beyond, level) for one, level in zip(estimates, levels, strict=True)]
     numbers = [one for one in needed if one is not None]
     if len(numbers) < len(needed):
-        power = f"less than {POWER:.0%} power"
+        power = f"less than {100 * POWER:.0f} % power"
         return f"not significant; more seeds may settle it, with {power} on these documents"
     about = f"more than {MANY_SEEDS}" if max(numbers) >= MANY_SEEDS else f"about {max(numbers)}"
     seeds = f"{about} seeds of each would settle it"

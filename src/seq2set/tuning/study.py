@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import optuna
+import tomli_w
 from optuna.trial import TrialState
 
 from seq2set.config import Config, load_config, write_toml
@@ -37,7 +38,6 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.space import Space, read_shipped_space, read_space
 
-NAME = "seq2set"
 FORMAT = 1
 """The version of the layout of `study.json`."""
 COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING = 5, 2
@@ -94,7 +94,7 @@ def start_study(
         make_folder(folder.path)
     facts = {"corpus": corpus.name, "fingerprint": corpus.fingerprint, "carve": carve}
     write_json(folder.record, {"format": FORMAT, **facts})
-    write_text(folder.space, chosen.to_toml())
+    write_text(folder.space, tomli_w.dumps(chosen.source))
     write_toml(config, folder.config)
     return chosen
 
@@ -135,7 +135,7 @@ def open_study(folder: StudyFolder) -> Iterator[optuna.Study]:
     try:
         yield optuna.create_study(
             storage=storage,
-            study_name=NAME,
+            study_name="seq2set",
             direction=find_direction(load_config(folder.config).decision.metric),
             pruner=optuna.pruners.MedianPruner(COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING),
             load_if_exists=True,

@@ -62,9 +62,7 @@ def draw_trial(context: StudyContext, trials: int) -> DrawnTrial | None:
     busy = f"the study {context.folder.path} was locked by another process for {DATABASE_SECONDS} s"
     with hold_lock(context.folder.lock("next"), busy=busy, seconds=DATABASE_SECONDS):
         number = len(context.study.get_trials(deepcopy=False))
-        if number >= trials:
-            return None
-        return _draw_settings(context, context.study.ask())
+        return _draw_settings(context, context.study.ask()) if number < trials else None
 
 
 def resume_trial(context: StudyContext, number: int) -> DrawnTrial:

@@ -31,7 +31,14 @@ from seq2set.benchmarks.inputs import (
     make_documents,
     make_texts,
 )
-from seq2set.benchmarks.plain import PlainEncoded, bind, pick_likeliest, roll_out, score_sequences
+from seq2set.benchmarks.plain import (
+    PlainEncoded,
+    bind,
+    encode_packed,
+    pick_likeliest,
+    roll_out,
+    score_sequences,
+)
 from seq2set.benchmarks.ratio import (
     Ratio,
     TimedResult,
@@ -51,7 +58,6 @@ from seq2set.models.predictions import SEARCHES
 from seq2set.models.seq2set import SetNetwork
 from seq2set.nn.decoding.rollout import greedy
 from seq2set.nn.encoders.bilstm import BiLSTMEncoder
-from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Phase
 
 TYPED = typer.Context(typer.core.TyperCommand("bench"))
@@ -185,12 +191,12 @@ def test_the_encoders_two_sides_agree() -> None:
 
 
 def test_an_encoder_that_differs_is_refused() -> None:
-    def shifted(model: BiLSTMEncoder, batch: TrainingBatch) -> PlainEncoded:
-        outputs = encoder.encode_as_documented(model, batch)
+    def shifted(model: BiLSTMEncoder, ids: torch.Tensor, lengths: torch.Tensor) -> PlainEncoded:
+        outputs = encode_packed(model, ids, lengths)
         return outputs._replace(states=outputs.states + 0.001)
 
     work = encoder.EncoderCase(20, TINY, embedding=8, hidden=8, layers=1)
-    ours, theirs = (encoder.time_step(work, read).result for read in (shifted, encoder.encode_as_documented))
+    ours, theirs = (encoder.time_step(work, read).result for read in (shifted, encode_packed))
     with pytest.raises(WorkError, match="outputs differ from the packed LSTM's by 1.0e-03 and its gradients"):
         encoder.compare_sides(ours, theirs)
 

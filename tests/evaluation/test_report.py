@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 from seq2set.config.catalog import METRICS
 from seq2set.config.run_folder import RunFolder
 from seq2set.evaluation.page import render_page
-from seq2set.evaluation.plots import draw_reliability, draw_thresholds
+from seq2set.evaluation.plots import draw_compared, draw_thresholds, render_plot
 from seq2set.evaluation.report import render_report
 from seq2set.evaluation.results import Report
 from seq2set.labels.metrics import LabelMetrics
@@ -130,7 +130,7 @@ def test_the_pages_own_background_shows_behind_the_plots(report: Report) -> None
 
 @pytest.mark.parametrize(("threshold", "side"), [(0.9, "end"), (0.1, "start")])
 def test_the_thresholds_words_stay_inside_the_picture(report: Report, threshold: float, side: str) -> None:
-    curve = draw_thresholds(replace(report.result, rule=make_global_rule(threshold)))
+    curve = render_plot(draw_thresholds, replace(report.result, rule=make_global_rule(threshold)))
     words = next(line for line in curve.splitlines() if f"threshold {threshold:.2f}" in line)
     assert ("text-anchor: end" in words) == (side == "end")
 
@@ -185,5 +185,7 @@ def test_metrics_are_called_by_their_titles_in_all_tables(report: Report) -> Non
 
 def test_a_report_without_a_score_worth_showing_has_no_reliability_diagram(report: Report) -> None:
     nothing = ReliabilityCounts.of(np.zeros((2, 2), np.float32), np.zeros((2, 2), bool))
-    assert draw_reliability(replace(report.result, reliability=nothing)) is None
-    assert "share of right labels" in (draw_reliability(report.result) or "")
+    without = replace(report, result=replace(report.result, reliability=nothing))
+    (plot,) = draw_compared([without, report])
+    assert "share of right labels" in plot.svg
+    assert "share of right labels" not in render_report(without)

@@ -40,9 +40,9 @@ def test_margins_in_points() -> None:
     assert [AAPD.measure_margin(*pair) for pair in pairs] == [1.4, 0.7, 5.9, 5.2]
     assert SHUFFLED.measure_margin("seq2set", "cnn") is None
     # 0.859 after 0.868, 0.865 after 0.887.
-    assert SHUFFLED.measure_change("seq2seq", RCV1) == -0.9
-    assert SHUFFLED.measure_change("seq2set", RCV1) == -2.2
-    assert SHUFFLED.measure_change("cnn", RCV1) is None
+    assert SHUFFLED.measure_margin("seq2seq", "seq2seq", RCV1) == -0.9
+    assert SHUFFLED.measure_margin("seq2set", "seq2set", RCV1) == -2.2
+    assert SHUFFLED.measure_margin("cnn", "cnn", RCV1) is None
 
 
 def test_only_the_papers_own_corpora_are_compared_row_by_row() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from studies import space_file
 
@@ -93,7 +94,7 @@ def test_a_space_is_read_drawn_from_and_written_back(tmp_path: Path) -> None:
     ]
     found = apply_settings(Config(), values)
     assert (found.objective.lambda_, found.linear.c, found.cnn.widths) == (0.0, (0.1,), (2, 3))
-    assert read(tmp_path, space.to_toml()).parameters == space.parameters
+    assert read(tmp_path, tomli_w.dumps(space.source)).parameters == space.parameters
 
 
 def test_all_faults_of_a_space_are_told_at_once(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.tuning import trials
 from seq2set.tuning.search import tune
 from seq2set.tuning.study import StudyFolder, open_study, start_study
-from seq2set.tuning.trials import TrialPlan, await_workers, main, run_workers
+from seq2set.tuning.trials import await_workers, main, run_workers
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_worker_says_what_is_wrong(
 def test_a_worker_that_fails_ends_the_work_with_its_last_words(folder: StudyFolder) -> None:
     folder.config.unlink()
     with pytest.raises(WorkError) as failed:
-        run_workers(folder, TrialPlan(2, []), 1, lambda: None)
+        run_workers(folder, 2, [], 1, lambda: None)
     assert str(failed.value) == (
         f"a worker process ended with: the settings file {folder.config} does not exist "
         f"(its output is in {folder.path / 'worker-1.log'}); rerun with --resume to continue"
@@ -85,7 +85,7 @@ def test_workers_stop_with_whoever_waits_for_them(folder: StudyFolder) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_workers(folder, TrialPlan(500, []), 1, interrupt)
+        run_workers(folder, 500, [], 1, interrupt)
     with hold_lock(folder.lock("workers"), busy="a worker is left", seconds=0), open_study(folder) as study:
         assert len(study.trials) < 500
 

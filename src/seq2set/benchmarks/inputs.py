@@ -70,9 +70,8 @@ def make_documents(count: int, shape: DocumentShape = AAPD, *, seed: int = 1) ->
     words = np.split(drawn.astype(np.int32), np.cumsum(lengths)[:-1])
     # Each size is as often there as its share says: a small batch then has the right mean too.
     ends = np.cumsum(list(SET_SIZES.values()))
-    sizes = random.permutation(
-        np.array(list(SET_SIZES))[np.searchsorted(ends, (np.arange(count) + 0.5) / count)]
-    )
+    places = np.searchsorted(ends, (np.arange(count) + 0.5) / count)
+    sizes = random.permutation(np.array(list(SET_SIZES))[places])
     for document, size in zip(words, sizes, strict=True):
         document[0] = size
     chances = _compute_zipf(shape.labels)

@@ -150,5 +150,4 @@ def _compute_points(curve: npt.NDArray[np.int64], actual: int) -> list[CurvePoin
     precision = right / np.maximum(predicted, 1)
     recall = right / max(actual, 1)
     f1 = 2 * right / np.maximum(predicted + actual, 1)
-    rows = zip(CURVE, precision, recall, f1, strict=True)
-    return [CurvePoint(*(float(value) for value in row)) for row in rows]
+    return [CurvePoint(*row) for row in np.stack([CURVE, precision, recall, f1], axis=1).tolist()]

@@ -25,7 +25,6 @@ from seq2set.tuning.study import TrialRow, format_value
 COLUMNS = 3
 WIDTH, ROW_HEIGHT = 9.0, 2.7
 
-
 Limits = tuple[float, float]
 """The values that are shown: those of complete trials, with some room."""
 

@@ -1,7 +1,4 @@
-"""A whole study as one call: start or resume it, run its trials, and write what was found.
-
-The best settings are a file to train with; beside it lie tables of all trials and a plot.
-"""
+"""A whole study as one call: start or resume it, run its trials, and write what was found."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ from seq2set.tuning.study import (
     start_study,
     write_tables,
 )
-from seq2set.tuning.trials import StudyContext, TrialPlan, await_workers, run_trials, run_workers
+from seq2set.tuning.trials import StudyContext, await_workers, run_trials, run_workers
 from seq2set.workflows.training_corpus import open_training_corpus
 
 
@@ -40,20 +37,16 @@ class TrialReporter:
         self.study, self.metric, self.advance, self.progress = study, metric, advance, progress
         self.seen: set[int] = set()
 
-    def __call__(self) -> None:
-        """Read the study, and report."""
-        for row in self.catch_up():
-            self.progress.note(_describe(row, self.metric))
-
-    def catch_up(self) -> list[TrialRow]:
-        """Advance by the trials that are new, and return them."""
+    def __call__(self, *, quietly: bool = False) -> None:
+        """Read the study, and report the trials that are new; quietly those of an earlier call."""
         rows = list_trials(self.study)
         best = find_best(rows, self.metric)
         new = [row for row in rows if row.number not in self.seen]
         self.seen |= {row.number for row in new}
         if new:
             self.advance(len(new), f"best {best.score:.4f} (trial {best.number})" if best else "")
-        return new
+        for row in () if quietly else new:
+            self.progress.note(_describe(row, self.metric))
 
 
 def _describe(row: TrialRow, metric: str) -> str:
@@ -133,22 +126,18 @@ def tune(
 
 
 def _run_trials(context: StudyContext, trials: int, jobs: int, place: Workplace, progress: Progress) -> None:
-    plan = TrialPlan(trials, list_stale_trials(context.study))
+    stale, stopped = list_stale_trials(context.study), False
     begun = len(context.study.get_trials(deepcopy=False))  # by an earlier call, which may have wanted more
     with progress.stage("trials", max(trials, begun)) as advance:
         reporter = TrialReporter(context.study, context.config.decision.metric, advance, progress)
-        reporter.catch_up()
+        reporter(quietly=True)
         try:
             if jobs == 1 and place.is_here:
-                run_trials(context, plan, reporter)
+                run_trials(context, trials, stale, reporter)
             else:
-                run_workers(context.folder, plan, jobs, reporter, place)
+                run_workers(context.folder, trials, stale, jobs, reporter, place)
         except (KeyboardInterrupt, StoppedError):
-            raise _build_stop(context.folder, len(reporter.seen), trials) from None
-    if len(reporter.seen) < trials:
-        raise _build_stop(context.folder, len(reporter.seen), trials)
-
-
-def _build_stop(folder: StudyFolder, done: int, trials: int) -> StoppedError:
-    saved = f"all is saved in {folder.path}; rerun with --resume to continue"
-    return StoppedError(f"stopped with {done} of {trials} trials done; {saved}")
+            stopped = True
+    if stopped or len(reporter.seen) < trials:
+        saved = f"all is saved in {context.folder.path}; rerun with --resume to continue"
+        raise StoppedError(f"stopped with {len(reporter.seen)} of {trials} trials done; {saved}")

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import optuna
-import tomli_w
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from seq2set.config import Config, validate
@@ -69,10 +68,6 @@ class Space(NamedTuple):
 
     parameters: tuple[Parameter, ...]
     source: dict[str, Any]
-
-    def to_toml(self) -> str:
-        """Return the space as a file from which it can be read again."""
-        return tomli_w.dumps(self.source)
 
 
 def read_shipped_space(config: Config) -> Space:

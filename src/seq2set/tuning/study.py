@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import optuna
+import tomli_w
 from optuna.trial import TrialState
 
 from seq2set.config import Config, load_config, write_toml
@@ -37,7 +38,6 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.inference.model_folder import read_metadata
 from seq2set.tuning.space import Space, read_shipped_space, read_space
 
-NAME = "seq2set"
 FORMAT = 1
 """The version of the layout of `study.json`."""
 COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING = 5, 2
@@ -56,14 +56,6 @@ class StudyFolder:
     def run(self, number: int) -> RunFolder:
         """Return the run folder of a trial."""
         return RunFolder(self.path / "trials" / f"{number:04}")
-
-    def fingerprints(self) -> Iterator[str]:
-        """Give the fingerprints of the corpora that trials recorded, which must all be the same."""
-        for path in sorted(self.path.glob("trials/*")):
-            if (begun := read_provenance(path)) is not None:
-                yield begun.fingerprint
-            elif RunFolder(path).model.is_dir():
-                yield read_metadata(path)["corpus"]["fingerprint"]
 
     def name_worker_log(self, number: int) -> Path:
         """Return the file for the output of a worker process."""
@@ -102,15 +94,19 @@ def start_study(
         make_folder(folder.path)
     facts = {"corpus": corpus.name, "fingerprint": corpus.fingerprint, "carve": carve}
     write_json(folder.record, {"format": FORMAT, **facts})
-    write_text(folder.space, chosen.to_toml())
+    write_text(folder.space, tomli_w.dumps(chosen.source))
     write_toml(config, folder.config)
     return chosen
 
 
 def refuse_other_trials(folder: StudyFolder, corpus: PreparedCorpus) -> None:
     """Refuse a corpus other than that of earlier trials, which could not be compared with the next."""
-    for begun in folder.fingerprints():
-        refuse_other_corpus(folder.path, begun, corpus.name, corpus.fingerprint)
+    for path in sorted(folder.path.glob("trials/*")):
+        if (begun := read_provenance(path)) is not None:
+            refuse_other_corpus(folder.path, begun.fingerprint, corpus.name, corpus.fingerprint)
+        elif RunFolder(path).model.is_dir():
+            trained = read_metadata(path)["corpus"]["fingerprint"]
+            refuse_other_corpus(folder.path, trained, corpus.name, corpus.fingerprint)
 
 
 def _refuse_other_source(folder: StudyFolder, corpus: PreparedCorpus, carve: float | None) -> None:
@@ -139,7 +135,7 @@ def open_study(folder: StudyFolder) -> Iterator[optuna.Study]:
     try:
         yield optuna.create_study(
             storage=storage,
-            study_name=NAME,
+            study_name="seq2set",
             direction=find_direction(load_config(folder.config).decision.metric),
             pruner=optuna.pruners.MedianPruner(COMPLETE_BEFORE_PRUNING, LOOKS_BEFORE_PRUNING),
             load_if_exists=True,
@@ -171,7 +167,6 @@ def list_stale_trials(study: optuna.Study) -> list[int]:
 
 
 STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
-HEAD = ("trial", "state", "value", "looks", "seconds")
 
 
 class TrialRow(NamedTuple):
@@ -220,7 +215,7 @@ def write_tables(rows: list[TrialRow], folder: Path) -> None:
         value = "" if row.value is None else f"{row.value:.4f}"
         plain = [str(row.number), row.state, value, str(row.looks), f"{row.seconds:.1f}"]
         cells.append(plain + [format_value(setting) for setting in row.settings.values()])
-    head = [*HEAD, *rows[0].settings]
+    head = ["trial", "state", "value", "looks", "seconds", *rows[0].settings]
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([head, *cells])
     write_text(folder / "trials.csv", stream.getvalue())

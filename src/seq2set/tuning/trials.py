@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ import optuna
 from optuna.trial import TrialState
 
 from seq2set.config import Config, load_config
-from seq2set.config.run_folder import RunFolder, Watch
 from seq2set.core.cluster import Workplace
 from seq2set.core.errors import Seq2SetError, StoppedError, WorkError
 from seq2set.core.files import hold_lock
@@ -63,9 +62,7 @@ def draw_trial(context: StudyContext, trials: int) -> DrawnTrial | None:
     busy = f"the study {context.folder.path} was locked by another process for {DATABASE_SECONDS} s"
     with hold_lock(context.folder.lock("next"), busy=busy, seconds=DATABASE_SECONDS):
         number = len(context.study.get_trials(deepcopy=False))
-        if number >= trials:
-            return None
-        return _draw_settings(context, context.study.ask())
+        return _draw_settings(context, context.study.ask()) if number < trials else None
 
 
 def resume_trial(context: StudyContext, number: int) -> DrawnTrial:
@@ -83,8 +80,12 @@ def run_trial(context: StudyContext, drawn: DrawnTrial) -> None:
     run, trial, metric = context.folder.run(drawn.trial.number), drawn.trial, context.config.decision.metric
     began = time.perf_counter()
     refuse_other_trials(context.folder, open_training_corpus(context.config.data))
+    begun = run.config.is_file()  # then it keeps its settings, also its share of the cores
     try:
-        _train(run, drawn, partial(_report, trial, metric))
+        if run.path.is_dir() and not begun:
+            shutil.rmtree(run.path)  # killed before there was anything to resume
+        config = load_config(run.config) if begun else drawn.config
+        train(config, run.path, resume=True, watch=partial(_report, trial, metric))
     except optuna.TrialPruned:
         outcome: dict[str, Any] = {"state": TrialState.PRUNED}
     except StoppedError:
@@ -108,15 +109,6 @@ def _draw_settings(context: StudyContext, trial: optuna.Trial) -> DrawnTrial:
     return DrawnTrial(trial, apply_settings(context.config, values))
 
 
-def _train(run: RunFolder, drawn: DrawnTrial, watch: Watch) -> None:
-    """Start or resume a run; one that was started keeps its settings, also its share of the cores."""
-    begun = run.config.is_file()
-    if run.path.is_dir() and not begun:
-        shutil.rmtree(run.path)  # killed before there was anything to resume
-    config = load_config(run.config) if begun else drawn.config
-    train(config, run.path, resume=True, watch=watch)
-
-
 def _report(trial: optuna.Trial, metric: str, step: int, record: dict[str, Any]) -> None:
     """Report a validation score to the study, and end a trial that does worse than half of the others."""
     reported = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
@@ -134,32 +126,30 @@ Report = Callable[[], None]
 """Called now and then, since trials may have ended."""
 
 
-class TrialPlan(NamedTuple):
-    """How many trials a study is to have, and those to resume first."""
-
-    trials: int
-    stopped: list[int]
-
-
-def run_trials(context: StudyContext, plan: TrialPlan, report: Report) -> None:
-    """Do trials in this process until the study has enough."""
-    for number in plan.stopped:
+def run_trials(context: StudyContext, trials: int, stopped: Sequence[int], report: Report) -> None:
+    """Do trials in this process until the study has enough, first those that were stopped."""
+    for number in stopped:
         run_trial(context, resume_trial(context, number))
         report()
-    while drawn := draw_trial(context, plan.trials):
+    while drawn := draw_trial(context, trials):
         run_trial(context, drawn)
         report()
 
 
 def run_workers(
-    folder: StudyFolder, plan: TrialPlan, jobs: int, report: Report, place: Workplace | None = None
+    folder: StudyFolder,
+    trials: int,
+    stopped: Sequence[int],
+    jobs: int,
+    report: Report,
+    place: Workplace | None = None,
 ) -> None:
     """Do trials in `jobs` processes at a time; each resumes its share of those that were stopped."""
     pool: WorkerPool[int] = (place or Workplace()).open_pool(jobs)
     threads = max(1, count_cores() // jobs) if pool.pinned else 1
     with pool:
         for number in range(jobs):
-            numbers = (plan.trials, threads, *plan.stopped[number::jobs])
+            numbers = (trials, threads, *stopped[number::jobs])
             command = ["-m", "seq2set.tuning.trials", str(folder.path), *map(str, numbers)]
             pool.start(number, command, log=folder.name_worker_log(number))
         while pool.jobs:
@@ -193,27 +183,24 @@ def main(arguments: list[str], pipe: int) -> int:
     The arguments are the study's folder, a number of trials, the threads to use, and trials to resume.
     """
     path, trials, threads, *stopped = arguments
-    plan = TrialPlan(int(trials), list(map(int, stopped)))
     try:
         with stop_with_pipe(pipe):
-            _join_study(StudyFolder(Path(path)), plan, int(threads))
+            folder = StudyFolder(Path(path))
+            config = load_config(folder.config)
+            space = read_space(folder.space, config)
+            if config.threads == "auto":
+                config = config.model_copy(update={"threads": int(threads)})
+            busy = f"the study {folder.path} is being started by another process"
+            lock = hold_lock(folder.lock("workers"), busy=busy, seconds=DATABASE_SECONDS, shared=True)
+            with lock, open_study(folder) as study:
+                context = StudyContext(folder, study, config, space)
+                run_trials(context, int(trials), list(map(int, stopped)), lambda: None)
     except (KeyboardInterrupt, StoppedError):
         return 0
     except Seq2SetError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     return 0
-
-
-def _join_study(folder: StudyFolder, plan: TrialPlan, threads: int) -> None:
-    config = load_config(folder.config)
-    space = read_space(folder.space, config)
-    if config.threads == "auto":
-        config = config.model_copy(update={"threads": threads})
-    busy = f"the study {folder.path} is being started by another process"
-    lock = hold_lock(folder.lock("workers"), busy=busy, seconds=DATABASE_SECONDS, shared=True)
-    with lock, open_study(folder) as study:
-        run_trials(StudyContext(folder, study, config, space), plan, lambda: None)
 
 
 if __name__ == "__main__":

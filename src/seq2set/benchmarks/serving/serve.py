@@ -89,8 +89,7 @@ class Client:
         self._server = server
 
     async def __aenter__(self) -> Client:
-        opened = await asyncio.open_connection(self._server.host, self._server.port)
-        self.reader, self.writer = opened
+        self.reader, self.writer = await asyncio.open_connection(self._server.host, self._server.port)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -175,27 +174,18 @@ def measure_server(
         mean = asyncio.run(_fetch_texts_per_pass(batched))
     checks = {"batched": best[0].to_dict(), "one_by_one": best[1].to_dict(), "texts_per_pass": mean}
     checks |= {"overload": {"clients": OVERLOAD, "queue": QUEUE} | overload.to_dict()}
-    shapes = {
-        "documents": documents,
-        "clients": clients,
-        "words": 130,
-        "model": str(model or "made"),
-    }
-    return Ratio(
-        "serve", "one text per pass", best[0].seconds_per_request, best[1].seconds_per_request, shapes, checks
-    )
+    shapes = {"documents": documents, "clients": clients, "words": 130, "model": str(model or "made")}
+    ours, theirs = (one.seconds_per_request for one in best)
+    return Ratio("serve", "one text per pass", ours, theirs, shapes, checks)
 
 
 def _measure_in_turns(
     servers: Sequence[ServerProcess], texts: Sequence[str], clients: int, seconds: float, rounds: int
 ) -> list[LoadResult]:
-    found: list[list[LoadResult]] = [[] for _ in servers]
     for server in servers:
         asyncio.run(send_load(server, texts, clients, min(1.0, seconds)))  # the first requests are slower
-    for _ in range(rounds):
-        for side, server in enumerate(servers):
-            found[side].append(asyncio.run(send_load(server, texts, clients, seconds)))
-    return [min(side, key=lambda one: one.seconds_per_request) for side in found]
+    calls = [[asyncio.run(send_load(one, texts, clients, seconds)) for one in servers] for _ in range(rounds)]
+    return [min(side, key=lambda one: one.seconds_per_request) for side in zip(*calls, strict=True)]
 
 
 async def send_load(server: ServerProcess, texts: Sequence[str], clients: int, seconds: float) -> LoadResult:

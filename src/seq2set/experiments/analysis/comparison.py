@@ -102,9 +102,7 @@ class Difference:
     @property
     def side(self) -> int:
         """1 where the row is significantly better, -1 where it is worse, 0 where neither can be said."""
-        if not self.significant:
-            return 0
-        return 1 if self.estimate.value > 0 else -1
+        return int(np.sign(self.estimate.value)) if self.significant else 0
 
 
 @dataclass(frozen=True)
@@ -128,10 +126,10 @@ class Comparison:
         return next((one for one in self.summaries if one.key == (model, variant)), None)
 
 
-def compare_rows(rows: Sequence[RowResults]) -> Comparison:
-    """Compare rows with the best baseline."""
+def compare_rows(rows: Sequence[RowResults], *, has_reference: bool = True) -> Comparison:
+    """Compare rows with the best baseline, unless they have no reference."""
     summaries = summarize_rows(rows)
-    reference = find_best_on_validation([one for one in summaries if one.is_baseline])
+    reference = find_best_on_validation([one for one in summaries if one.is_baseline and has_reference])
     return Comparison(summaries, reference, compare_with(reference, summaries))
 
 

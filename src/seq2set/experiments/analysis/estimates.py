@@ -83,13 +83,12 @@ class Estimate:
     @property
     def error(self) -> float:
         """The standard error."""
-        return float(sum(one.value for one in self._parts) ** 0.5)
+        return float(sum(one.value for one in (self.documents, *self.seeds)) ** 0.5)
 
     @property
     def degrees(self) -> float:
         """The degrees of freedom by Satterthwaite."""
-        careful = [Variance(SEED_CAUTION * one.value, one.degrees) for one in self.seeds]
-        parts = [self.documents, *careful]
+        parts = [self.documents, *(Variance(SEED_CAUTION * one.value, one.degrees) for one in self.seeds)]
         total = sum(one.value for one in parts)
         if total <= NOTHING**2:
             return self.documents.degrees
@@ -154,16 +153,11 @@ class Estimate:
 
     def _find_distance(self, level: float) -> float:
         """Return the distance from which on a test at a level finds it with the power that is wanted."""
-        tails = float(stdtrit(self.degrees, 1 - level / 2) + stdtrit(self.degrees, POWER))
-        return self.error * tails
+        return self.error * float(stdtrit(self.degrees, 1 - level / 2) + stdtrit(self.degrees, POWER))
 
     @property
     def _told(self) -> int:
         return round(self.documents.degrees) + 1 if self.told is None else self.told
-
-    @property
-    def _parts(self) -> tuple[Variance, ...]:
-        return (self.documents, *self.seeds)
 
 
 def adjust_by_holm(chances: Sequence[float | None]) -> list[float | None]:

@@ -98,11 +98,8 @@ class Margin(Contrast):
 def compare_pairs(pairs: Iterable[Pair]) -> list[Margin]:
     """Compare the rows of each pair; p are adjusted for the number of pairs."""
     pairs = list(pairs)
-    found = adjust_differences([combine(subtract(*one)) for one in pairs])
-    return [
-        Margin(one.estimate, one.chance, pair.title, pair=pair)
-        for one, pair in zip(found, pairs, strict=True)
-    ]
+    found = estimate_contrasts([(pair.title, subtract(*pair)) for pair in pairs])
+    return [Margin(**vars(one), pair=pair) for one, pair in zip(found, pairs, strict=True)]
 
 
 def estimate_contrasts(wanted: Sequence[tuple[str, Terms]], unit: str = "points") -> list[Contrast]:
@@ -151,8 +148,6 @@ NEGLIGIBLE = 1.0
 MOST = 4
 """More differences than that are not all listed."""
 
-_STATES = {True: "holds", False: "does not hold", None: "is left open"}
-
 
 class Claim(NamedTuple):
     """What the paper says, what speaks for or against it, and what follows."""
@@ -166,7 +161,7 @@ class Claim(NamedTuple):
     @property
     def state(self) -> str:
         """Say in words whether it holds."""
-        return _STATES[self.holds]
+        return {True: "holds", False: "does not hold", None: "is left open"}[self.holds]
 
     def sentence(self) -> str:
         """Return the claim with its evidence as a sentence."""
@@ -197,7 +192,13 @@ def judge_claims(
     """Judge a claim by the differences that it is about, told after `where`; none where there are none."""
     if not differences:
         return []
-    verdicts = _judge_each(differences, expected)
+    beyond = expected.beyond / 100
+    chances = [one.estimate.compute_p(beyond) for one in differences]
+    verdicts: list[bool | None] = []  # whether each speaks for the claim, against it, or not at all
+    for one, chance, adjusted in zip(differences, chances, adjust_by_holm(chances), strict=True):
+        agrees = expected.side * (one.estimate.value - beyond) > 0
+        sure = chance if agrees else adjusted
+        verdicts.append(agrees if sure is not None and sure < SIGNIFICANT else None)
     holds = False if False in verdicts else None if None in verdicts else True
     decisive = [one for one, says in zip(differences, verdicts, strict=True) if says is holds]
     evidence = [where + _list_decisive(decisive, len(differences), holds=holds)]
@@ -206,18 +207,6 @@ def judge_claims(
     if holds is None:
         evidence.append(advise(decisive, expected, len(differences)))
     return [Claim(text, holds, "; ".join(evidence))]
-
-
-def _judge_each(differences: Sequence[Contrast], expected: Expectation) -> list[bool | None]:
-    """Say for each difference whether it speaks for the claim, against it, or not at all."""
-    beyond = expected.beyond / 100
-    chances = [one.estimate.compute_p(beyond) for one in differences]
-    verdicts: list[bool | None] = []
-    for one, chance, adjusted in zip(differences, chances, adjust_by_holm(chances), strict=True):
-        agrees = expected.side * (one.estimate.value - beyond) > 0
-        sure = chance if agrees else adjusted
-        verdicts.append(agrees if sure is not None and sure < SIGNIFICANT else None)
-    return verdicts
 
 
 def _list_decisive(decisive: Sequence[Contrast], among: int, *, holds: bool | None) -> str:
@@ -240,15 +229,14 @@ def advise(differences: Sequence[Contrast], expected: Expectation, tests: int) -
     beyond = expected.beyond / 100
     # A difference needs its p by itself to speak for the claim, and after Holm's adjustment against it.
     agrees = [expected.side * (one.value - beyond) > 0 for one in estimates]
-    by_itself = [SIGNIFICANT if one else SIGNIFICANT / tests for one in agrees]
-    levels = list(zip(estimates, by_itself, strict=True))
-    if not all(one.can_settle(beyond, level) for one, level in levels):
+    levels = [SIGNIFICANT if one else SIGNIFICANT / tests for one in agrees]
+    if not all(one.can_settle(beyond, level) for one, level in zip(estimates, levels, strict=True)):
         return "not significant, and no number of seeds would settle it on these documents"
-    needed = [one.count_seeds_to_settle(beyond, level) for one, level in levels]
+    needed = [one.count_seeds_to_settle(beyond, level) for one, level in zip(estimates, levels, strict=True)]
     numbers = [one for one in needed if one is not None]
     if len(numbers) < len(needed):
-        power = f"{100 * POWER:.0f} %"
-        return f"not significant; more seeds may settle it, with less than {power} power on these documents"
+        power = f"less than {100 * POWER:.0f} % power"
+        return f"not significant; more seeds may settle it, with {power} on these documents"
     about = f"more than {MANY_SEEDS}" if max(numbers) >= MANY_SEEDS else f"about {max(numbers)}"
-    settle = f"{about} seeds of each would settle it"
-    return f"not significant; {settle}, were the differences as large as they seem"
+    seeds = f"{about} seeds of each would settle it"
+    return f"not significant; {seeds}, were the differences as large as they seem"

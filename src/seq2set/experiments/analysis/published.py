@@ -28,17 +28,12 @@ class PublishedTable:
     rows: Mapping[str, PublishedRow]
     """By the names of our models"""
 
-    def measure_margin(self, ours: str, theirs: str) -> float | None:
-        """Return by how many points of micro-F1 one model lies above another, where both are there."""
-        if ours not in self.rows or theirs not in self.rows:
+    def measure_margin(self, ours: str, theirs: str, there: PublishedTable | None = None) -> float | None:
+        """Return by how many points of micro-F1 one model lies above another, here or in another table."""
+        rows = self.rows if there is None else there.rows
+        if ours not in self.rows or theirs not in rows:
             return None
-        return round(100 * (self.rows[ours].micro_f1 - self.rows[theirs].micro_f1), 1)
-
-    def measure_change(self, model: str, before: PublishedTable) -> float | None:
-        """Return by how many points of micro-F1 a model lies above what it has in another table."""
-        if model not in self.rows or model not in before.rows:
-            return None
-        return round(100 * (self.rows[model].micro_f1 - before.rows[model].micro_f1), 1)
+        return round(100 * (self.rows[ours].micro_f1 - rows[theirs].micro_f1), 1)
 
 
 RCV1 = PublishedTable(

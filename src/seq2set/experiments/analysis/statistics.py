@@ -45,21 +45,13 @@ class MeasuredRatio:
 
     @classmethod
     def of(
-        cls,
-        parts: npt.ArrayLike,
-        units: npt.ArrayLike,
-        trainings: Sequence[str],
-        *,
-        random: bool = True,
+        cls, parts: npt.ArrayLike, units: npt.ArrayLike, trainings: Sequence[str], *, random: bool = True
     ) -> MeasuredRatio:
         """Sum the documents' parts (S, N, 2) over the units that they belong to, (N,)."""
         documents = np.asarray(parts, np.float64)
         names, places = np.unique(np.asarray(units), return_inverse=True)
-        sums = np.zeros((documents.shape[0], len(names), 2))
-        for place in range(2):
-            for seed, column in enumerate(documents[..., place]):
-                sums[seed, :, place] = np.bincount(places, column, len(names))
-        return cls(tuple(trainings), random, names, sums)
+        sums = [[np.bincount(places, one, len(names)) for one in documents[..., part]] for part in (0, 1)]
+        return cls(tuple(trainings), random, names, np.stack(sums, axis=-1))
 
     @cached_property
     def values(self) -> Floats:
@@ -96,7 +88,8 @@ def combine(terms: Sequence[tuple[float, MeasuredRatio]]) -> Estimate:
     shares = np.mean([_divide(one, one.sum()) for one in weights], axis=0)
     told = _count_telling(merged, pair=len(terms) == 2)
     degrees = min(max(told - 1, 1), max(1 / max((shares**2).sum(), NOTHING) - 1, 1))
-    moving = [one.values for one in merged if one.moves]
+    # Another seed moves nothing where a row is subtracted from itself.
+    moving = [one.values for one in merged if one.random and (abs(one.sums) > NOTHING).any()]
     often = [values for values in moving if len(values) >= FEWEST_SEEDS]
     return Estimate(
         value=float(sum(one.values.mean() for one in merged)),
@@ -116,11 +109,6 @@ class _Merged(NamedTuple):
     values: Floats  # (S,)
     pulls: Floats  # (S, U)
     sums: Floats  # (S, U, 2)
-
-    @property
-    def moves(self) -> bool:
-        """Whether another seed would change it: not where a row is subtracted from itself."""
-        return self.random and bool((abs(self.sums) > NOTHING).any())
 
 
 def _merge(terms: Sequence[tuple[float, MeasuredRatio]]) -> list[_Merged]:

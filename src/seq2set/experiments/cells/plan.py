@@ -28,11 +28,14 @@ class CellTime(NamedTuple):
     """Whether it takes over what another has learnt"""
 
 
+State = Literal["done", "published", "elsewhere", "begun", "to do"]
+
+
 class PlannedCell(NamedTuple):
     """A cell in the plan."""
 
     cell: Cell
-    state: Literal["done", "published", "elsewhere", "begun", "to do"]
+    state: State
     time: CellTime
 
 
@@ -73,14 +76,13 @@ class Schedule:
     def list_steps(self) -> Iterable[PlannedCell]:
         """Yield the plan, one cell after the other."""
         for cell in self.cells:
+            state: State = "published" if cell.name in self.published else "done"
             if (result := self.results.get(cell.name)) is not None:
-                state: Literal["done", "published"] = "published" if cell.name in self.published else "done"
                 yield PlannedCell(cell, state, CellTime(result.seconds))
             else:
-                held, begun = find_holder(cell.folder) is not None, _is_begun(cell)
-                left: Literal["elsewhere", "begun", "to do"]
-                left = "elsewhere" if held else "begun" if begun else "to do"
-                yield PlannedCell(cell, left, self.estimate_time(cell))
+                held = find_holder(cell.folder) is not None
+                state = "elsewhere" if held else "begun" if _is_begun(cell) else "to do"
+                yield PlannedCell(cell, state, self.estimate_time(cell))
 
     def describe_time_left(self) -> str:
         """Return how long the cells that are left take, as far as cells of their models were measured."""
@@ -95,11 +97,7 @@ class Schedule:
         """Return how long a cell takes: as the measured cells of its model, less what it takes over."""
         shares = self._reuses_another(cell)
         share = estimate_share_left(cell.config) if shares else 1.0
-        measured = [
-            self.results[other.name].seconds
-            for other in self.cells
-            if other.name in self.results and other.config.model == cell.config.model
-        ]
+        measured = [one.seconds for one in self.results.values() if one.model == cell.config.model]
         if share and not measured:
             return CellTime(None, shares)
         return CellTime(share * sum(measured) / max(1, len(measured)), shares)

@@ -123,14 +123,12 @@ def measure_predictions(
     result = evaluate_tagger(tagger, part, request, progress)
     names = tuple(label.label for label in result.per_label)
     known = tagger.labels.frequencies
-    places = {name: place for place, name in enumerate(names)}
-    actual = [sorted({places[label] for label in one}) for one in part.label_sets]
     answers = Answers(
         names=names,
         frequencies=(*known, *(0 for _ in names[len(known) :])),
         ids=tuple(part.ids),
         chosen=Sets.of(result.chosen),
-        actual=Sets.of(actual),
+        actual=Sets.of(result.actual),
         groups=None if part.groups is None else tuple(part.groups),
     )
     return result, answers

@@ -45,6 +45,8 @@ class PublishedCell:
 
     path: Path
     values: Mapping[str, Any]
+    facts: dict[str, Any]
+    """The result, as in the `cell.json` of a run, without what was on the machine alone"""
     config: Config | None
     """Its settings; None where this version has no such settings any more"""
 
@@ -52,12 +54,6 @@ class PublishedCell:
     def name(self) -> str:
         """The cell's name."""
         return str(self.values["name"])
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The result, as in the `cell.json` of a run, without what was on the machine alone."""
-        facts: dict[str, Any] = self.values["facts"]
-        return facts
 
     def list_mismatches(self, cell: Cell, fingerprint: str) -> Iterator[str]:
         """Yield why it is not the cell that is wanted, on a corpus with this fingerprint."""
@@ -90,13 +86,15 @@ class PublishedCell:
 
 def publish_cell(name: str, facts: Mapping[str, Any], answers: Answers, folder: Path) -> Path:
     """Write a cell; one of the same name with other settings or of another corpus stays beside it."""
+    # The names of groups stay in the corpus.
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(answers.groups or ()))}
     values = {
         "format": FORMAT,
         "name": name,
         "facts": facts,
         "labels": answers.names,
         "frequencies": answers.frequencies,
-        "groups": _number_groups(answers.groups),
+        "groups": answers.groups and [numbers[group] for group in answers.groups],
         "given": _to_lists(answers.chosen),
         "true": _to_lists(answers.actual),
     }
@@ -119,11 +117,10 @@ def read_cell(path: Path) -> PublishedCell:
         raise InputError(f"{path} has format {version}, and this version reads format {FORMAT}")
     if recorded != _compute_checksum(values):
         raise _build_damage(path, "its checksum is not the recorded one")
-    values["facts"] = update_keys(values["facts"])
-    config = None
+    facts, config = update_keys(values["facts"]), None
     with suppress(ConfigError):
-        config = validate(values["facts"]["config"])
-    return PublishedCell(path, values, config)
+        config = validate(facts["config"])
+    return PublishedCell(path, values, facts, config)
 
 
 def _build_damage(path: Path, why: str) -> InputError:
@@ -138,14 +135,6 @@ def _choose_path(name: str, facts: Mapping[str, Any], folder: Path) -> Path:
         return path
     identity = _compute_checksum([facts["config"], facts["split"], fingerprint])
     return folder / f"{name}-{identity[:8]}.json"
-
-
-def _number_groups(groups: tuple[str, ...] | None) -> list[int] | None:
-    """Return a number for each document's group; the names of groups stay in the corpus."""
-    if groups is None:
-        return None
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    return [numbers[group] for group in groups]
 
 
 def _to_lists(sets: Sets) -> list[list[int]]:
@@ -200,18 +189,18 @@ class PublishedCells:
     def write(self, cell: Cell) -> CellResult:
         """Write a finished cell from the published one that was chosen for it, without a model."""
         with hold_run(cell.folder):
-            return read_result(cell) or _write_cell(cell, self.chosen[cell.name])
-
-
-def _write_cell(cell: Cell, published: PublishedCell) -> CellResult:
-    part = _open_measured_documents(cell, published)
-    answers = published.read_answers(list(part.ids), [list(one) for one in part.label_sets], part.groups)
-    write_toml(cell.config, RunFolder(cell.folder).config)  # first: one that is killed here can be trained
-    answers.save(cell.folder / ANSWERS)
-    stored = {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)}
-    facts = _build_facts(cell, published) | {"answers": stored}
-    write_json(cell.folder / FACTS, facts)  # last: it says that the cell is done
-    return CellResult(cell.row, cell.folder, facts)
+            if (done := read_result(cell)) is not None:
+                return done
+            published = self.chosen[cell.name]
+            part = _open_measured_documents(cell, published)
+            labels = [list(one) for one in part.label_sets]
+            answers = published.read_answers(list(part.ids), labels, part.groups)
+            write_toml(cell.config, RunFolder(cell.folder).config)  # first: one killed here can be trained
+            answers.save(cell.folder / ANSWERS)
+            stored = {"file": ANSWERS, "sha256": compute_sha256(cell.folder / ANSWERS)}
+            facts = _build_facts(cell, published) | {"answers": stored}
+            write_json(cell.folder / FACTS, facts)  # last: it says that the cell is done
+            return CellResult(cell.row, cell.folder, facts)
 
 
 def _open_measured_documents(cell: Cell, published: PublishedCell) -> Examples:

@@ -19,7 +19,6 @@ from seq2set.core.progress import Progress, Silent
 from seq2set.core.text_utils import count_things
 from seq2set.experiments.cells.cell import Cell, CellResult, run_cell
 from seq2set.experiments.cells.plan import Schedule, format_duration
-from seq2set.experiments.cells.published import PublishedCells
 from seq2set.training.fitted_prior import PriorCache
 
 POLL_SECONDS = 1.0
@@ -64,29 +63,23 @@ def run_cells(schedule: Schedule, progress: Progress) -> RunOutcome:
     if done_here := len(schedule.results) - len(schedule.published):
         verb = "is" if done_here == 1 else "are"
         progress.note(f"{done_here} of {count_things(len(schedule.cells), 'cell')} {verb} done already")
-    if schedule.stored is not None:
-        _use_published(schedule, schedule.stored, progress)
+    if (stored := schedule.stored) is not None:
+        for sentence in stored.list_notes():
+            progress.note(sentence)
+        for cell in schedule.cells:
+            if cell.name in stored.chosen:
+                try:
+                    schedule.results[cell.name] = stored.write(cell)
+                except BusyError:  # who writes the same
+                    del schedule.results[cell.name]
     run = _run_here if schedule.jobs == 1 and schedule.place.is_here else _run_in_workers
     try:
         failures = run(schedule, progress)
     except (KeyboardInterrupt, StoppedError) as error:
-        count, all_cells = len(schedule.results), count_things(len(schedule.cells), "cell")
-        raise StoppedError(
-            f"stopped with {count} of {all_cells} done; rerun the same command to continue"
-        ) from error
-    done = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
-    return RunOutcome(done, failures)
-
-
-def _use_published(schedule: Schedule, stored: PublishedCells, progress: Progress) -> None:
-    for sentence in stored.list_notes():
-        progress.note(sentence)
-    for cell in schedule.cells:
-        if cell.name in stored.chosen:
-            try:
-                schedule.results[cell.name] = stored.write(cell)
-            except BusyError:  # who writes the same
-                del schedule.results[cell.name]
+        done = f"{len(schedule.results)} of {count_things(len(schedule.cells), 'cell')} done"
+        raise StoppedError(f"stopped with {done}; rerun the same command to continue") from error
+    results = [schedule.results[cell.name] for cell in schedule.cells if cell.name in schedule.results]
+    return RunOutcome(results, failures)
 
 
 class CellQueue:

@@ -31,18 +31,21 @@ def make_paper_table(comparison: Comparison, rows_are: str = "Models") -> Table:
     if comparison.differences and comparison.reference is not None:
         extra += [Column(f"over {comparison.reference.title}"), Column("95 % of it")]
         extra += [Column("p")] if _count_tests(comparison) else []
+    columns = (*_make_paper_columns(), *extra)
+
+    def list_entries(summary: Summary) -> list[Entry]:
+        entries = [*_list_paper_entries(summary), Range(summary.interval)]
+        if (one := comparison.differences.get(summary.key)) is not None:
+            entries.append(Quantity(one.estimate.value, signed=True))
+            entries.append(Range(one.estimate.interval, signed=True))
+            if one.chance is not None:
+                entries.append(Chance(one.chance, one.significant))
+        return entries + [None] * (len(columns) - len(entries))
+
     facts = comparison.summaries[0].results[0].facts
-    return Table(
-        "results",
-        f"Performance on the {facts['split']} split of {facts['corpus']['name']}",
-        (*_make_paper_columns(), *extra),
-        _make_rows(
-            comparison,
-            lambda one: _list_paper_entries(one) + _list_extra_entries(comparison, one, len(extra)),
-        ),
-        _write_caption(comparison),
-        rows_are,
-    )
+    title = f"Performance on the {facts['split']} split of {facts['corpus']['name']}"
+    rows = _make_rows(comparison, list_entries)
+    return Table("results", title, columns, rows, _write_caption(comparison), rows_are)
 
 
 def _make_rows(comparison: Comparison, entries: Callable[[Summary], Sequence[Entry]]) -> tuple[Row, ...]:
@@ -56,16 +59,6 @@ def _make_paper_columns() -> list[Column]:
 
 def _list_paper_entries(summary: Summary) -> list[Entry]:
     return [to_quantity(summary.metrics[name], row.digits) for name, row in list_paper_metrics().items()]
-
-
-def _list_extra_entries(comparison: Comparison, summary: Summary, columns: int) -> list[Entry]:
-    entries: list[Entry] = [Range(summary.interval)]
-    if (one := comparison.differences.get(summary.key)) is not None:
-        entries.append(Quantity(one.estimate.value, signed=True))
-        entries.append(Range(one.estimate.interval, signed=True))
-        if one.chance is not None:
-            entries.append(Chance(one.chance, one.significant))
-    return entries + [None] * (columns - len(entries))
 
 
 def _write_caption(comparison: Comparison) -> str:
@@ -140,9 +133,8 @@ def make_side_by_side_table(comparison: Comparison, published: PublishedTable) -
     def list_entries(summary: Summary) -> list[Entry]:
         if (row := published.rows.get(summary.model)) is None:
             return []
-        return list(
-            chain.from_iterable(zip(_list_paper_entries(summary), _list_published_entries(row), strict=True))
-        )
+        pairs = zip(_list_paper_entries(summary), _list_published_entries(row), strict=True)
+        return list(chain.from_iterable(pairs))
 
     title = f"Ours beside {published.name} of the paper"
     return Table("beside", title, tuple(chain.from_iterable(columns)), _make_rows(comparison, list_entries))
@@ -186,9 +178,8 @@ def describe_method(tests: int, rows: Sequence[Summary]) -> str:
     over = "documents"
     if rows:
         documents, units = rows[0].results[0].facts["documents"], len(rows[0].f1.units)
-        over = (
-            f"{units:,} groups of {documents:,} documents" if units < documents else f"{documents:,} {over}"
-        )
+        grouped = f"{units:,} groups of " if units < documents else ""
+        over = f"{grouped}{documents:,} {over}"
     by = f"by t on the variance over {over} and over seeds (docs/experiments.md)"
     if not tests:
         return f"Intervals (95 %) are {by}."

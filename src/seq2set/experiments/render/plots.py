@@ -1,7 +1,6 @@
 """Plots for pages and for print, as SVG and as PNG: intervals, and series over several steps.
 
-Colours are those of Okabe and Ito, which people with any colour vision can tell apart; lines differ in dash
-and marker as well, so that a print in grey can be read. A model looks the same in every plot.
+Lines differ in dash and marker as well, so that a print in grey can be read. A model looks the same in all.
 """
 
 from __future__ import annotations
@@ -47,7 +46,15 @@ def plot_f1_intervals(caption: str, rows: Sequence[Summary], reference: Summary 
 
     def draw(axes: Axes) -> None:
         for place, row in enumerate(rows):
-            _draw_bar(axes, place, row, is_reference=row is reference)
+            mean, values = row.metrics["micro_f1"].mean, [one.metrics["micro_f1"] for one in row.results]
+            colour, marker = (ORANGE, "s") if row is reference else (BLUE, "o")
+            axes.plot(row.interval, [place, place], color=colour, lw=2.2, solid_capstyle="round")
+            axes.plot(mean, place, marker, color=colour, ms=7)
+            if len(values) > 1:
+                axes.plot(values, [place + 0.22] * len(values), "o", mfc="none", mec=GREY, ms=4)
+            axes.annotate(
+                f"{mean:.3f}", (mean, place), (0, 7), textcoords="offset points", ha="center", fontsize=9
+            )
         if reference is not None:
             axes.axvline(reference.metrics["micro_f1"].mean, color=ORANGE, lw=0.8, ls="--", zorder=0)
         axes.set_yticks(range(len(rows)), [row.title for row in rows])
@@ -56,16 +63,6 @@ def plot_f1_intervals(caption: str, rows: Sequence[Summary], reference: Summary 
         axes.tick_params(axis="y", length=0)
 
     return draw_plot("micro-f1", caption, draw, (6.4, 1.1 + 0.45 * len(rows)))
-
-
-def _draw_bar(axes: Axes, place: int, row: Summary, *, is_reference: bool) -> None:
-    mean, values = row.metrics["micro_f1"].mean, [one.metrics["micro_f1"] for one in row.results]
-    colour, marker = (ORANGE, "s") if is_reference else (BLUE, "o")
-    axes.plot(row.interval, [place, place], color=colour, lw=2.2, solid_capstyle="round")
-    axes.plot(mean, place, marker, color=colour, ms=7)
-    if len(values) > 1:
-        axes.plot(values, [place + 0.22] * len(values), "o", mfc="none", mec=GREY, ms=4)
-    axes.annotate(f"{mean:.3f}", (mean, place), (0, 7), textcoords="offset points", ha="center", fontsize=9)
 
 
 class Line(NamedTuple):

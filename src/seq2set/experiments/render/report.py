@@ -7,8 +7,6 @@
     results.tex     the tables in LaTeX, for the package booktabs
     results.json    every number with its seed and settings
     figures/        the plots, as PNG and SVG
-
-Beside the folders of several studies lies one page over all: what each asked and found, in short.
 """
 
 from __future__ import annotations
@@ -181,7 +179,7 @@ def render_results(findings: Findings) -> str:
 
 
 def write_overview(parts: Sequence[Findings], folder: Path) -> Path:
-    """Write the page beside the folders of the studies, and return its path."""
+    """Write the page beside the folders of the studies, what each asked and found, and return its path."""
     # Some trainings are on fewer documents; the first study, `compare`, has the whole corpus.
     trainings = {result.folder: result for part in parts for result in part.results}
     everything = parts[0]._replace(results=list(trainings.values()))

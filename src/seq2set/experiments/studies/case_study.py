@@ -5,7 +5,7 @@ With `--option texts=hidden` the texts are left out, for corpora whose licence f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Literal, NamedTuple
@@ -14,13 +14,7 @@ import numpy as np
 
 from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
-from seq2set.experiments.analysis.comparison import (
-    RowResults,
-    list_units,
-    measure_ratio,
-    refuse_different_documents,
-)
-from seq2set.experiments.analysis.statistics import Floats, MeasuredRatio
+from seq2set.experiments.analysis.comparison import list_units, measure_ratio, refuse_different_documents
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import Section
@@ -122,10 +116,13 @@ def _compare_as_a_whole(data: StudyData, correlated: CorrelatedLabels) -> Sectio
         for row in data.rows
     }
     units = list_units(data.results)
-    with_pairs = [row for row in data.rows if profiles[row.key.model].pairs is not None]
     true_labels = float(np.diff(data.results[0].answers.actual.ends).mean())
-    missed = _measure_rows(data.rows, count_missed, units)
-    kept = _measure_rows(with_pairs, lambda one: count_pairs_kept(one, pairs), units)
+    missed, kept = {}, {}
+    for (model, _), _, results in data.rows:
+        missed[model] = measure_ratio(results, [count_missed(one.answers) for one in results], units)
+        if profiles[model].pairs is not None:
+            counts = [count_pairs_kept(one.answers, pairs) for one in results]
+            kept[model] = measure_ratio(results, counts, units)
     return Section(
         "How the models differ",
         "How often do the models give different sets, and what do they leave out? Distances between models "
@@ -134,15 +131,6 @@ def _compare_as_a_whole(data: StudyData, correlated: CorrelatedLabels) -> Sectio
         (make_profile_table(profiles, true_labels),),
         claims=tuple(judge_cases(missed, kept)),
     )
-
-
-def _measure_rows(
-    rows: Sequence[RowResults], count: Callable[[Answers], Floats], units: Sequence[str]
-) -> dict[str, MeasuredRatio]:
-    return {
-        row.key.model: measure_ratio(row.results, [count(one.answers) for one in row.results], units)
-        for row in rows
-    }
 
 
 def _make_cases(data: StudyData, correlated: CorrelatedLabels) -> list[Case]:

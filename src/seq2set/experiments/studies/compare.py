@@ -85,13 +85,8 @@ def note_single_labels(comparison: Comparison) -> list[str]:
 
 def show_other_metrics(data: StudyData) -> list[Section]:
     """Show what the paper's table has no room for."""
-    return [
-        Section(
-            "Other measures and cost",
-            "What do measures say that weigh all labels or all documents alike, and what does a model cost?",
-            tables=(make_cost_table(data.comparison),),
-        )
-    ]
+    asked = "What do measures say that weigh all labels or all documents alike, and what does a model cost?"
+    return [Section("Other measures and cost", asked, tables=(make_cost_table(data.comparison),))]
 
 
 STUDY = Study(

@@ -19,15 +19,7 @@ from seq2set.experiments.analysis.margins import ABOVE, BELOW, Margin, Pair, for
 from seq2set.experiments.analysis.published import AAPD, RCV1, SHUFFLED, UNCORRELATED
 from seq2set.experiments.options import Options
 from seq2set.experiments.studies.compare import note_single_labels
-from seq2set.experiments.studies.study import (
-    Beside,
-    ClaimRule,
-    MarginTable,
-    Study,
-    StudyData,
-    Variant,
-    make_variant,
-)
+from seq2set.experiments.studies.study import ClaimRule, MarginTable, Study, StudyData, Variant, make_variant
 from seq2set.workflows.training_data import read_label_depths
 
 _KNOWN = {"descending": (RCV1, AAPD), "tree": (RCV1,)}
@@ -137,5 +129,6 @@ STUDY = Study(
             {"paper, RCV1-V2": _find_published},
         ),
     ),
-    beside=Beside("How does the margin of the full model compare with the published ones?", _remark_beside),
+    beside="How does the margin of the full model compare with the published ones?",
+    beside_remarks=_remark_beside,
 )

@@ -25,14 +25,7 @@ from seq2set.experiments.analysis.margins import (
 )
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.options import Options
-from seq2set.experiments.render.plots import (
-    Plot,
-    Series,
-    follow_rows,
-    make_series_table,
-    note_shades,
-    plot_series,
-)
+from seq2set.experiments.render.plots import Series, follow_rows, make_series_table, note_shades, plot_series
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 from seq2set.experiments.studies.study import Study, StudyData, Variant, make_plain_variants
@@ -95,22 +88,21 @@ def _report(data: StudyData) -> list[Section]:
     if unseen := sum(count == 0 for count in answers.frequencies):
         caption += f" {unseen} labels that no training document has are in no band: nobody can give them."
     alone = "All labels lie in one band, so that there is nothing to compare."
+    found = (alone,) if len(bands) < 2 else ()
     micro, macro = (_make_series(bands, metric) for metric in ("micro_f1", "macro_f1"))
     of_each = "on the labels of each band"
-    return [
-        Section(
-            "F1 by the frequency of labels",
-            "How well do the models give labels that few training documents have?",
-            (alone,) if len(bands) < 2 else (),
-            (
-                make_series_table("by-frequency", f"Micro-F1 {of_each}", micro, caption),
-                make_series_table("by-frequency-macro", f"Macro-F1 {of_each}", macro, caption),
-                _make_contents_table(bands),
-            ),
-            (_plot(bands, micro),),
-            tuple(_judge(bands)),
-        )
-    ]
+    below = (
+        f"Micro-F1 {of_each}, from frequent to rare. Below: training documents per label, labels in the "
+        f"band, and how often they occur in what was measured.{note_shades(bands[0].summaries.values())}"
+    )
+    tables = (
+        make_series_table("by-frequency", f"Micro-F1 {of_each}", micro, caption),
+        make_series_table("by-frequency-macro", f"Macro-F1 {of_each}", macro, caption),
+        _make_contents_table(bands),
+    )
+    plots = (plot_series("f1-by-frequency", below, micro, "micro-F1"),)
+    asked = "How well do the models give labels that few training documents have?"
+    return [Section("F1 by the frequency of labels", asked, found, tables, plots, tuple(_judge(bands)))]
 
 
 def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
@@ -119,23 +111,11 @@ def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
     return Series(lines, "training documents of a label", [one.band.title for one in bands], ticks)
 
 
-def _plot(bands: Sequence[MeasuredBand], series: Series) -> Plot:
-    caption = (
-        "Micro-F1 on the labels of each band, from frequent to rare. Below: training documents per label, "
-        "labels in the band, and how often they occur in what was measured."
-        f"{note_shades(bands[0].summaries.values())}"
-    )
-    return plot_series("f1-by-frequency", caption, series, "micro-F1")
-
-
 def _make_contents_table(bands: Sequence[MeasuredBand]) -> Table:
-    rows = [
-        Row(
-            one.band.title,
-            (str(len(one.band.labels)), Quantity(one.occurrences, 0), ", ".join(one.band.labels[:3])),
-        )
-        for one in bands
-    ]
+    rows = []
+    for band, occurrences, _ in bands:
+        entries = str(len(band.labels)), Quantity(occurrences, 0), ", ".join(band.labels[:3])
+        rows.append(Row(band.title, entries))
     columns = (Column("labels"), Column("occurrences measured"), Column("such as"))
     return Table("bands", "What the bands hold", columns, tuple(rows), rows_are="Training documents")
 
@@ -159,9 +139,8 @@ def _judge(bands: Sequence[MeasuredBand]) -> list[Claim]:
     below = [Pair(seq2seq, one) for one in rows if one.is_baseline and one is not seq2seq]
     above = [Pair(one, seq2seq) for one in rows if not one.is_baseline]
     found += judge_claims("Seq2Seq is particularly poor on rare labels", compare_pairs(below), BELOW)
-    return found + judge_claims(
-        "Seq2Set does better than Seq2Seq on rare labels", compare_pairs(above), ABOVE
-    )
+    found += judge_claims("Seq2Set does better than Seq2Seq on rare labels", compare_pairs(above), ABOVE)
+    return found
 
 
 STUDY = Study(title="Rare labels and frequent ones", variants=_make_variants, more=_report)

@@ -6,12 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from seq2set.config.catalog import MODELS
-from seq2set.experiments.analysis.comparison import (
-    RowResults,
-    Summary,
-    find_best_on_validation,
-    summarize_rows,
-)
+from seq2set.experiments.analysis.comparison import Summary, find_best_on_validation
 from seq2set.experiments.analysis.estimates import Spread
 from seq2set.experiments.analysis.margins import Margin, ModelPair, Pair, compare_pairs
 from seq2set.experiments.render.comparison_tables import describe_method, note_few_seeds
@@ -48,24 +43,20 @@ class RemovalStep:
     """Of the paper's own models over the paper's rivals and the best baseline of all"""
 
 
-def measure_step(
-    removed: int, rows: Sequence[RowResults], labels: Collection[str] | None = None
-) -> RemovalStep:
-    """Measure the models of one step on the labels that are named, or on all, and their margins."""
-    summaries = {one.model: one for one in summarize_rows(rows, labels=labels)}
-    baselines = [one for one in summaries.values() if one.is_baseline]
+def measure_step(removed: int, rows: Sequence[Summary], labels: Collection[str] | None = None) -> RemovalStep:
+    """Compare the models of one step, which were measured on the labels that are named, or on all."""
+    baselines = [one for one in rows if one.is_baseline]
     best = find_best_on_validation(baselines)
     rivals = [one for one in baselines if one.model in PAPER_RIVALS or one is best]
-    pairs = [Pair(one, other) for other in rivals for one in summaries.values() if not one.is_baseline]
-    margins = zip(pairs, compare_pairs(pairs), strict=True)
+    pairs = [Pair(one, other) for other in rivals for one in rows if not one.is_baseline]
     answers = rows[0].results[0].answers
     return RemovalStep(
         removed=removed,
         labels=len(answers.names) if labels is None else len(labels),
         occurrences=int(answers.counts(labels).actual.sum()),
         documents=len(answers.ids),
-        summaries=summaries,
-        margins={ModelPair(pair.ours.model, pair.theirs.model): one for pair, one in margins},
+        summaries={one.model: one for one in rows},
+        margins={ModelPair(*(row.model for row in one.pair)): one for one in compare_pairs(pairs)},
     )
 
 
@@ -86,7 +77,7 @@ def make_removal_tables(name: str, title: str, steps: Sequence[RemovalStep]) -> 
     """Return the models at each step, their margins where there are any, and what is left to measure."""
     deviation = "; mean ± deviation over seeds" if has_several_seeds(steps[0].summaries.values()) else ""
     caption = f"Columns: how many of the most frequent labels are left out{deviation}."
-    f1 = make_series_table(f"{name}-f1", title, _make_f1_series(steps), caption)
+    f1 = make_series_table(f"{name}-f1", title, _make_series(steps), caption)
     margins = [_make_margin_table(f"{name}-leads", steps)] if list_margins(steps) else []
     return (f1, *margins, _make_contents_table(f"{name}-labels", steps))
 
@@ -123,7 +114,7 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
     """Draw the paper's two figures: each model's micro-F1, and the margins where there are any."""
     shades = note_shades(steps[0].summaries.values())
     caption = f"Micro-F1 on the labels that are left.{shades}"
-    f1 = plot_series(f"{name}-f1", caption, _make_f1_series(steps), "micro-F1")
+    f1 = plot_series(f"{name}-f1", caption, _make_series(steps), "micro-F1")
     lines = []
     for pair in list_margins(steps):
         # The colour of the model, with the dash and the marker of its rival.
@@ -137,15 +128,12 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
     return (f1, plot_series(f"{name}-leads", caption, series, "points of micro-F1", zero=True))
 
 
-def _make_f1_series(steps: Sequence[RemovalStep]) -> Series:
-    return _make_series(steps, follow_rows([one.summaries for one in steps]))
-
-
-def _make_series(steps: Sequence[RemovalStep], lines: Sequence[Line]) -> Series:
+def _make_series(steps: Sequence[RemovalStep], lines: Sequence[Line] = ()) -> Series:
+    """Return lines over the steps: unless given, the micro-F1 of each model."""
+    lines = lines or follow_rows([one.summaries for one in steps])
     removed = [one.removed for one in steps]
-    return Series(
-        lines, "most frequent labels left out", _list_heads(steps), [f"{one}" for one in removed], removed
-    )
+    ticks = [str(one) for one in removed]
+    return Series(lines, "most frequent labels left out", _list_heads(steps), ticks, removed)
 
 
 def _list_heads(steps: Sequence[RemovalStep]) -> list[str]:

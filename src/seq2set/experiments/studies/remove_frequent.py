@@ -14,7 +14,7 @@ from seq2set.core.text_utils import count_things
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.subset import open_reduced_corpus
-from seq2set.experiments.analysis.comparison import RowKey
+from seq2set.experiments.analysis.comparison import RowKey, summarize_rows
 from seq2set.experiments.analysis.margins import (
     ABOVE,
     BELOW,
@@ -88,7 +88,7 @@ def _make_variants(options: Options) -> list[Variant]:
             setting = f'data.corpus="{remove_labels(options, corpus, labels.names[:step]).folder}"'
             for model in options.models:
                 cells = make_cells(options, model, f"{model}-without-{step}", setting)
-                found.append(Variant(RowKey(model, _name_step(step)), MODELS[model].title, tuple(cells)))
+                found.append(Variant(RowKey(model, _name_step(step)), MODELS[model].title, cells))
     return found
 
 
@@ -105,10 +105,10 @@ def _report(data: StudyData) -> list[Section]:
         known = whole[0].results[0].answers.names
         gone = {step: set(labels.names[:step]) for step in steps}
         left = {step: [name for name in known if name not in gone[step]] for step in steps}
-        done = [measure_step(step, whole, some) for step, some in left.items()]
+        done = [measure_step(step, summarize_rows(whole, labels=some), some) for step, some in left.items()]
         found.append(_report_steps(_EVALUATED, "remaining", "Micro-F1 on the labels that are left", done))
     if any(rows[step] for step in steps[1:]):
-        done = [measure_step(step, some) for step, some in rows.items() if some]
+        done = [measure_step(step, summarize_rows(some)) for step, some in rows.items() if some]
         found.append(
             _report_steps(_RETRAINED, "retrained", "Micro-F1 of models that were trained anew", done)
         )

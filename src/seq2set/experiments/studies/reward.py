@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from seq2set.config.catalog import METRICS, MODELS, REWARDS, is_better
 from seq2set.core.text_utils import join_groups
 from seq2set.experiments.analysis.comparison import Comparison, Summary
-from seq2set.experiments.analysis.margins import Margin, Pair, format_points
+from seq2set.experiments.analysis.margins import Pair, format_points
 from seq2set.experiments.options import Options, refuse_other_models, refuse_without_self_critical_phase
 from seq2set.experiments.render.comparison_tables import make_cost_table
 from seq2set.experiments.render.report import Section
@@ -35,27 +36,19 @@ def _pair_with_papers(comparison: Comparison) -> list[Pair]:
 
 def _describe_margins(data: StudyData) -> Iterator[str]:
     """Say for each model which rewards are better than the paper's, which worse, and which neither."""
-    by_model: dict[str, list[Margin]] = {}
-    for one in data.margins["margins"]:
-        by_model.setdefault(MODELS[one.pair.ours.model].title, []).append(one)
-    for title, found in by_model.items():
+    for model, found in groupby(data.margins["margins"], key=lambda one: one.pair.ours.model):
         shown = [(one, f"{one.pair.ours.key.variant} ({format_points(one.points)} points)") for one in found]
-        yield group_by_side(shown, f"{title}, significantly better than {_PAPERS}", "significantly worse")
+        better = f"{MODELS[model].title}, significantly better than {_PAPERS}"
+        yield group_by_side(shown, better, "significantly worse")
 
 
 def _show_metrics(data: StudyData) -> list[Section]:
-    rivals: dict[str, list[Summary]] = {}
-    for one in data.comparison.summaries:
-        rivals.setdefault(one.model, []).append(one)
+    by_model = groupby(data.comparison.summaries, key=lambda one: one.model)
+    rivals = {model: list(rows) for model, rows in by_model}
     told = {model: rows for model, rows in rivals.items() if len(rows) > 1 and any(map(_find_metric, rows))}
-    return [
-        Section(
-            "Other measures and cost",
-            "Does a reward pay on the measure that it is made of?",
-            tuple(_describe_own_metrics(model, rows) for model, rows in told.items()),
-            (make_cost_table(data.comparison),),
-        )
-    ]
+    asked = "Does a reward pay on the measure that it is made of?"
+    found = tuple(_describe_own_metrics(model, rows) for model, rows in told.items())
+    return [Section("Other measures and cost", asked, found, (make_cost_table(data.comparison),))]
 
 
 def _describe_own_metrics(model: str, rows: Sequence[Summary]) -> str:

@@ -1,7 +1,4 @@
-"""A study as a declaration: its rows, the pairs that it tests, and the paper's claims and figures.
-
-`Study.cells` says which trainings it needs, and `Study.sections` reports what came of those that are done.
-"""
+"""A study as a declaration: its rows, the pairs that it tests, and the paper's claims and figures."""
 
 from __future__ import annotations
 
@@ -13,13 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from seq2set.config.catalog import MODELS
-from seq2set.experiments.analysis.comparison import (
-    Comparison,
-    RowKey,
-    RowResults,
-    compare_rows,
-    summarize_rows,
-)
+from seq2set.experiments.analysis.comparison import Comparison, RowKey, RowResults, compare_rows
 from seq2set.experiments.analysis.margins import (
     Contrast,
     Expectation,
@@ -63,18 +54,17 @@ def make_variant(
     same = options.config(model, 1, *assignments) == options.config(model, 1)
     name = model if same else f"{model}-{folder or variant}"
     title = title or (f"{MODELS[model].title}, {variant}" if variant else MODELS[model].title)
-    return Variant(RowKey(model, variant), title, tuple(make_cells(options, model, name, *assignments)))
+    return Variant(RowKey(model, variant), title, make_cells(options, model, name, *assignments))
 
 
-def make_cells(options: Options, model: str, row: str, *assignments: str) -> list[Cell]:
+def make_cells(options: Options, model: str, row: str, *assignments: str) -> tuple[Cell, ...]:
     """Return the cells of one row: a model with some settings of its own, once for each seed that matters."""
-    first = options.config(model, 1, *assignments)
-    if is_deterministic(first):
-        return [Cell(row, first, options.cells / row)]
-    return [
+    if is_deterministic(first := options.config(model, 1, *assignments)):
+        return (Cell(row, first, options.cells / row),)
+    return tuple(
         Cell(row, options.config(model, seed, *assignments), options.cells / f"{row}-seed{seed}")
         for seed in options.seeds
-    ]
+    )
 
 
 def make_plain_variants(options: Options) -> list[Variant]:
@@ -114,17 +104,6 @@ class ClaimRule(NamedTuple):
     differences: Callable[[StudyData], Sequence[Contrast]]
 
 
-class Beside(NamedTuple):
-    """The section that puts margins beside the published ones."""
-
-    asked: str
-    remarks: Callable[[StudyData], Iterable[str]]
-    published: tuple[PublishedTable, ...] = ()
-    """Tables of the paper that are shown as they stand there"""
-    rows: bool = False
-    """Whether rows are put beside the paper's too, where the corpus is the paper's own"""
-
-
 @dataclass(frozen=True)
 class Study:
     """A study of the paper."""
@@ -137,8 +116,13 @@ class Study:
     """What that section says beside the claims"""
     claims: tuple[ClaimRule, ...] = ()
     margins: tuple[MarginTable, ...] = ()
-    beside: Beside | None = None
-    """The section of the margins; without one they stand below the rows"""
+    beside: str = ""
+    """The question of the section that puts margins beside the published ones; none where it is empty"""
+    beside_remarks: Callable[[StudyData], Iterable[str]] = lambda _: ()
+    published: tuple[PublishedTable, ...] = ()
+    """Tables of the paper that this section shows as they stand there"""
+    has_published_rows: bool = False
+    """Whether it puts rows beside the paper's too, where the corpus is the paper's own"""
     more: Callable[[StudyData], list[Section]] = lambda _: []
     """Further sections"""
     plot: Callable[[Comparison], Plot] = plot_f1
@@ -173,9 +157,7 @@ class StudyData:
     @cached_property
     def comparison(self) -> Comparison:
         """The rows side by side."""
-        if self.study.has_reference:
-            return compare_rows(self.rows)
-        return Comparison(summarize_rows(self.rows), None, {})
+        return compare_rows(self.rows, has_reference=self.study.has_reference)
 
     @cached_property
     def margins(self) -> dict[str, list[Margin]]:
@@ -205,15 +187,14 @@ def _compare(data: StudyData, title: str, asked: str) -> Section:
 
 def _put_beside(data: StudyData) -> list[Section]:
     """Put margins beside the published ones, and rows where the corpus is the paper's own."""
-    if (beside := data.study.beside) is None:
-        return []
-    own = find_published(data.corpus) if beside.rows else None
+    study = data.study
+    own = find_published(data.corpus) if study.has_published_rows else None
     tables = [make_side_by_side_table(data.comparison, own)] if own else []
     tables += _list_margins(data)
-    if not tables:
+    if not study.beside or not tables:
         return []
-    tables += map(make_published_table, beside.published)
-    return [Section("Beside the paper", beside.asked, tuple(beside.remarks(data)), tuple(tables))]
+    tables += map(make_published_table, study.published)
+    return [Section("Beside the paper", study.beside, tuple(study.beside_remarks(data)), tuple(tables))]
 
 
 def _list_margins(data: StudyData) -> list[Table]:

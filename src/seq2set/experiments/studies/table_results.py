@@ -14,7 +14,6 @@ from seq2set.experiments.analysis.published import AAPD, RCV1, PublishedTable, f
 from seq2set.experiments.options import Options
 from seq2set.experiments.studies.compare import describe_comparison, note_single_labels, show_other_metrics
 from seq2set.experiments.studies.study import (
-    Beside,
     ClaimRule,
     MarginTable,
     Study,
@@ -60,18 +59,17 @@ def _remark_beside(data: StudyData) -> Iterator[str]:
         yield summarize_margins(found)
 
 
-def find_margin(table: PublishedTable) -> Callable[[Margin], float | None]:
-    """Return what finds the published margin of the same two models."""
-    return lambda margin: table.measure_margin(margin.pair.ours.model, margin.pair.theirs.model)
+def find_margin(
+    table: PublishedTable, there: PublishedTable | None = None
+) -> Callable[[Margin], float | None]:
+    """Return what finds the published margin of the same two models, the second perhaps in another table."""
+    return lambda margin: table.measure_margin(margin.pair.ours.model, margin.pair.theirs.model, there)
 
 
 STUDY = Study(
     title="The paper's main table",
     variants=_make_variants,
-    question=(
-        "Results",
-        "Do the two Seq2Sets give better sets of labels on {corpus} than every baseline?",
-    ),
+    question=("Results", "Do the two Seq2Sets give better sets of labels on {corpus} than every baseline?"),
     remarks=lambda data: [*note_single_labels(data.comparison), *describe_comparison(data.comparison)],
     claims=(
         ClaimRule(
@@ -88,10 +86,8 @@ STUDY = Study(
             {f"paper, {table.short}": find_margin(table) for table in (RCV1, AAPD)},
         ),
     ),
-    beside=Beside(
-        "How do the margins of the Seq2Sets over Seq2Seq and BR compare with the published ones?",
-        _remark_beside,
-        rows=True,
-    ),
+    beside="How do the margins of the Seq2Sets over Seq2Seq and BR compare with the published ones?",
+    beside_remarks=_remark_beside,
+    has_published_rows=True,
     more=show_other_metrics,
 )

@@ -31,17 +31,12 @@ def _make_variants(options: Options) -> list[Variant]:
     """Return a row for each lambda; the preset's own is shared with other studies."""
     refuse_other_models(options, ("seq2set",), "only seq2set has two decoders to weigh")
     refuse_without_self_critical_phase(options, "objective.lambda")
-    return [
-        make_variant(
-            options,
-            "seq2set",
-            f"{value:g}",
-            f"objective.lambda={value}",
-            folder=f"lambda-{value:g}",
-            title=f"λ = {value:g}",
-        )
-        for value in options.read("lambdas")
-    ]
+    found = []
+    for value in options.read("lambdas"):
+        name, setting = f"{value:g}", f"objective.lambda={value}"
+        folder, title = f"lambda-{name}", f"λ = {name}"
+        found.append(make_variant(options, "seq2set", name, setting, folder=folder, title=title))
+    return found
 
 
 def _choose(comparison: Comparison) -> Summary:

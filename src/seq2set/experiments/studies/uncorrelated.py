@@ -38,15 +38,7 @@ from seq2set.experiments.options import Options
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
 from seq2set.experiments.studies.compare import note_single_labels
-from seq2set.experiments.studies.study import (
-    Beside,
-    ClaimRule,
-    MarginTable,
-    Study,
-    StudyData,
-    Variant,
-    make_cells,
-)
+from seq2set.experiments.studies.study import ClaimRule, MarginTable, Study, StudyData, Variant, make_cells
 from seq2set.experiments.studies.table_results import find_margin
 from seq2set.labels.correlation import compute_phi
 
@@ -57,8 +49,6 @@ class UncorrelatedTexts(NamedTuple):
     labels: tuple[str, ...]
     largest: float
     """The largest correlation between two of them; -1 where there are no two"""
-    documents: int
-    """How many documents have no other labels"""
 
 
 def choose_uncorrelated(label_sets: Iterable[Iterable[str]], threshold: float) -> UncorrelatedTexts:
@@ -68,8 +58,7 @@ def choose_uncorrelated(label_sets: Iterable[Iterable[str]], threshold: float) -
     phi = _correlate(matrix)
     chosen = _choose(matrix, phi > threshold)
     names = tuple(name for name, stays in zip(table.names, chosen, strict=True) if stays)
-    largest = float(phi[np.ix_(chosen, chosen)].max(initial=-1.0))
-    return UncorrelatedTexts(names, largest, int((_count_missing(matrix, chosen) == 0).sum()))
+    return UncorrelatedTexts(names, float(phi[np.ix_(chosen, chosen)].max(initial=-1.0)))
 
 
 def find_largest_correlation(label_sets: Iterable[Iterable[str]]) -> float:
@@ -97,15 +86,10 @@ def _choose(matrix: csr_matrix, conflicts: npt.NDArray[np.bool_]) -> npt.NDArray
     chosen = np.zeros(matrix.shape[1], bool)
     frequencies = np.asarray(matrix.sum(axis=0)).ravel()
     while (free := ~chosen & ~conflicts[:, chosen].any(axis=1)).any():
-        gained = (_count_missing(matrix, chosen) == 1) @ matrix  # (N,) x (N, L) -> (L,)
+        missing = matrix @ (~chosen).astype(np.int64)  # (N, L) x (L,) -> (N,), each document's other labels
+        gained = (missing == 1) @ matrix  # (N,) x (N, L) -> (L,)
         chosen[np.lexsort((frequencies, gained, free))[-1]] = True
     return chosen
-
-
-def _count_missing(matrix: csr_matrix, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Count each document's labels that are not in the set, (N,)."""
-    missing: npt.NDArray[np.int64] = matrix @ (~chosen).astype(np.int64)  # (N, L) x (L,) -> (N,)
-    return missing
 
 
 class Reduction(NamedTuple):
@@ -185,7 +169,7 @@ def _make_variants(options: Options) -> list[Variant]:
             row = row if order == "descending" else f"{row}-{order}"
             settings = [f"label_order.kind={order}"]
         cells = make_cells(on_part, model, row, *settings)
-        found.append(Variant(RowKey(model), MODELS[model].title, tuple(cells)))
+        found.append(Variant(RowKey(model), MODELS[model].title, cells))
     return found
 
 
@@ -235,10 +219,8 @@ STUDY = Study(
             {"paper, RCV1-V2": find_margin(UNCORRELATED)},
         ),
     ),
-    beside=Beside(
-        "How do the margins compare with the published ones?",
-        lambda data: [summarize_margins(data.margins["margins"])],
-        (UNCORRELATED,),
-    ),
+    beside="How do the margins compare with the published ones?",
+    beside_remarks=lambda data: [summarize_margins(data.margins["margins"])],
+    published=(UNCORRELATED,),
     more=lambda data: [describe_reduction(reduce_corpus(data.options))],
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +52,11 @@ CROSSED = "crossed"
 """The kind of thresholds from documents scored out of fold, beside those of `find_best_rule`."""
 
 
-Classifiers = tuple[LinearScorer, Sigmoid]
+class Classifiers(NamedTuple):
+    """A fit at one C."""
+
+    scorer: LinearScorer
+    sigmoid: Sigmoid
 
 
 def train_br(
@@ -80,7 +85,7 @@ def _fit(data: LinearTraining, c: float) -> ScoredFit[Classifiers]:
     scorer = data.fit_or_resume("linear", c, "one classifier per label")
     margins = scorer.margins(data.valid)
     sigmoid = fit_sigmoid(margins, data.valid_targets.toarray())
-    return ScoredFit((scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
+    return ScoredFit(Classifiers(scorer, sigmoid), sigmoid(margins), score_zero_margin(sigmoid))
 
 
 def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[Classifiers], train: Examples) -> Rule:
@@ -88,12 +93,12 @@ def _try_crossed_rule(data: LinearTraining, best: FittedCandidate[Classifiers], 
 
     Validation had no part in them, and the other rules are judged on documents held out from their tuning.
     """
-    wanted, (_, sigmoid) = data.config.decision, best.machine
+    wanted = data.config.decision
     margins, fold = _score_out_of_fold(data, best.c, train)
     labelled = train.count_labelled()
     right = data.labels.indicator(train.label_sets[:labelled]).toarray()
     found = find_crossed_thresholds(margins[:labelled], right, fold[:labelled], wanted.metric)
-    rule = make_label_rule(sigmoid(found))
+    rule = make_label_rule(best.machine.sigmoid(found))
     crossed = Counts.of_known(rule.decide(best.scores), data.valid_actual).metrics()
     assert best.tuned is not None  # kinds were compared
     reached = best.tuned.list_reached(wanted.metric)

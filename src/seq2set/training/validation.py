@@ -68,8 +68,12 @@ def choose_search(network: Network, search: SearchSettings) -> str:
     return search.name if network.decodes else "marginal"
 
 
-Searched = tuple[npt.NDArray[np.float32], bool]
-"""(N, L) 1 where a label was given, or scores where a threshold has to decide; and whether a search did"""
+class Searched(NamedTuple):
+    """What a search gave for the validation split, in its order."""
+
+    values: npt.NDArray[np.float32]
+    """(N, L) 1 where a label was given, or scores where a threshold has to decide"""
+    decided: bool
 
 
 @torch.no_grad()
@@ -97,7 +101,7 @@ def search_validation(
     step.train()
     if fabric.world_size > 1:
         values = cast("torch.Tensor", fabric.all_reduce(torch.from_numpy(values), reduce_op="sum")).numpy()
-    return values, decided
+    return Searched(values, decided)
 
 
 def compute_micro_f1(found: Searched, valid: Validation) -> float:
@@ -107,8 +111,7 @@ def compute_micro_f1(found: Searched, valid: Validation) -> float:
     fixed threshold a network of sigmoids would for long look as if it had learnt nothing, as it begins far
     below 0.5. Labels that training never saw count as misses, and a document without a known word gets none.
     """
-    values, decided = found
-    scores = withhold_scores(values, valid.known)
-    if not decided:
+    scores = withhold_scores(found.values, valid.known)
+    if not found.decided:
         return find_threshold(scores, valid.actual, "micro_f1").score
     return Counts.of_known(scores > 0, valid.actual).metrics()["micro_f1"]

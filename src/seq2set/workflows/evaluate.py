@@ -161,6 +161,13 @@ def write_errors(path: Path, names: Sequence[str]) -> Iterator[Keep]:
         yield keep
 
 
+class SampledPrediction(NamedTuple):
+    """A prediction beside the labels that the document really has."""
+
+    prediction: Prediction
+    actual: tuple[str, ...]
+
+
 def sample_predictions(
     model: Path,
     *,
@@ -171,17 +178,15 @@ def sample_predictions(
     count: int = 3,
     runtime: str = "auto",
     request: Request | None = None,
-) -> list[tuple[Prediction, tuple[str, ...]]]:
-    """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence.
-
-    Beside each prediction stand the labels that the document really has.
-    """
+) -> list[SampledPrediction]:
+    """Predict a few of the documents that `evaluate` measures on, drawn with a seed, with their evidence."""
     predictor, _, (part, *_) = _open_documents(model, runtime, data, columns, split, include_seen)
     places = np.random.default_rng(1).choice(len(part), min(count, len(part)), replace=False)
     drawn = pick_documents(part, places.tolist())
     items = [TextItem(document.id, document.text) for document in drawn]
     answers = predictor.stream(items, replace(request or Request(), explain=True))
-    return [(answer, document.labels) for answer, document in zip(answers, drawn, strict=True)]
+    pairs = zip(answers, drawn, strict=True)
+    return [SampledPrediction(answer, document.labels) for answer, document in pairs]
 
 
 class MeasuredSplit(NamedTuple):

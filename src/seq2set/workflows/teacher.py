@@ -175,19 +175,28 @@ def _judge(
     return said
 
 
-def _ask(tagger: Tagger, texts: list[str]) -> Iterator[tuple[Reals, npt.NDArray[np.bool_], bool]]:
-    """Yield for each text the scores (L,) and the sets (K, L) of a model's own labels, and if it is known."""
+class Answer(NamedTuple):
+    """What a model says of one text, in the order of its own labels."""
+
+    scores: Reals
+    """(L,)"""
+    drawn: npt.NDArray[np.bool_]
+    """(K, L)"""
+    known: bool
+
+
+def _ask(tagger: Tagger, texts: list[str]) -> Iterator[Answer]:
     if not (isinstance(tagger, NeuralTagger) and tagger.decodes):
         told = tagger.infer(texts, Request(search="marginal"))
         known = np.ones(len(texts), bool) if told.known is None else told.known
         for row, heard in zip(told.scores, known.tolist(), strict=True):
-            yield row, np.zeros((SETS, len(row)), bool), heard
+            yield Answer(row, np.zeros((SETS, len(row)), bool), heard)
         return
     # All texts use the same random numbers: from the sets with the same one, each takes others.
     generator = np.random.default_rng(len(texts))
     for row, sets, heard in zip(*tagger.draw_sets(texts), strict=True):
         chosen = generator.choice(len(sets), SETS, replace=len(sets) < SETS)
-        yield row, sets[chosen], bool(heard)
+        yield Answer(row, sets[chosen], bool(heard))
 
 
 def _save(path: Path, said: Opinion, mark: npt.NDArray[np.uint8]) -> None:

@@ -116,9 +116,14 @@ class Answers:
             )
 
 
-def measure_predictions(
-    tagger: Tagger, part: Examples, request: Request, progress: Progress
-) -> tuple[Evaluation, Answers]:
+class MeasuredCell(NamedTuple):
+    """An evaluation, and the predictions that it was made of."""
+
+    result: Evaluation
+    answers: Answers
+
+
+def measure_predictions(tagger: Tagger, part: Examples, request: Request, progress: Progress) -> MeasuredCell:
     """Evaluate a model, and return its predictions too."""
     result = evaluate_tagger(tagger, part, request, progress)
     names = tuple(label.label for label in result.per_label)
@@ -131,4 +136,4 @@ def measure_predictions(
         actual=Sets.of(result.actual),
         groups=None if part.groups is None else tuple(part.groups),
     )
-    return result, answers
+    return MeasuredCell(result, answers)

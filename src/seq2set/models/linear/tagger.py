@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -122,11 +122,22 @@ class LinearTagger(ABC):
         ]
 
 
-def restore_common(state: ModelState) -> tuple[Config, TfidfFeatures, Labels, Rule, float, Confidence]:
+class Common(NamedTuple):
+    """The values that every linear model begins with."""
+
+    config: Config
+    features: TfidfFeatures
+    labels: Labels
+    rule: Rule
+    c: float
+    confidence: Confidence
+
+
+def restore_common(state: ModelState) -> Common:
     """Read back from a saved state what every linear model begins with."""
     rule, features = Rule.from_dict(state.fitted["rule"]), restore_features(state, "features.")
     confidence = Confidence.from_dict(state.fitted.get("confidence"))
-    return state.config, features, state.labels, rule, state.fitted["c"], confidence
+    return Common(state.config, features, state.labels, rule, state.fitted["c"], confidence)
 
 
 def restore_features(state: ModelState, prefix: str) -> TfidfFeatures:

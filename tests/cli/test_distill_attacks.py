@@ -21,7 +21,7 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.seen_texts import hash_texts
 from seq2set.inference.model_folder import read_metadata, read_seen
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.teacher import Answer
+from seq2set.workflows.teacher import TeacherAnswer
 from seq2set.workflows.train import train as train_run
 from tiny_networks import tiny_config
 
@@ -380,7 +380,7 @@ def test_ctrl_c_while_the_teacher_judges_costs_no_bit(
     monkeypatch.setattr(module, "BATCH", 8)
     ask, batches = module._ask, iter(range(1, 99))
 
-    def ask_or_stop(tagger: Tagger, block: list[str]) -> Iterator[Answer]:
+    def ask_or_stop(tagger: Tagger, block: list[str]) -> Iterator[TeacherAnswer]:
         if next(batches) == batch:
             signal.raise_signal(signal.SIGINT)
         return ask(tagger, block)

@@ -175,7 +175,7 @@ def _judge(
     return said
 
 
-class Answer(NamedTuple):
+class TeacherAnswer(NamedTuple):
     """What a model says of one text, in the order of its own labels."""
 
     scores: Reals
@@ -185,18 +185,18 @@ class Answer(NamedTuple):
     known: bool
 
 
-def _ask(tagger: Tagger, texts: list[str]) -> Iterator[Answer]:
+def _ask(tagger: Tagger, texts: list[str]) -> Iterator[TeacherAnswer]:
     if not (isinstance(tagger, NeuralTagger) and tagger.decodes):
         told = tagger.infer(texts, Request(search="marginal"))
         known = np.ones(len(texts), bool) if told.known is None else told.known
         for row, heard in zip(told.scores, known.tolist(), strict=True):
-            yield Answer(row, np.zeros((SETS, len(row)), bool), heard)
+            yield TeacherAnswer(row, np.zeros((SETS, len(row)), bool), heard)
         return
     # All texts use the same random numbers: from the sets with the same one, each takes others.
     generator = np.random.default_rng(len(texts))
     for row, sets, heard in zip(*tagger.draw_sets(texts), strict=True):
         chosen = generator.choice(len(sets), SETS, replace=len(sets) < SETS)
-        yield Answer(row, sets[chosen], bool(heard))
+        yield TeacherAnswer(row, sets[chosen], bool(heard))
 
 
 def _save(path: Path, said: Opinion, mark: npt.NDArray[np.uint8]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from small_experiments import Noting, small_options
 
-from seq2set.cli.app import main
+from seq2set.cli.app import run_process
 from seq2set.config.run_locks import find_holder
 from seq2set.core.errors import BusyError, PendingError
 from seq2set.core.processes import EndedWorker
@@ -28,7 +28,7 @@ from seq2set.experiments.studies.compare import STUDY as COMPARE
 
 EXPERIMENT = """
 import sys
-from seq2set.cli.app import main
+from seq2set.cli.app import run_process
 from seq2set.experiments.cells import cell
 
 train = cell.train
@@ -43,7 +43,7 @@ def train_when_told(*given, **named):
 if sys.argv[1] == "slow":
     cell.train = train_when_told
 sys.argv = ["seq2set", "experiment", "compare", *sys.argv[2:]]
-main()
+run_process()
 """
 SETTINGS = ("linear.c=[1]", "features.min_documents=1", "threads=1")
 

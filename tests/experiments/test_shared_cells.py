@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from small_experiments import Noting, small_options
 
-from seq2set.cli.app import run_process
+from seq2set.cli.app import main
 from seq2set.config.run_locks import find_holder
 from seq2set.core.errors import BusyError, PendingError
 from seq2set.core.processes import EndedWorker
@@ -61,6 +61,7 @@ def started(pace: str, arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        errors="replace",  # what a locale of few letters makes of a table does not matter here
         env=os.environ | {"COLUMNS": "200"},
     ) as process:
         try:

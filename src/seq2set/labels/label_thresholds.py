@@ -116,8 +116,8 @@ def _maximise_micro_f1(cuts: Sequence[Cuts], hits: int, rest: int) -> list[int]:
     """
     reached, places = -1.0, _choose_worthiest(cuts, 0.0)
     while True:
-        given, right = sum_cuts(cuts, places)
-        risen = 2 * (hits + right) / max(given + rest, 1)
+        sums = sum_cuts(cuts, places)
+        risen = 2 * (hits + sums.right) / max(sums.given + rest, 1)
         if risen <= reached:
             return places
         reached, places = risen, _choose_worthiest(cuts, risen)

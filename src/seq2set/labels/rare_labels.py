@@ -131,7 +131,7 @@ def _find_balanced(
         if found == places:
             break
         places = found
-        given, hits = sum_cuts(cuts, places)
-        scale = max(given + int(actual.sum()), 1)
-        reached = 2 * hits / scale
+        sums = sum_cuts(cuts, places)
+        scale = max(sums.given + int(actual.sum()), 1)
+        reached = 2 * sums.right / scale
     return np.array([one.values[place] for one, place in zip(cuts, places, strict=True)], np.float32)

@@ -71,10 +71,18 @@ def find_cuts(scores: NDArray[Any], right: NDArray[Any]) -> Cuts:
     )
 
 
-def sum_cuts(cuts: Sequence[Cuts], places: Sequence[int]) -> tuple[int, int]:
-    """Return how many labels the cuts at one place for each label give together, and how many are right."""
+class Sums(NamedTuple):
+    """How many labels are given by all, and how many of them are right."""
+
+    given: int
+    right: int
+
+
+def sum_cuts(cuts: Sequence[Cuts], places: Sequence[int]) -> Sums:
+    """Return what the cuts at one place for each label give together."""
     chosen = list(zip(cuts, places, strict=True))
-    return sum(int(one.given[at]) for one, at in chosen), sum(int(one.right[at]) for one, at in chosen)
+    given = sum(int(one.given[at]) for one, at in chosen)
+    return Sums(given, sum(int(one.right[at]) for one, at in chosen))
 
 
 def refuse_unfit(scores: NDArray[Any], right: csr_matrix[Any]) -> None:

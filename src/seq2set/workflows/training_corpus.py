@@ -111,28 +111,32 @@ def reopen_corpus(trained: TrainingCorpus, named: str | None = None) -> Prepared
         ) from error
 
 
-def follow_corpus(config: Config, out: Path, *, resume: bool, force: bool) -> tuple[Config, DataSettings]:
-    """Find the corpus of a run that may go on, from whatever folder, and however its path is spelt now.
+class Followed(NamedTuple):
+    """The settings as a run was begun with them, and those by which its corpus is found now."""
 
-    Returns the settings as the run was begun with them, and those by which its corpus is found now.
-    """
+    config: Config
+    place: DataSettings
+
+
+def follow_corpus(config: Config, out: Path, *, resume: bool, force: bool) -> Followed:
+    """Find the corpus of a run that may go on, from whatever folder, and however its path is spelt now."""
     if force and resume:
         raise InputError("--force replaces a run and --resume goes on with it; give one of the two")
     if not resume:
-        return config, config.data
+        return Followed(config, config.data)
     run, begun = RunFolder(out), read_provenance(out)
     config = recall_defaults(run.config, config)
     if begun is None or not begun.path or not run.config.is_file():
-        return config, config.data
+        return Followed(config, config.data)
     typed, then = config.data.corpus, load_config(run.config).data.corpus
     if typed in ("", then) and not _is_same_file(Path(typed), Path(begun.path)):
         place = begun.path if Path(begun.path).exists() else typed
     elif _is_same_file(Path(typed), Path(begun.path)):
         place = typed
     else:
-        return config, config.data
+        return Followed(config, config.data)
     named = config.model_copy(update={"data": config.data.model_copy(update={"corpus": then})})
-    return named, config.data.model_copy(update={"corpus": place})
+    return Followed(named, config.data.model_copy(update={"corpus": place}))
 
 
 def open_training_corpus(data: DataSettings) -> PreparedCorpus:

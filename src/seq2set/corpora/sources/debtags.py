@@ -23,6 +23,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -51,6 +52,13 @@ _TRANSLATION = re.compile(r".*Translation-en(\.\w+)?")
 _BY_PYARROW = {".lz4": "lz4", ".bz2": "bz2"}
 
 
+class _Index(NamedTuple):
+    """The files of packages, and those of their long descriptions."""
+
+    packages: list[Path]
+    descriptions: list[Path]
+
+
 def read_debtags(path: Path | None, options: PrepareOptions) -> RawCorpus:
     """Read apt's package index, or the files at `path` in any of their forms."""
     if path is not None and not path.exists():
@@ -60,7 +68,7 @@ def read_debtags(path: Path | None, options: PrepareOptions) -> RawCorpus:
     if path is not None and Path(strip_compression(path)).suffix == ".jsonl":
         return RawCorpus(_read_jsonl(path, options), options.complete(_GROUPED), {"form": "jsonl"})
     notes: Notes = {"form": "package index"}
-    documents = _read_index(*_find_index(path), notes)
+    documents = _read_index(_find_index(path), notes)
     documents = keep_frequent_labels(documents, options.get_min_label_documents(MIN_PACKAGES), notes)
     return RawCorpus(documents, options.complete(_GROUPED), notes)
 
@@ -82,8 +90,7 @@ def _read_jsonl(file: Path, options: PrepareOptions) -> Iterator[Document]:
     return read_documents(file, ReadOptions(group="source", encoding=options.encoding or "utf-8"))
 
 
-def _find_index(path: Path | None) -> tuple[list[Path], list[Path]]:
-    """Return the files of packages and those of their long descriptions."""
+def _find_index(path: Path | None) -> _Index:
     if path is None:
         if shutil.which("apt-get") is None:
             raise InputError(
@@ -93,27 +100,27 @@ def _find_index(path: Path | None) -> tuple[list[Path], list[Path]]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise WorkError(f"'{' '.join(command)}' failed: {done.stderr.strip()[:200]}")
-        packages, translations = _pick_index_files(Path(line) for line in done.stdout.splitlines())
-        if not packages:
+        index = _pick_index_files(Path(line) for line in done.stdout.splitlines())
+        if not index.packages:
             raise CorpusError(f"apt has no package index here; fetch it as root with: {UPDATE}")
-        if not translations:
+        if not index.descriptions:
             raise CorpusError(
                 f"apt's package index has no long descriptions; fetch them as root with: {UPDATE}"
             )
-        return packages, translations
-    packages, translations = _pick_index_files(path.rglob("*")) if path.is_dir() else ([path], [])
-    if not packages:
+        return index
+    index = _pick_index_files(path.rglob("*")) if path.is_dir() else _Index([path], [])
+    if not index.packages:
         raise CorpusError("the folder holds neither train.jsonl nor a file named Packages", path)
-    return packages, translations
+    return index
 
 
-def _read_index(packages: list[Path], translations: list[Path], notes: Notes) -> Iterator[Document]:
-    long_ones = (stanza for file in translations for stanza in read_stanzas(file))
+def _read_index(index: _Index, notes: Notes) -> Iterator[Document]:
+    long_ones = (stanza for file in index.descriptions for stanza in read_stanzas(file))
     whole = (one for one in long_ones if one.keys() >= {"Description-md5", "Description-en"})
     descriptions = {one["Description-md5"]: one["Description-en"] for one in whole}
     counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
     seen: set[str] = set()
-    stanzas = (stanza for file in packages for stanza in read_stanzas(file))
+    stanzas = (stanza for file in index.packages for stanza in read_stanzas(file))
     for stanza in (stanza for stanza in stanzas if "Package" in stanza):
         document = _build(stanza, descriptions)
         counts["packages"] += 1
@@ -127,10 +134,10 @@ def _read_index(packages: list[Path], translations: list[Path], notes: Notes) ->
             yield document
     if not counts["packages"]:
         raise CorpusError(
-            "there is no package here; the stanzas of a package index are expected", packages[0]
+            "there is no package here; the stanzas of a package index are expected", index.packages[0]
         )
     notes.update(counts)
-    if (short := counts["without_long_description"]) and not translations:
+    if (short := counts["without_long_description"]) and not index.descriptions:
         add_remark(
             notes, f"there is no Translation-en here, so {short:,} packages have a short description only"
         )
@@ -151,11 +158,11 @@ def _find_description(stanza: Stanza, descriptions: dict[str, str]) -> str:
     return own if "\n" in own else descriptions.get(stanza.get("Description-md5", ""), own)
 
 
-def _pick_index_files(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+def _pick_index_files(paths: Iterable[Path]) -> _Index:
     # A part of the archive without packages has an empty file, which is no fault.
     there = sorted(path for path in paths if path.is_file() and path.stat().st_size)
     packages = [path for path in there if _PACKAGES.fullmatch(path.name)]
-    return packages, [path for path in there if _TRANSLATION.fullmatch(path.name)]
+    return _Index(packages, [path for path in there if _TRANSLATION.fullmatch(path.name)])
 
 
 def read_stanzas(path: Path) -> Iterator[Stanza]:

@@ -152,9 +152,8 @@ def run_cell(cell: Cell, progress: Progress, priors: PriorCache | None = None) -
 def _train_and_measure(cell: Cell, progress: Progress, priors: PriorCache | None) -> CellResult:
     corpus = open_training_corpus(cell.config.data)
     if reused := reuse_neighbour(RunFolder(cell.folder), cell.config, corpus):
-        sentence, seconds = reused
-        progress.note(sentence)
-        write_json(cell.folder / SPENT, {"seconds": round(seconds, 1)})
+        progress.note(reused.sentence)
+        write_json(cell.folder / SPENT, {"seconds": round(reused.seconds, 1)})
     began = time.perf_counter()
     try:
         train(cell.config, cell.folder, resume=True, progress=progress, priors=priors)

@@ -34,8 +34,15 @@ class ReuseRule(NamedTuple):
     """Copies it from one run to another, and returns the seconds that it took"""
 
 
-def reuse_neighbour(run: RunFolder, config: Config, corpus: PreparedCorpus) -> tuple[str, float] | None:
-    """Start a new run with what another run beside it has learnt; say what it is, and the seconds saved.
+class Reused(NamedTuple):
+    """What a run took over from another, in words, and the seconds that it took there."""
+
+    sentence: str
+    seconds: float
+
+
+def reuse_neighbour(run: RunFolder, config: Config, corpus: PreparedCorpus) -> Reused | None:
+    """Start a new run with what another run beside it has learnt.
 
     Returns None where the run was started already, or where there is nothing to take over. The documents of
     both runs are compared last, since that reads them.
@@ -50,7 +57,7 @@ def reuse_neighbour(run: RunFolder, config: Config, corpus: PreparedCorpus) -> t
             continue
         if other.stands_on(documents()):
             RunFolder.start(run.path, config, provenance=documents())
-            return f"{run.path.name} {rule.sentence.format(path.name)}", rule.copy(other, run)
+            return Reused(f"{run.path.name} {rule.sentence.format(path.name)}", rule.copy(other, run))
     return None
 
 

@@ -47,7 +47,7 @@ def _small_dependencies() -> list[str]:
     extras = project["optional-dependencies"]
     wanted = [
         *project["dependencies"],
-        *(one for name in ("dev", "demo", "onnx", "serve", "train", "tune") for one in extras[name]),
+        *(one for name in ("dev", "demo", "excel", "onnx", "serve", "train", "tune") for one in extras[name]),
     ]
     return [one for one in wanted if not one.startswith(LARGE)]
 

@@ -58,7 +58,8 @@ def test_a_dry_run_trains_nothing(seq2set, call, tmp_path: Path) -> None:
     assert "cells: 3, to be done: 3" in outcome.out
     assert "time to go unknown with --jobs 1" in outcome.out
     assert not (tmp_path / "out").exists()
-    seq2set(*call)
+    begun = seq2set(*call)
+    assert begun.code == 0, begun.err
     again = seq2set(*call, "--dry-run")
     assert "its training" in again.out
     assert "about 0 s to go" in again.out
@@ -85,8 +86,9 @@ def test_a_wrong_call_is_one_sentence(seq2set, call, tmp_path: Path, arguments, 
 
 
 def test_a_narrow_terminal_shows_the_papers_columns(seq2set, call, monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = seq2set(*call).out
-    assert "F1, 95 %" in wide
+    wide = seq2set(*call)
+    assert wide.code == 0, wide.err
+    assert "F1, 95 %" in wide.out
     monkeypatch.setenv("COLUMNS", "46")
     narrow = seq2set(*call).out
     assert "F1(+)" in narrow

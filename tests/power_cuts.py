@@ -9,6 +9,7 @@ with or without the names since, each with the content since or without it.
 from __future__ import annotations
 
 import os
+import pathlib
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -118,6 +119,9 @@ def record(root: Path) -> Iterator[Recorder]:
 
     with pytest.MonkeyPatch.context() as patch:
         for name in CALLS:
-            patch.setattr(os, name, watch(name, getattr(os, name)))
+            watched = watch(name, getattr(os, name))
+            patch.setattr(os, name, watched)
+            if hasattr(pathlib, "_NormalAccessor"):  # Python 3.10's paths keep the calls of their own
+                patch.setattr(pathlib._NormalAccessor, name, staticmethod(watched), raising=False)
         patch.setattr(files, "exchange_folders", watch("exchange", disk.exchange_folders))
         yield recorder

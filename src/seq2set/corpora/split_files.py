@@ -27,6 +27,10 @@ from seq2set.corpora.splits import TRAIN
 REMOVED = -1
 """Stands in the place of a split's index for a document that goes to none."""
 
+_SIGNATURE = f"parquet-cpp-arrow version {pa.cpp_version}".encode()
+_KNOWN_SIGNATURE = b"parquet-cpp-arrow version 26.0.1"
+"""What PyArrow signs a file with, and what it did when corpora were first known by digests."""
+
 _GROUP_ROWS = 1 << 14
 _GROUP_BYTES = 1 << 23
 # Texts and ids never repeat: a dictionary, or their extremes, would cost memory and space for nothing.
@@ -117,7 +121,7 @@ def _count(totals: WrittenTotals, part: NDArray[np.int8], words: NDArray[Any], l
 
 
 class _Hashed(io.RawIOBase):
-    """A file of which nothing is kept but the SHA-256."""
+    """A file of which nothing is kept but the SHA-256, the same whichever PyArrow writes it."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
@@ -126,7 +130,7 @@ class _Hashed(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        self.digest.update(data)
+        self.digest.update(bytes(data).replace(_SIGNATURE, _KNOWN_SIGNATURE))
         return len(data)
 
 

@@ -23,7 +23,7 @@ ROWS = (
         ("experiments", "the paper's tables and figures"),
         ("benchmarks", "speed as ratios"),
     ),
-    (("workflows", "train, evaluate: one function each, used by every face"),),
+    (("workflows", "train, evaluate, predict, distil, export: one function each, used by every face"),),
     (("inference", "model folder, predictor"), ("evaluation", "measure, report page")),
     (("training", "the only loop: phases, checkpoints, history"),),
     (("models", "one file per model of the paper; the linear prior"),),

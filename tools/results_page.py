@@ -87,7 +87,7 @@ def _summarize(found: Iterable[_Published]) -> list[str]:
     compared = [one for one in found if one.values["experiment"] in ("table-results", "compare")]
     if not compared:
         return []
-    head = ["corpus, preset", "seeds", *(row.title for row in MODELS.values())]
+    head = ["corpus, preset", "study", "seeds", *(row.title for row in MODELS.values())]
     rows = [_summarize_row(one) for one in compared]
     lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)]
     return [SUMMARY.format(claims=_count_claims(found)) + "\n".join(lines) + "\n"]
@@ -98,9 +98,14 @@ def _summarize_row(published: _Published) -> list[str]:
     scores = {
         model: [one["metrics"]["micro_f1"] for one in cells if one["model"] == model] for model in MODELS
     }
-    place = f"[{published.path.parent.name}](#{published.path.parent.name})"
+    study = f"[{published.path.stem}](#{_name_anchor(published.path)})"
     seeds = str(max(map(len, scores.values())))
-    return [place, seeds, *(_format_scores(values) for values in scores.values())]
+    return [published.path.parent.name, study, seeds, *(_format_scores(values) for values in scores.values())]
+
+
+def _name_anchor(path: Path) -> str:
+    """Return the anchor of a study: the heading's own depends on how many studies above have the same."""
+    return f"{path.parent.name}-{path.stem}"
 
 
 def _format_scores(values: list[float]) -> str:
@@ -165,7 +170,8 @@ def _format_experiment(published: _Published) -> str:
     path, values = published
     shown = [section for section in values["sections"] if not _lists_trainings(section)]
     link = f"[{path.name}]({path.parent.name}/{path.name})"
-    head = f"### {values['title']}\n\n{link}. {describe_measurement(values)}{_format_note(values)}\n"
+    anchor = f'<a id="{_name_anchor(path)}"></a>\n\n'
+    head = f"{anchor}### {values['title']}\n\n{link}. {describe_measurement(values)}{_format_note(values)}\n"
     plots = f"{path.parent.name}/{path.stem}"
     return "\n".join([head, *(_format_section(section, plots) for section in shown)])
 

@@ -9,16 +9,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
-from seq2set.config import build_config
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 TICKETS = ROOT / "docs" / "examples" / "tickets.csv"
 SMALL = ["encoder.embedding=4", "encoder.hidden=4", "decoder.embedding=4", "decoder.hidden=4"]
 SMALL += ["decoder.attention=4", "warm_start.epochs=1", "self_critical.epochs=1", "prior.enabled=false"]
-EXAMPLES = dict(re.findall(r"```python\n# (my_\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
+EXAMPLES = dict(re.findall(r"```(?:python|toml)\n# (\w+\.\w+)\n(.*?)```", PAGE, re.DOTALL))
 
 
 @pytest.fixture(scope="module")
@@ -26,25 +30,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The examples as files, and a model trained without them."""
     place = tmp_path_factory.mktemp("extending")
     for name, code in EXAMPLES.items():
-        (place / f"{name}.py").write_text(code, encoding="utf-8")
+        (place / name).write_text(code, encoding="utf-8")
     seq2set(place, "", "train", "--data", TICKETS, "--model", "br", "--set", "linear.c=[1.0]", "--out", "br")
     return place
 
 
 def seq2set(folder: Path, example: str, *arguments: str | Path) -> str:
     """Run the command line after importing an example, and return what it prints."""
+    with start(folder, example, *arguments) as process:
+        printed, said = process.communicate()
+    assert process.returncode == 0, said
+    return printed
+
+
+def start(folder: Path, example: str, *arguments: str | Path, **variables: str) -> subprocess.Popen[str]:
     places = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
     code = f"{f'import {example}; ' if example else ''}from seq2set.cli.app import main; main()"
-    done = subprocess.run(
+    shown = {"PYTHONPATH": places, "PYTHONIOENCODING": "utf-8", "COLUMNS": "300"}
+    return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         cwd=folder,
         encoding="utf-8",
-        env=os.environ | {"PYTHONPATH": places, "PYTHONIOENCODING": "utf-8", "COLUMNS": "300"},
-        check=False,
+        env=os.environ | shown | variables,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def train_network(folder: Path, example: str, out: str, *settings: str) -> None:
@@ -52,9 +62,11 @@ def train_network(folder: Path, example: str, out: str, *settings: str) -> None:
     seq2set(folder, example, "train", "--data", TICKETS, "--model", "seq2set-simp", *words, "--out", out)
 
 
+KINDS = ("metric", "reward", "search", "encoder", "model", "preset", "format", "source", "benchmark", "study")
+
+
 def test_there_is_an_example_of_each_kind() -> None:
-    kinds = {"metric", "reward", "search", "encoder", "model", "format", "source", "benchmark", "study"}
-    assert {name.removeprefix("my_") for name in EXAMPLES} == kinds
+    assert EXAMPLES.keys() == {"tiny.toml", *(f"my_{kind}.py" for kind in (*KINDS, "verb", "route"))}
 
 
 def test_the_metric(folder: Path) -> None:
@@ -93,12 +105,12 @@ def test_the_model(folder: Path) -> None:
     assert json.loads(answer)["labels"]
 
 
-def test_the_preset(tmp_path: Path) -> None:
-    (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    # A preset has a row in the package; a file of settings is the same without its name.
-    path = tmp_path / "tiny.toml"
-    path.write_text(text.replace('preset = "tiny"\n', ""), encoding="utf-8")
-    assert build_config(file=path).encoder.hidden == 16
+def test_the_preset(folder: Path) -> None:
+    assert "trains in seconds, to try things out" in seq2set(folder, "my_preset", "train", "--help")
+    words = ("--model", "br", "--set", "linear.c=[1.0]", "--preset", "tiny", "--out", "tiny")
+    seq2set(folder, "my_preset", "train", "--data", TICKETS, *words)
+    config = tomllib.loads((folder / "tiny" / "config.toml").read_text(encoding="utf-8"))
+    assert (config["preset"], config["encoder"]["hidden"]) == ("tiny", 16)
 
 
 def test_the_format(folder: Path) -> None:
@@ -123,3 +135,30 @@ def test_the_study(folder: Path) -> None:
     seq2set(folder, "my_study", "experiment", "terms", "--data", TICKETS, "--out", "terms", *small)
     found = json.loads((folder / "terms" / "terms" / "results.json").read_text(encoding="utf-8"))
     assert "How long terms should be" in json.dumps(found)
+
+
+def test_the_verb(folder: Path) -> None:
+    assert re.search(r"describe +Say what a model is", seq2set(folder, "my_verb", "--help"))
+    assert seq2set(folder, "my_verb", "describe", "br").startswith("br, 8 labels, gives ")
+    with start(folder, "my_verb", "describe", "nowhere") as process:
+        _, said = process.communicate()
+    assert (process.returncode, said.count("\n")) == (2, 1)
+
+
+def test_the_route(folder: Path) -> None:
+    path = "/v1/rare-labels"
+    words = ("serve", "br", "--port", "0", "--workers", "1", "--no-access-log")
+    with start(folder, "my_route", *words, SEQ2SET_API_KEY="secret") as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            with httpx.Client(base_url=address, timeout=120) as client:
+                assert client.get(path).status_code == 401
+                client.headers["X-API-Key"] = "secret"
+                rare, known = client.get(f"{path}?below=50"), client.get("/v1/labels")
+                assert rare.json() == [row for row in known.json()["labels"] if row["frequency"] < 50]
+                assert 0 < len(rare.json()) < known.json()["total"]
+                assert client.get(f"{path}?below=0").status_code == 422
+                assert path in client.get("/v1/openapi.json").json()["paths"]
+        finally:
+            server.terminate()

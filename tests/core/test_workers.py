@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from seq2set.core.processes import (
+    AnsweringProcess,
     WorkerPool,
     build_worker_environment,
     defer_interrupts,
@@ -99,6 +100,25 @@ def test_a_worker_keeps_the_memory_that_it_frees() -> None:
 
     assert resident(dict(os.environ)) < 100_000_000
     assert resident(build_worker_environment()) > 200_000_000
+
+
+ONE_BY_ONE = """
+import os, sys
+for line in sys.stdin:
+    print(line.strip(), os.environ["OMP_NUM_THREADS"], flush=True)
+"""
+
+
+def test_a_process_answers_with_one_thread_until_it_is_closed() -> None:
+    process = AnsweringProcess(("-c", ONE_BY_ONE), dict(os.environ) | {"OMP_NUM_THREADS": "8"})
+    process.input.write(b"asked\n")
+    process.input.flush()
+    assert process.output.readline() == b"asked 1\n"
+    process.input.write(b"never sent")  # what is left in the buffer when the process has gone
+    process.close()
+    assert process.wait() == -signal.SIGKILL
+    assert process.input.closed
+    assert process.output.closed
 
 
 def test_what_the_user_has_set_stands(monkeypatch: pytest.MonkeyPatch) -> None:

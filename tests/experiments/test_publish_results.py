@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -63,7 +64,8 @@ def test_the_page_tells_the_numbers(out: Path, tmp_path: Path, monkeypatch: pyte
     publish(out, tmp_path / "results")
     page = (tmp_path / "results" / "README.md").read_text(encoding="utf-8")
     assert page == build_page(tmp_path / "results")
-    assert "## ranked-compact\n\n### Rare labels and frequent ones\n" in page
+    anchor = '<a id="ranked-compact-low-frequency"></a>'
+    assert f"## ranked-compact\n\n{anchor}\n\n### Rare labels and frequent ones\n" in page
     # Two cells of a minute each are 0.03 hours.
     assert (
         "[low-frequency.json](ranked-compact/low-frequency.json). Corpus ranked, preset compact, seeds 1; "
@@ -173,6 +175,13 @@ def test_nothing_published_yet(tmp_path: Path) -> None:
 
 def test_the_results_page_of_this_repository_is_made_from_its_numbers() -> None:
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == build_page(RESULTS)
+
+
+def test_each_row_of_the_summary_leads_to_a_study_of_its_own() -> None:
+    page = (RESULTS / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"^\| [\w-]+ \| \[[\w-]+\]\(#(.*?)\) \|", page, re.MULTILINE)
+    assert len(links) == len(set(links)) >= 10
+    assert [page.count(f'<a id="{link}"></a>\n\n### ') for link in links] == [1] * len(links)
 
 
 def test_what_is_published_here_holds_no_paths_and_no_texts() -> None:

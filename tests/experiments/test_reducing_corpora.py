@@ -11,7 +11,7 @@ from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import Method, SplitPlan
-from seq2set.corpora.subset import carve_validation, open_reduced_corpus
+from seq2set.corpora.subset import open_reduced_corpus, write_carved_corpus
 from seq2set.experiments.studies.uncorrelated import (
     describe_reduction,
     find_largest_correlation,
@@ -69,7 +69,7 @@ def test_a_part_tells_whether_its_splits_came_with_the_corpus(
     again = open_reduced_corpus(part, tmp_path / "again", lambda one: one, name="again", how={})
     assert [one.has_given_splits for one in (whole, part, again)] == [came_with_it] * 3
     if not came_with_it:
-        carve_validation(whole, tmp_path / "carved", 0.2)
+        write_carved_corpus(whole, tmp_path / "carved", 0.2)
         assert not PreparedCorpus.open(tmp_path / "carved").has_given_splits
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from seq2set.core.errors import InputError
+from seq2set.core.processes import EndedProcessError
 from seq2set.server.answers import LabelRequest
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.errors import ApiError
 from seq2set.server.jobs import PASS_CHARS, PASS_COST, estimate_cost
 from seq2set.server.metrics import ServerMetrics
-from seq2set.server.model_pool import ProcessEndedError
 from seq2set.server.model_process import TextBatch
 from seq2set.server.settings import ServeSettings
 
@@ -55,7 +55,7 @@ class Model:
         if "poison" in texts:
             raise RuntimeError("broken")
         if "deadly" in texts:
-            raise ProcessEndedError("the model process ended before it had answered; try again")
+            raise EndedProcessError("the model process ended before it had answered; try again")
         return [text.encode() for text in texts]
 
     def kill(self) -> None:

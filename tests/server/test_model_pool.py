@@ -19,11 +19,12 @@ from test_server_shutdown import process
 
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
+from seq2set.core.processes import EndedProcessError
 from seq2set.server.answers import Answerer, LabelRequest
 from seq2set.server.batching import DynamicBatcher
 from seq2set.server.jobs import PASS_CHARS
 from seq2set.server.metrics import ServerMetrics
-from seq2set.server.model_pool import ModelPool, ProcessEndedError
+from seq2set.server.model_pool import ModelPool
 from seq2set.server.model_process import (
     LONG_PRIORITY,
     TextBatch,
@@ -194,7 +195,7 @@ def test_after_a_panic_the_next_request_is_answered(
     def start_panicking(command: list[str], **options: Any) -> Any:
         return start([sys.executable, "-c", PANIC, *command[-3:]], **options)
 
-    monkeypatch.setattr("seq2set.server.model_pool.subprocess.Popen", start_panicking)
+    monkeypatch.setattr("seq2set.core.processes.subprocess.Popen", start_panicking)
 
     async def test(batcher: DynamicBatcher, pool: ModelPool, metrics: ServerMetrics) -> None:
         with pytest.raises(Exception, match="the model process ended before it had answered; try again"):
@@ -239,7 +240,7 @@ def test_a_process_that_has_ended_says_so(br_run: RunFolder) -> None:
         (one,) = pool._started
         one.kill()
         one.wait()
-        with pytest.raises(ProcessEndedError):
+        with pytest.raises(EndedProcessError):
             one.answer(TextBatch(["a"], PLAIN))
 
 

@@ -25,6 +25,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+PRESET_FOLDERS = [resources.files("seq2set.config.presets")]
+"""Where the files of presets lie; a preset from outside has its own folder here beside its row"""
+
 _LONGEST = 10_000_000
 """How many characters a settings file may have, so that reading what never ends does end."""
 
@@ -57,9 +60,9 @@ def build_config(
 
 def read_preset(name: str) -> dict[str, Any]:
     """Return the settings that a preset changes, those of the preset below it among them."""
-    text = resources.files("seq2set.config.presets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    file = next(file for folder in PRESET_FOLDERS if (file := folder / f"{name}.toml").is_file())
     base = PRESETS[name].base
-    return merge_settings(read_preset(base) if base else {}, tomllib.loads(text))
+    return merge_settings(read_preset(base) if base else {}, tomllib.loads(file.read_text(encoding="utf-8")))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

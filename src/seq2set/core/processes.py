@@ -20,12 +20,14 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, TypeVar
+
+from seq2set.core.errors import WorkError
 
 KEPT = str(2**30)
 """Bytes that a worker may free and keep; also the size from which memory is asked for by itself."""
@@ -135,6 +137,54 @@ def build_worker_environment() -> dict[str, str]:
     What the user has set stands. Other C libraries ignore it.
     """
     return {"MALLOC_TRIM_THRESHOLD_": KEPT, "MALLOC_MMAP_THRESHOLD_": KEPT} | os.environ
+
+
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "RAYON_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "0",
+}
+"""The environment in which the libraries use one thread each: more are in the way of other processes"""
+
+
+class EndedProcessError(WorkError):
+    """A process ended before it had answered."""
+
+
+class AnsweringProcess:
+    """A process that answers what is written to its standard input, with one thread, until it is ended.
+
+    `apart` starts it where Ctrl-C does not reach it: this process is interrupted, and ends it.
+    """
+
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], **apart: Any):
+        self._process = subprocess.Popen(  # noqa: S603 (this very program)
+            [sys.executable, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**environment, **ONE_THREAD},
+            **apart,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.pid, self.input, self.output = self._process.pid, self._process.stdin, self._process.stdout
+
+    def wait(self) -> int:
+        """Wait for its end, and return its exit code."""
+        return self._process.wait()
+
+    def kill(self) -> None:
+        """End it, whatever it does, without waiting for its end."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End it, and let go of what it leaves."""
+        self.kill()
+        self.wait()
+        for stream in (self.input, self.output):
+            with contextlib.suppress(OSError):  # what could not be written is of no use any more
+                stream.close()
 
 
 @contextmanager

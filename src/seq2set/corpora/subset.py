@@ -76,7 +76,7 @@ def check_tunable(corpus: PreparedCorpus, carve: float | None) -> PreparedCorpus
     return corpus
 
 
-def carve_validation(corpus: PreparedCorpus, out: Path, share: float) -> None:
+def write_carved_corpus(corpus: PreparedCorpus, out: Path, share: float) -> None:
     """Write the corpus again, with a validation split taken out of its training split."""
     facts = corpus.facts
     carved = prepare(

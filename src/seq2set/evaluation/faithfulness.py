@@ -145,8 +145,7 @@ def measure_faithfulness(
     between = time.process_time()
     tagger.infer(texts, explained)
     cost = (time.process_time() - between) / max(between - began, 1e-9)
-    words = tagger.state().words
-    worded = [WordedText.read(words, text) for text in texts]
+    worded = [WordedText.read(tagger.words, text) for text in texts]
     generator = np.random.default_rng(1)
     found = tagger.infer(texts, replace(explained, words_per_label=EVERY_WORD))
     rankings = list(_rank_named(worded, found, generator))

@@ -63,6 +63,10 @@ class Tagger(Protocol):
         """The settings that it was trained with."""
 
     @property
+    def words(self) -> Words:
+        """The words it knows, and how it finds them in a text."""
+
+    @property
     def labels(self) -> Labels:
         """The labels it can give."""
 

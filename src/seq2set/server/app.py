@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from anyio.to_thread import run_sync
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse
 
 from seq2set.server.batching import DynamicBatcher
@@ -32,6 +32,9 @@ DESCRIPTION = """Assign sets of labels to texts, with the words that each label 
 Errors have one form: `{"error": {"code": ..., "message": ...}}`. Offsets in texts count Unicode
 code points."""
 
+ROUTERS: list[APIRouter] = [one.router for one in (predict, model, feedback, batch, health)]
+"""The groups of routes, in the order of the API's description"""
+
 
 def create_app(served: ServedModel, pool: ModelPool, settings: ServeSettings) -> FastAPI:
     """Put a server for a model together; it answers, and is closed, with the app's lifespan."""
@@ -51,8 +54,8 @@ def create_app(served: ServedModel, pool: ModelPool, settings: ServeSettings) ->
         lifespan=_lifespan,
     )
     app.state.service = service
-    for routes in (predict, model, feedback, batch, health):
-        app.include_router(routes.router)
+    for router in ROUTERS:
+        app.include_router(router)
     add_page(app)
     handle_errors(app)
     # The last one stands outside of the others.

@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from seq2set.core.errors import InputError
+from seq2set.core.processes import EndedProcessError
 from seq2set.server.answers import LabelRequest
 from seq2set.server.errors import busy, stopping, unavailable
 from seq2set.server.jobs import PASS_CHARS, PASS_COST, Job, Part, estimate_cost, fits_in_pass
 from seq2set.server.metrics import ServerMetrics
-from seq2set.server.model_pool import ModelPool, ModelProcess, ProcessEndedError
+from seq2set.server.model_pool import ModelPool, ModelProcess
 from seq2set.server.model_process import TextBatch
 from seq2set.server.settings import ServeSettings
 
@@ -213,7 +214,7 @@ class DynamicBatcher:
 
     async def _handle_failure(self, error: Exception, parts: Sequence[Part], *, repeated: bool) -> None:
         """Compute each request by itself, once, where another may be to blame or the process has ended."""
-        ended = isinstance(error, ProcessEndedError)
+        ended = isinstance(error, EndedProcessError)
         may_help = len(parts) > 1 or (ended and not repeated)
         if may_help and not self._closing and not isinstance(error, InputError):
             for part in (one for one in parts if not one.job.promise.done()):

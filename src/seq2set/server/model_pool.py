@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ from typing import Any
 
 from seq2set.core.errors import InputError, WorkError
 from seq2set.core.hardware import KEPT_HEAP
-from seq2set.inference.engines.worker import THREADS
+from seq2set.core.processes import AnsweringProcess, EndedProcessError
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_process import Message, TextBatch, read_answers, read_message
 
@@ -25,29 +24,17 @@ LONGEST_PAUSE = 30.0
 """Seconds between attempts to replace a process, at the most."""
 
 
-# Ctrl-C reaches the front only, which ends the others. In a session of its own, a process would have a share
-# of the processor by itself (Linux' autogroups), whatever its priority.
+# In a session of its own, a process would have a share of the processor by itself (Linux' autogroups),
+# whatever its priority.
 _APART: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
 
 
-class ProcessEndedError(WorkError):
-    """A model process ended before it had answered."""
-
-
-class ModelProcess:
+class ModelProcess(AnsweringProcess):
     """One model process, as the front sees it; all calls but `kill` wait for it."""
 
     def __init__(self, model: Path, runtime: str, most: int):
-        # Threads would be in the way of the other processes, one of which there is for each core.
-        environment = {**KEPT_HEAP, **os.environ, **THREADS}
-        self._process = subprocess.Popen(  # noqa: S603 (this very program)
-            [sys.executable, "-m", "seq2set.server.model_process", str(model), runtime, str(most)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            **_APART,
-        )
-        self.pid = self._process.pid
+        command = ("-m", "seq2set.server.model_process", str(model), runtime, str(most))
+        super().__init__(command, KEPT_HEAP | os.environ, **_APART)
 
     def read_description(self) -> dict[str, Any]:
         """Wait until the model is open, and return what it is."""
@@ -58,39 +45,20 @@ class ModelProcess:
 
     def answer(self, batch: TextBatch) -> list[bytes]:
         """Return each text's answer as JSON."""
-        assert self._process.stdin is not None
         try:
-            batch.write(self._process.stdin)
+            batch.write(self.input)
         except OSError as error:
             raise self._ended() from error
         return read_answers(self._read())
 
-    def wait(self) -> int:
-        """Wait for its end, and return its exit code."""
-        return self._process.wait()
-
-    def kill(self) -> None:
-        """End it, whatever it does."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """End it, and let go of what it leaves."""
-        self.kill()
-        self.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            with contextlib.suppress(OSError):  # what could not be written is of no use any more
-                stream.close()
-
     def _read(self) -> Message:
-        assert self._process.stdout is not None
         try:
-            return read_message(self._process.stdout)
+            return read_message(self.output)
         except EOFError:
             raise self._ended() from None
 
-    def _ended(self) -> ProcessEndedError:
-        return ProcessEndedError("the model process ended before it had answered; try again")
+    def _ended(self) -> EndedProcessError:
+        return EndedProcessError("the model process ended before it had answered; try again")
 
 
 class ModelPool:
@@ -157,7 +125,7 @@ class ModelPool:
         """Answer texts with a process that was taken, and give it back."""
         try:
             return await self._loop.run_in_executor(self._threads, process.answer, batch)
-        except ProcessEndedError:
+        except EndedProcessError:
             self._note_end(process)
             raise
         finally:

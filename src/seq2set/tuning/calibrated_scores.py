@@ -23,6 +23,7 @@ from seq2set.labels.confidence.acceptance import (
 )
 from seq2set.labels.confidence.calibrators import BoundedCalibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
+from seq2set.labels.indicator import build_indicator
 from seq2set.models.predictions import Request
 from seq2set.models.prior import fold_documents
 from seq2set.tuning.tunable_model import TunableModel, TuningDocuments
@@ -129,10 +130,8 @@ def _list_suggestions(
     if tagger.rule_decides(Request()):
         given = tagger.rule.decide(scored.withheld)
     else:
-        given = np.zeros((len(documents.part), len(tagger.labels)), bool)
-        for row, chosen in zip(given, evaluate_tagger(tagger, documents.part).chosen, strict=True):
-            row[chosen] = True
-        given &= scored.known[:, None]
+        chosen = evaluate_tagger(tagger, documents.part).chosen
+        given = build_indicator(chosen, len(tagger.labels)).toarray() & scored.known[:, None]
     names = documents.groups or range(len(documents.part))
     units = np.unique(np.array(names), return_inverse=True)[1]
     return Suggestions.of(scored.scores, given, right, units)

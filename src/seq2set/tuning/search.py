@@ -14,7 +14,7 @@ from seq2set.core.errors import InputError, StoppedError, WorkError
 from seq2set.core.files import hold_lock
 from seq2set.core.progress import Advance, Progress, Silent
 from seq2set.corpora.prepared import is_prepared
-from seq2set.corpora.subset import carve_validation, check_tunable
+from seq2set.corpora.subset import check_tunable, write_carved_corpus
 from seq2set.tuning.plot import draw_study
 from seq2set.tuning.study import (
     StudyFolder,
@@ -118,7 +118,7 @@ def tune(
     with hold_lock(folder.lock("study"), busy=busy, seconds=0):
         await_workers(folder)
         if carve is not None and not is_prepared(folder.corpus):
-            carve_validation(corpus, folder.corpus, carve)
+            write_carved_corpus(corpus, folder.corpus, carve)
         with open_study(folder) as study:
             context = StudyContext(folder, study, config, chosen)
             _run_trials(context, trials, jobs, place or Workplace(), progress or Silent())

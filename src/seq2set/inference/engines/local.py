@@ -7,8 +7,6 @@ thread does, go on meanwhile. A process that dies is started again and gets its 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,7 +18,7 @@ from typing import Any
 from seq2set.config.catalog import find_model
 from seq2set.core.errors import WorkError
 from seq2set.core.hardware import count_cores, limit_threads
-from seq2set.core.processes import build_worker_environment
+from seq2set.core.processes import AnsweringProcess, EndedProcessError, build_worker_environment
 from seq2set.inference.engines.blocks import (
     BlockResult,
     Engine,
@@ -30,7 +28,7 @@ from seq2set.inference.engines.blocks import (
     predict_block,
     request_to_plain,
 )
-from seq2set.inference.engines.worker import THREADS, raise_error
+from seq2set.inference.engines.worker import raise_error
 from seq2set.inference.model_folder import read_model_name
 from seq2set.inference.predictor import Predictor
 
@@ -76,53 +74,38 @@ class InProcess:
                 yield predict_block(self.predictor, texts, self.request)
 
 
-class EndedProcessError(WorkError):
-    """A process ended before it had answered."""
-
-
 class BlockProcess:
     """A process that computes blocks, started when it gets its first."""
 
     def __init__(self, settings: EngineSettings):
         request = request_to_plain(settings.request)
         self._hello = {"model": str(settings.model), "runtime": settings.runtime, "request": request}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: AnsweringProcess | None = None
 
     def compute(self, texts: Texts) -> dict[str, Any]:
         """Compute a block and return the answer; a process that has died is replaced at the next call."""
         process = self._process or self._start()
-        assert process.stdin is not None
-        assert process.stdout is not None
         with suppress(BrokenPipeError):  # then there is no answer either
-            process.stdin.write(json.dumps(texts).encode() + b"\n")
-            process.stdin.flush()
-        if not (line := process.stdout.readline()).endswith(b"\n"):
+            process.input.write(json.dumps(texts).encode() + b"\n")
+            process.input.flush()
+        if not (line := process.output.readline()).endswith(b"\n"):
             code = process.wait()
             self.end()
             raise EndedProcessError(f"ended with code {code}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        self._process = subprocess.Popen(  # noqa: S603 (this very program)
-            [sys.executable, *COMMAND],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=build_worker_environment() | THREADS,
-            start_new_session=True,  # Ctrl-C reaches this process only, which ends the others
-        )
-        assert self._process.stdin is not None
+    def _start(self) -> AnsweringProcess:
+        self._process = AnsweringProcess(COMMAND, build_worker_environment(), start_new_session=True)
         with suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps(self._hello).encode() + b"\n")
+            self._process.input.write(json.dumps(self._hello).encode() + b"\n")
         return self._process
 
     def end(self) -> None:
         """End the process, whatever it does."""
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            with suppress(BrokenPipeError), process:  # closes the pipes and waits for its end
-                pass
+            process.close()
 
 
 class WorkerProcesses:

@@ -20,8 +20,9 @@ import seq2set
 from seq2set.core.cluster import open_cluster
 from seq2set.core.errors import WorkError
 from seq2set.core.hardware import count_cores, limit_threads
+from seq2set.core.processes import ONE_THREAD
 from seq2set.inference.engines.blocks import BlockResult, EngineSettings, Texts, from_plain, request_to_plain
-from seq2set.inference.engines.worker import THREADS, describe_error, raise_error
+from seq2set.inference.engines.worker import describe_error, raise_error
 from seq2set.inference.model_folder import find_model_folder, verify
 
 START_SECONDS = 300.0
@@ -40,7 +41,7 @@ class BlockActor:
     """A model on a node of the cluster."""
 
     def __init__(self, holder: dict[str, Any], request: dict[str, Any], runtime: str = "auto"):
-        os.environ.update(THREADS)
+        os.environ.update(ONE_THREAD)
         limit_threads()
         from seq2set.inference.predictor import Predictor
         from seq2set.models.predictions import Request

@@ -15,14 +15,6 @@ from typing import IO, Any
 from seq2set.core.errors import InputError, Seq2SetError, WorkError
 from seq2set.core.hardware import limit_threads
 
-THREADS = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "RAYON_NUM_THREADS": "1",
-    "TOKENIZERS_PARALLELISM": "0",
-}
-"""The environment in which the libraries use one thread each."""
-
 
 def serve_blocks(source: IO[bytes], target: IO[bytes]) -> None:
     """Compute every block of `source`; what cannot be computed is answered by a sentence."""

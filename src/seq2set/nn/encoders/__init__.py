@@ -3,7 +3,8 @@
 An encoder has a file of its own beside this one, with a function `build(config, tokens)` that its row in the
 catalog's `ENCODERS` names. Its tokens are the words of the vocabulary, unless the row names others with
 `tokens`. Nothing outside of that file knows how it works: decoders read `states`, `mask`
-and `summary`, and ask for `size` and `summary_size`.
+and `summary`, and ask for `size` and `summary_size`. One function does, which the row names with `graph`: it
+makes the encoder's ONNX graph of the weights by their names in the model folder, where there may be no torch.
 
 Letters: B documents, T tokens, E numbers per state, F numbers per summary.
 """

@@ -76,7 +76,7 @@ class InProcess:
                 yield predict_block(self.predictor, texts, self.request)
 
 
-class EndedProcessError(WorkError):
+class BlockProcessEndedError(WorkError):
     """A process ended before it had answered."""
 
 
@@ -99,7 +99,7 @@ class BlockProcess:
         if not (line := process.stdout.readline()).endswith(b"\n"):
             code = process.wait()
             self.end()
-            raise EndedProcessError(f"ended with code {code}")
+            raise BlockProcessEndedError(f"ended with code {code}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
@@ -170,7 +170,7 @@ class WorkerProcesses:
     def _try(self, process: BlockProcess, texts: Texts, attempt: int = 1) -> dict[str, Any]:
         try:
             return process.compute(texts)
-        except EndedProcessError as error:
+        except BlockProcessEndedError as error:
             if attempt < ATTEMPTS and not self._closed:
                 return self._try(process, texts, attempt + 1)
             raise WorkError(

@@ -75,7 +75,7 @@ def write_aside(path: Path) -> Iterator[Path]:
         aside = Path(name)
         try:
             yield aside
-            put_file(aside, path, 0o666 & ~_umask())
+            put_file(aside, path, 0o666 & ~_read_umask())
         finally:
             aside.unlink(missing_ok=True)
 
@@ -102,7 +102,7 @@ def write_folder_aside(path: Path, *, force: bool = False, kind: FolderKind | No
         try:
             yield aside
             # Give all that it holds its usual mode, whatever library wrote it, and bring it to the disk.
-            mask = _umask()
+            mask = _read_umask()
             for part in [*aside.rglob("*"), aside]:
                 part.chmod((0o777 if part.is_dir() else 0o666) & ~mask)
                 sync(part)
@@ -191,7 +191,7 @@ def compute_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

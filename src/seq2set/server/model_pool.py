@@ -62,7 +62,7 @@ class ModelProcess:
         try:
             batch.write(self._process.stdin)
         except OSError as error:
-            raise self._ended() from error
+            raise self._make_ended_error() from error
         return read_answers(self._read())
 
     def wait(self) -> int:
@@ -87,9 +87,9 @@ class ModelProcess:
         try:
             return read_message(self._process.stdout)
         except EOFError:
-            raise self._ended() from None
+            raise self._make_ended_error() from None
 
-    def _ended(self) -> ProcessEndedError:
+    def _make_ended_error(self) -> ProcessEndedError:
         return ProcessEndedError("the model process ended before it had answered; try again")
 
 

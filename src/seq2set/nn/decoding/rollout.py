@@ -160,9 +160,9 @@ def roll_out(
         emitted = mark_emitted(emitted, picked.symbols)
         previous = picked.symbols.masked_fill(finished, symbols.pad)
         if leaving := regroup(finished):
-            policy, state = narrow(policy, leaving.documents), state.map(leaving.taken)
+            policy, state = narrow(policy, leaving.documents), state.map(leaving.take)
             rows = leaving.of(rows)
-            emitted, finished, previous = map(leaving.taken, (emitted, finished, previous))
+            emitted, finished, previous = map(leaving.take, (emitted, finished, previous))
         state = policy.advance(state, previous)
     return _gather(kept, symbols)
 
@@ -241,13 +241,13 @@ class Regrouping(NamedTuple):
     hypotheses: Tensor
     """(B', K')"""
 
-    def taken(self, part: Tensor) -> Tensor:
+    def take(self, part: Tensor) -> Tensor:
         """Take values (B', K', ..) out of those of the grid as it was."""
         return part[self.documents[:, None], self.hypotheses]
 
     def of(self, rows: Rows) -> Rows:
         """Say which rows of the whole grid these are."""
-        return Rows(rows.documents[self.documents], self.taken(rows.hypotheses))
+        return Rows(rows.documents[self.documents], self.take(rows.hypotheses))
 
 
 def list_rows(documents: int, hypotheses: int, device: torch.device) -> Rows:

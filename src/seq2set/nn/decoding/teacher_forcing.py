@@ -74,10 +74,10 @@ def score_sequences(policy: DecoderPolicy, labels: Tensor, *, max_steps: int | N
         if leaving:
             policy, state, rows = (
                 narrow(policy, leaving.documents),
-                state.map(leaving.taken),
+                state.map(leaving.take),
                 leaving.of(rows),
             )
-            emitted, targets, lengths = map(leaving.taken, (emitted, targets, lengths))
+            emitted, targets, lengths = map(leaving.take, (emitted, targets, lengths))
         if step < longest:
             emitted = mark_emitted(emitted, targets[..., step])
             state = policy.advance(state, targets[..., step])

@@ -45,7 +45,7 @@ class BodyGuard:
         body = self._make_body(scope["path"], receive, send, arrived=not expected)
         try:
             if declared > body.most:
-                await body.too_large().response()(scope, body.receive, body.send)
+                await body.refuse_size().response()(scope, body.receive, body.send)
             else:
                 await self._app(scope, body.receive, body.send)
         finally:
@@ -126,7 +126,7 @@ class _LimitedBody:
 
     def _check(self, block: bytes) -> None:
         if self.seen > self.most:
-            raise self.too_large()
+            raise self.refuse_size()
         held, self.counted = self.held, self.counted + len(block)
         held.now += len(block)
         if held.now > held.most:
@@ -148,7 +148,7 @@ class _LimitedBody:
                     await self._linger()
                 await self.inner_send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def too_large(self) -> ApiError:
+    def refuse_size(self) -> ApiError:
         """Refuse a body for its size."""
         return ApiError(413, f"the body has more than {self.most:,} bytes, which is the most allowed here")
 

@@ -1,6 +1,6 @@
 """The `cnn` model: convolution over the words, and one logit per label on the largest responses.
 
-Kim's network with a sigmoid per label in the place of the softmax, as the paper's baseline has it. Training
+Kim's network with a sigmoid per label instead of the softmax, as the paper's baseline has it. Training
 minimises the binary cross-entropy, summed over the labels of a document.
 
 Letters: B documents, T words, F filters, S labels, L labels in all.

@@ -142,5 +142,5 @@ def _to_numpy(part: Tensor) -> Reals:
 
 
 def _end(labels: Tensor, symbols: Symbols) -> Tensor:
-    """Give sequences (B, K, S) their `eos`, here also in the place of `pad`: (B, K, S + 1)."""
+    """Append `eos` to sequences (B, K, S), and replace `pad` by it: (B, K, S + 1)."""
     return functional.pad(labels, (0, 1), value=symbols.eos).clamp(max=symbols.eos)

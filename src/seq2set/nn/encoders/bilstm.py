@@ -218,7 +218,7 @@ class _WordPlaces(NamedTuple):
 
 
 class _Permute(torch.autograd.Function):
-    """Rows in another order: whole rows are copied, forward and backward, in the place of single numbers."""
+    """Rows in another order: whole rows are copied, forward and backward, instead of single numbers."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:

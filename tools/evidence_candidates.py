@@ -24,7 +24,7 @@ from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.rollout import begin
-from seq2set.nn.decoding.teacher_forcing import contributions_along, score_sequences
+from seq2set.nn.decoding.teacher_forcing import find_contributions_along, score_sequences
 from seq2set.nn.text_reader import limit_words
 from seq2set.text.reasons import TextWords
 from seq2set.text.tfidf import encode_blocks
@@ -95,7 +95,7 @@ class Explainer:
     @torch.inference_mode()
     def attention_slope(self, text: str, labels: np.ndarray) -> np.ndarray:
         """Return what `nn.decoding.contributions` finds."""
-        return contributions_along(self.read(text), torch.from_numpy(labels[None])).numpy()[0]
+        return find_contributions_along(self.read(text), torch.from_numpy(labels[None])).numpy()[0]
 
     def attention_gradient(self, text: str, labels: np.ndarray) -> np.ndarray:
         """Return the slopes of the log-probabilities in the scale of each word's value."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,11 @@ SHORT = 60
 """A file of fewer lines with a single importer is a candidate for being merged into that one"""
 CROWDED = 15
 """A folder with more files than this is hard to take in at a glance"""
+FACTORIES = {"namedtuple", "NamedTuple", "TypedDict", "make_dataclass", "create_model", "type", "new_class"}
+FACTORIES |= {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
+"""Functions whose result is a class, called with its name and what it holds"""
+DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:[A-Za-z_]\w*)?")
+"""A module, or `module:name`"""
 
 
 def main() -> None:
@@ -104,17 +110,53 @@ def function_lengths(tree: ast.Module) -> Iterator[int]:
 
 
 def repeated_classes(trees: Mapping[str, ast.Module]) -> dict[str, list[str]]:
-    """Return the names of classes that stand in several files, with the files."""
+    """Return the names of classes that stand in several places, with the files.
+
+    Names that differ in underscores before them or in the order of their words are one name.
+    """
     places = defaultdict(list)
-    for name, tree in trees.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(name)
-    return {name: files for name, files in sorted(places.items()) if len(files) > 1}
+    for file, tree in trees.items():
+        for name in class_names(tree):
+            words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+            places[tuple(sorted(words))].append((name, file))
+    repeated = (found for found in places.values() if len(found) > 1)
+    return {", ".join(sorted({name for name, _ in one})): [file for _, file in one] for one in repeated}
+
+
+def class_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of a file's classes; calls such as `namedtuple("Row", ..)` make some."""
+    seen = set()
+    for node in ast.walk(tree):  # an assignment comes before the call in it
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value and makes_class(node.value):
+            seen.add(node.value)
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from {one.id for one in targets if isinstance(one, ast.Name)} | own_name(node.value)
+        elif makes_class(node) and node not in seen:
+            yield from own_name(node)
+
+
+def makes_class(node: ast.AST) -> bool:
+    """Say whether a call makes a class; `type` of one value does not."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = ast.unparse(node.func).rpartition(".")[2]
+    return name in FACTORIES and len(node.args) + len(node.keywords) >= 2
+
+
+def own_name(call: ast.AST) -> set[str]:
+    """Return the name that a class made by a call is given, where it is a constant."""
+    first = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    return {first.value} if isinstance(first, ast.Constant) and isinstance(first.value, str) else set()
 
 
 def crowded_folders(folder: Path) -> dict[str, int]:
-    """Return the folders with many Python files, but for their `__init__`."""
+    """Return the folders with many Python files.
+
+    `__init__` does not count: a folder of fifteen files and its `__init__`, which says what they have in
+    common, is not crowded. Sub-folders and files of other kinds do not count either.
+    """
     counts = Counter(path.parent for path in folder.rglob("*.py") if path.name != "__init__.py")
     return {
         one.relative_to(folder).as_posix(): count for one, count in sorted(counts.items()) if count > CROWDED
@@ -134,11 +176,62 @@ def importers_of(package: str, trees: Mapping[str, ast.Module]) -> dict[str, lis
 
 def named_by_tables(package: str, trees: Mapping[str, ast.Module]) -> set[str]:
     """Return the files that a row of a table names as `module:name`: one file per named thing is wanted."""
-    texts = (
-        node.value for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Constant)
-    )
-    modules = {text.partition(":")[0] for text in texts if isinstance(text, str) and ":" in text}
+    paths = {path for tree in trees.values() for path in row_paths(tree) if ":" in path}
+    modules = {path.partition(":")[0] for path in paths}
     return {name for name in trees if module_of(package, name) in modules}
+
+
+def row_paths(tree: ast.Module) -> Iterator[str]:
+    """Yield the dotted paths in the rows of a file's tables: calls that are values of dictionaries."""
+    named = named_values(tree)
+    tables = (one for value in named.values() for one in ast.walk(value) if isinstance(one, ast.Dict))
+    for row in (row for table in tables for row in table.values if isinstance(row, ast.Call)):
+        for part in (*row.args, *(one.value for one in row.keywords)):
+            yield from dotted_paths(part, named)
+
+
+def used_paths(tree: ast.Module) -> Iterator[str]:
+    """Yield the dotted paths that are given to calls, as they are or by the name of a constant.
+
+    A path that nobody is given, in a docstring, a note or a constant, loads nothing.
+    """
+    named = named_values(tree)
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        for part in (*call.args, *(one.value for one in call.keywords)):
+            yield from dotted_paths(part, named)
+
+
+def named_values(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return what the names of a module are given."""
+    return {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+
+
+def dotted_paths(node: ast.expr, named: Mapping[str, ast.expr]) -> Iterator[str]:
+    """Yield the dotted paths in an expression, and in the constants that it names."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and part.id in named:
+            yield from dotted_paths(named[part.id], {})
+        if isinstance(part, ast.expr) and DOTTED.fullmatch(text := spelled(part, named)):
+            yield text
+
+
+def spelled(node: ast.expr, named: Mapping[str, ast.expr]) -> str:
+    """Return the text of a constant, of a name for one, of a sum of texts, or of an f-string with gaps."""
+    if isinstance(node, ast.Name) and node.id in named:
+        return spelled(named[node.id], {})
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return spelled(node.left, named) + spelled(node.right, named)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(spelled(part, named) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return spelled(node.value, named) or "gap"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def module_of(package: str, name: str) -> str:
@@ -147,15 +240,14 @@ def module_of(package: str, name: str) -> str:
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
-    """Return all names that could be modules; an import of a dotted path in a text counts as well."""
+    """Yield all names that could be modules, those of paths that are given to calls among them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value.partition(":")[0]
+    yield from (path.partition(":")[0] for path in used_paths(tree))
 
 
 if __name__ == "__main__":

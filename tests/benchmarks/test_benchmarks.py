@@ -53,10 +53,10 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import InputError, WorkError
 from seq2set.core.progress import Silent
-from seq2set.models.network import ordered_likelihood
+from seq2set.models.network import compute_ordered_likelihood
 from seq2set.models.predictions import SEARCHES
 from seq2set.models.seq2set import SetNetwork
-from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.decoding.rollout import roll_out_greedily
 from seq2set.nn.encoders.bilstm import BiLSTMEncoder
 from seq2set.training.step import Phase
 
@@ -250,7 +250,7 @@ def test_the_plain_network_computes_what_ours_does(model: str) -> None:
     network, batch = learner.step.network, make_documents(40, shape).batch(np.arange(40))
     assert isinstance(network, SetNetwork)
     with torch.no_grad():
-        ours = greedy(network(batch.ids, batch.lengths).final)
+        ours = roll_out_greedily(network(batch.ids, batch.lengths).final)
         plain = roll_out(bind(network, batch.ids, batch.lengths, None), pick_likeliest, 12)
         assert torch.equal(plain.sets, ours.masks(12))
         assert torch.allclose(plain.log_prob, ours.log_prob, atol=1e-5)
@@ -258,7 +258,7 @@ def test_the_plain_network_computes_what_ours_does(model: str) -> None:
         rows = roll_out(bind(network, batch.ids, batch.lengths, None, 3), pick_likeliest, 12)
         assert torch.equal(rows.sets.view(40, 3, 12)[:, 2], plain.sets)
         ends = score_sequences(bind(network, batch.ids, batch.lengths, None), batch.sequences)
-        right = ordered_likelihood(network(batch.ids, batch.lengths).final, batch.sequences)
+        right = compute_ordered_likelihood(network(batch.ids, batch.lengths).final, batch.sequences)
         assert -ends.mean() == pytest.approx(float(right), abs=1e-4)
 
 

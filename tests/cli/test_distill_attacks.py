@@ -273,7 +273,7 @@ def swap(folder: Path) -> str:
 def replace_by_folder(folder: Path) -> str:
     (folder / "valid.safetensors").unlink()
     (folder / "valid.safetensors").mkdir()
-    return "valid.safetensors: a folder stands in the place of the file"
+    return "valid.safetensors: there is a folder instead of the file"
 
 
 def cut(folder: Path) -> str:

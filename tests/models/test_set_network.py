@@ -7,7 +7,7 @@ import torch
 
 from seq2set.models.network import build_network
 from seq2set.nn.attention import Source
-from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.decoding.rollout import roll_out_greedily
 from seq2set.nn.decoding.searches import run_search
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from tiny_networks import tiny_config, tiny_network
@@ -19,7 +19,7 @@ def test_the_set_decoder_hears_the_free_running_sequence_decoder() -> None:
     network = tiny_network(tiny_config())
     policies = network(IDS, LENGTHS)
     assert policies.sequence is not None
-    free = greedy(policies.sequence, keep_states=True)
+    free = roll_out_greedily(policies.sequence, keep_states=True)
     words, heard = policies.final.memories
     assert words.mask.tolist() == [[True] * 4, [True, True, False, False]]
     assert torch.equal(heard.values, free.source.values)

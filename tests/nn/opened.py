@@ -10,7 +10,7 @@ from torch import Tensor
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding import beam, prefixes
 from seq2set.nn.decoding.prefixes import StepDecoder
-from seq2set.nn.decoding.rollout import label_masks
+from seq2set.nn.decoding.rollout import mark_labels
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
 
 
@@ -21,19 +21,19 @@ class Found(NamedTuple):
     set_log_prob: Tensor
 
     def masks(self, labels: int) -> Tensor:
-        return label_masks(self.labels, labels)
+        return mark_labels(self.labels, labels)
 
 
 def open_policy(policy: Any) -> StepDecoder:
     return TorchDecoder(policy) if isinstance(policy, DecoderPolicy) else policy.open()
 
 
-def beam_search(policy: Any, **options: Any) -> Found:
-    return _to_torch(beam.beam_search(open_policy(policy), **options), policy.labels)
+def search_beam(policy: Any, **options: Any) -> Found:
+    return _to_torch(beam.search_beam(open_policy(policy), **options), policy.labels)
 
 
-def set_beam_search(policy: Any, **options: Any) -> Found:
-    return _to_torch(beam.set_beam_search(open_policy(policy), **options), policy.labels)
+def search_set_beam(policy: Any, **options: Any) -> Found:
+    return _to_torch(beam.search_set_beam(open_policy(policy), **options), policy.labels)
 
 
 def _to_torch(found: beam.Hypotheses, labels: int) -> Found:

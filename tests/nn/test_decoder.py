@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
-from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.decoding.rollout import roll_out_greedily
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.nn.encoders.bilstm import BiLSTMEncoder
 
@@ -101,7 +101,7 @@ def test_a_decoder_may_have_no_source() -> None:
     torch.manual_seed(0)
     decoder = AttentionDecoder(3, 2, 4, sources=(), start=5)
     policy = decoder.bind(torch.randn(2, 5), [])
-    rollout = greedy(policy)
+    rollout = roll_out_greedily(policy)
     assert policy.start().attention == ()
     assert torch.isfinite(rollout.log_prob).all()
 
@@ -111,7 +111,7 @@ def test_twenty_thousand_labels_work() -> None:
     decoder = AttentionDecoder(20_000, 4, 8, sources=(3,), start=4)
     source = Source(torch.randn(2, 3, 3), torch.ones(2, 3, dtype=torch.bool))
     policy = decoder.bind(torch.randn(2, 4), [source])
-    rollout = greedy(policy, max_steps=3)
+    rollout = roll_out_greedily(policy, max_steps=3)
     assert rollout.masks(20_000).sum(-1).tolist() == rollout.lengths.tolist()
     torch.testing.assert_close(
         score_sequences(policy, rollout.labels, max_steps=3).log_prob, rollout.log_prob
@@ -146,7 +146,7 @@ class Whole(torch.nn.Module):
         words = Source(encoded.states, encoded.mask)
         d1 = self.first.bind(encoded.summary, [words])
         with torch.no_grad():
-            free = greedy(d1, keep_states=True)
+            free = roll_out_greedily(d1, keep_states=True)
         d2 = self.second.bind(encoded.summary, [words, free.source])
         every = torch.tensor([[0], [1]])
         return score_sequences(d1, gold).log_prob, score_sequences(d2, every).log_prob
@@ -187,7 +187,7 @@ def test_dropout_lies_between_the_layers() -> None:
 def test_a_tempered_policy_is_sharper_with_the_same_greedy_answer() -> None:
     from seq2set.nn.attention import Source
     from seq2set.nn.decoder import AttentionDecoder
-    from seq2set.nn.decoding.rollout import greedy
+    from seq2set.nn.decoding.rollout import roll_out_greedily
 
     torch.manual_seed(3)
     decoder = AttentionDecoder(4, 5, 6, sources=[8], start=8).eval()
@@ -196,8 +196,8 @@ def test_a_tempered_policy_is_sharper_with_the_same_greedy_answer() -> None:
     sharp = policy.temper(0.5)
     features = torch.randn(2, 1, 14)
     assert torch.allclose(sharp.logits(features), 2 * policy.logits(features))
-    assert torch.equal(greedy(sharp).labels, greedy(policy).labels)
-    assert (greedy(sharp).log_prob > greedy(policy).log_prob).all()
+    assert torch.equal(roll_out_greedily(sharp).labels, roll_out_greedily(policy).labels)
+    assert (roll_out_greedily(sharp).log_prob > roll_out_greedily(policy).log_prob).all()
     assert sharp.select(torch.tensor([1])).temperature == 0.5
 
 

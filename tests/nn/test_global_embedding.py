@@ -6,12 +6,12 @@ import copy
 
 import pytest
 import torch
-from opened import beam_search, decode_greedily, estimate_marginals, set_beam_search
+from opened import decode_greedily, estimate_marginals, search_beam, search_set_beam
 from torch import Tensor
 
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy, GlobalEmbedding
-from seq2set.nn.decoding.rollout import greedy, sample
+from seq2set.nn.decoding.rollout import roll_out_greedily, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 BOS, EOS = 6, 5
@@ -75,7 +75,7 @@ def test_a_step_reads_the_mix_of_the_label_and_the_last_distribution(bias: bool)
 def test_all_searches_agree_with_teaching() -> None:
     """Whatever leaves, is reordered or repeated on the way, takes its own mask along."""
     policy = policy_of(9)
-    rollout = greedy(policy)
+    rollout = roll_out_greedily(policy)
     assert len(set(rollout.lengths.tolist())) > 1  # rows end and leave at different steps
     taught = score_sequences(policy, rollout.labels)
     assert torch.allclose(rollout.steps, taught.steps, atol=1e-5, rtol=0)
@@ -83,7 +83,7 @@ def test_all_searches_agree_with_teaching() -> None:
     taught = score_sequences(policy, drawn.labels)
     assert torch.allclose(drawn.log_prob, taught.log_prob, atol=1e-5, rtol=0)
     assert torch.equal(decode_greedily(policy).labels, rollout.labels)
-    for search in (beam_search, set_beam_search):
+    for search in (search_beam, search_set_beam):
         found = search(policy, width=4)
         real = ~found.log_prob.isneginf()
         taught = score_sequences(policy, found.labels)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from seq2set.config.catalog import REWARDS
 from seq2set.core.errors import UnknownNameError
-from seq2set.nn.decoding.rollout import label_masks
+from seq2set.nn.decoding.rollout import mark_labels
 from seq2set.objectives.rewards import (
     RunningF1,
     f1,
@@ -133,7 +133,7 @@ def test_the_order_of_labels_does_not_matter(
     padding = [LABELS + 2] * (LABELS - length)
     sequences = torch.tensor([order[:length] + padding, shuffled + padding])
     for reward in map(get_reward, REWARDS):
-        first, second = reward(label_masks(sequences, LABELS), mask(actual)).tolist()
+        first, second = reward(mark_labels(sequences, LABELS), mask(actual)).tolist()
         assert first == second
 
 

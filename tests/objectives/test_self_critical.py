@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from seq2set.core.errors import InputError
-from seq2set.objectives.losses import leave_one_out, self_critical
+from seq2set.objectives.losses import compute_self_critical_loss, leave_one_out
 
 
 def test_eq_10_worked_by_hand() -> None:
     log_prob = torch.tensor([-1.0, -2.0], requires_grad=True)
     reward, baseline = torch.tensor([0.8, 0.1], requires_grad=True), torch.tensor([0.5, 0.4])
-    loss = self_critical(log_prob, reward, baseline)
+    loss = compute_self_critical_loss(log_prob, reward, baseline)
     # -(0.3 x -1 + -0.3 x -2) / 2 = -0.15
     torch.testing.assert_close(loss, torch.tensor(-0.15))
     loss.backward()
@@ -23,14 +23,14 @@ def test_one_baseline_serves_all_samples_of_a_document() -> None:
     reward, baseline = torch.tensor([[1.0, 0.0, 0.5], [0.0, 0.0, 1.0]]), torch.tensor([0.5, 1.0])
     # advantages 0.5, -0.5, 0 and -1, -1, 0: -(-0.5 + 1 + 4 + 5) / 6 = -9.5 / 6
     for shape in ((2,), (2, 1)):
-        loss = self_critical(log_prob, reward, baseline.view(shape))
+        loss = compute_self_critical_loss(log_prob, reward, baseline.view(shape))
         torch.testing.assert_close(loss, torch.tensor(-9.5 / 6))
 
 
 def test_what_equals_the_baseline_teaches_nothing() -> None:
     log_prob = torch.tensor([-1.0, -2.0], requires_grad=True)
     same = torch.tensor([0.7, 0.2])
-    self_critical(log_prob, same, same).backward()
+    compute_self_critical_loss(log_prob, same, same).backward()
     assert log_prob.grad is not None
     assert log_prob.grad.tolist() == [0.0, 0.0]
 

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
-from seq2set.nn.decoding.beam import set_beam_search
-from seq2set.nn.decoding.rollout import greedy, label_masks, sample
-from seq2set.nn.decoding.teacher_forcing import order_free, score_sequences
+from seq2set.nn.decoding.beam import search_set_beam
+from seq2set.nn.decoding.rollout import mark_labels, roll_out_greedily, sample
+from seq2set.nn.decoding.teacher_forcing import score_sequences, score_sets
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
-from seq2set.objectives.losses import leave_one_out, negative_log_likelihood, self_critical
+from seq2set.objectives.losses import compute_likelihood_loss, compute_self_critical_loss, leave_one_out
 from seq2set.objectives.rewards import f1
 
 LABELS, PAD = 3, 5
@@ -47,7 +47,7 @@ def test_sampled_gradients_approach_that_of_the_expected_reward(baseline: str, l
         weight.data *= 2
     gold, weights = torch.tensor([[True, False, True]]), list(decoder.parameters())
     policy = bound(decoder, start, source)
-    rewards = f1(label_masks(SEQUENCES, LABELS), gold)  # (16,)
+    rewards = f1(mark_labels(SEQUENCES, LABELS), gold)  # (16,)
     chances = score_sequences(policy, SEQUENCES[None], max_steps=limit).log_prob.exp()[0]  # (16,)
     assert chances.sum().item() == pytest.approx(1, abs=1e-6)
     expected_reward = (chances * rewards)[chances > 0].sum()
@@ -56,9 +56,11 @@ def test_sampled_gradients_approach_that_of_the_expected_reward(baseline: str, l
     draws = torch.Generator().manual_seed(0)
     drawn = sample(bound(decoder, start, source), samples=60_000, generator=draws, max_steps=limit)
     reward = f1(drawn.masks(LABELS), gold[:, None])
-    first = f1(greedy(policy, max_steps=limit).masks(LABELS), gold)
+    first = f1(roll_out_greedily(policy, max_steps=limit).masks(LABELS), gold)
     best = first if baseline == "greedy" else leave_one_out(reward)
-    sampled = flat(torch.autograd.grad(self_critical(drawn.log_prob, reward, best), weights))  # eq. 10
+    sampled = flat(
+        torch.autograd.grad(compute_self_critical_loss(drawn.log_prob, reward, best), weights)
+    )  # eq. 10
     assert exact.norm() > 0.01
     assert (sampled - exact).norm() / exact.norm() < 0.03
 
@@ -73,7 +75,7 @@ def padded(sequences: list[list[int]]) -> Tensor:
 
 def expected_f1(found: Tensor) -> float:
     """The mean F1 of one set, given to all ten documents."""
-    return f1(found, label_masks(padded(GOLD), LABELS)).mean().item()
+    return f1(found, mark_labels(padded(GOLD), LABELS)).mean().item()
 
 
 def trained(steps: int, loss: object, parts: tuple[AttentionDecoder, Tensor, Source], rate: float) -> Tensor:
@@ -84,11 +86,11 @@ def trained(steps: int, loss: object, parts: tuple[AttentionDecoder, Tensor, Sou
         optimiser.zero_grad()
         loss(bound(decoder, start, source, len(GOLD))).backward()  # type: ignore[operator]
         optimiser.step()
-    return greedy(bound(decoder, start, source)).masks(LABELS)[0]
+    return roll_out_greedily(bound(decoder, start, source)).masks(LABELS)[0]
 
 
 def likelihood_of(sequences: list[list[int]]) -> object:
-    return lambda policy: negative_log_likelihood(score_sequences(policy, padded(sequences)).steps)
+    return lambda policy: compute_likelihood_loss(score_sequences(policy, padded(sequences)).steps)
 
 
 def test_self_critical_training_finds_the_best_set_where_likelihood_on_a_wrong_order_does_not() -> None:
@@ -103,13 +105,13 @@ def test_self_critical_training_finds_the_best_set_where_likelihood_on_a_wrong_o
     assert after_likelihood.tolist() == [False, False, False]
     assert expected_f1(after_likelihood) == pytest.approx(0.4)
 
-    draws, gold = torch.Generator().manual_seed(0), label_masks(padded(GOLD), LABELS)
+    draws, gold = torch.Generator().manual_seed(0), mark_labels(padded(GOLD), LABELS)
 
     def policy_gradient(policy: DecoderPolicy) -> Tensor:
         with torch.no_grad():
-            baseline = f1(greedy(policy).masks(LABELS), gold)
+            baseline = f1(roll_out_greedily(policy).masks(LABELS), gold)
         drawn = sample(policy, samples=2, generator=draws)
-        return self_critical(drawn.log_prob, f1(drawn.masks(LABELS), gold[:, None]), baseline)
+        return compute_self_critical_loss(drawn.log_prob, f1(drawn.masks(LABELS), gold[:, None]), baseline)
 
     after_rewards = trained(120, policy_gradient, parts, 0.01)
     assert after_rewards.tolist() == [True, True, False]
@@ -123,8 +125,8 @@ def test_likelihood_on_one_order_finds_it_too() -> None:
 
 def test_a_set_beam_finds_it_after_likelihood_without_an_order() -> None:
     # Without an order 0 and 1 share the 0.6 of their set, and only together they are likelier than eos.
-    parts, gold = decoder_and_document(seed=1), label_masks(padded(GOLD), LABELS)
-    trained(200, lambda policy: negative_log_likelihood(order_free(policy, gold).steps), parts, 0.03)
-    found = set_beam_search(TorchDecoder(bound(*parts)), width=3)
+    parts, gold = decoder_and_document(seed=1), mark_labels(padded(GOLD), LABELS)
+    trained(200, lambda policy: compute_likelihood_loss(score_sets(policy, gold).steps), parts, 0.03)
+    found = search_set_beam(TorchDecoder(bound(*parts)), width=3)
     assert found.masks(LABELS)[0, 0].tolist() == [True, True, False]
     assert np.exp(found.set_log_prob[0, 0]) == pytest.approx(0.6, abs=0.02)

@@ -16,7 +16,7 @@ from seq2set.config.run_folder import RunFolder
 from seq2set.config.schema import SearchSettings
 from seq2set.labels.metrics import Counts
 from seq2set.labels.thresholds import find_threshold
-from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.decoding.rollout import roll_out_greedily
 from seq2set.training import trainer
 from seq2set.training.learning_rates import PhasePlan
 from seq2set.training.step import TrainingStep
@@ -85,7 +85,7 @@ def test_validation_decodes_greedily() -> None:
     examples = encoded(config, tiny_examples(15))
     batch = examples.batch(np.arange(15))
     with torch.no_grad():
-        given = greedy(step.network(batch.ids, batch.lengths).final).masks(4).numpy()
+        given = roll_out_greedily(step.network(batch.ids, batch.lengths).final).masks(4).numpy()
     wanted = Counts.of(given, batch.gold.numpy()).metrics()["micro_f1"]
     assert 0.05 < wanted < 0.95
     found = search_validation(step, examples, SearchSettings(), Fabric(accelerator="cpu", devices=1))

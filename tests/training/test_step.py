@@ -9,9 +9,9 @@ from torch import Tensor
 
 from seq2set.config import Config
 from seq2set.core.errors import ConfigError
-from seq2set.nn.decoding.rollout import greedy, sample
+from seq2set.nn.decoding.rollout import roll_out_greedily, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
-from seq2set.objectives.losses import self_critical
+from seq2set.objectives.losses import compute_self_critical_loss
 from seq2set.objectives.rewards import RunningF1, f1, sum_sets
 from seq2set.training.examples import TrainingBatch
 from seq2set.training.step import Losses, Phase, TrainingStep
@@ -43,7 +43,7 @@ def by_hand(step: TrainingStep, batch: TrainingBatch, samples: int = 1) -> tuple
     likelihood = -score_sequences(policies.sequence, batch.sequences).log_prob.mean()
     drawn = sample(policies.final, samples=samples, generator=torch.Generator().manual_seed(5))
     reward = f1(drawn.masks(4), batch.gold[:, None])
-    baseline = f1(greedy(policies.final).masks(4), batch.gold)
+    baseline = f1(roll_out_greedily(policies.final).masks(4), batch.gold)
     return likelihood, -((reward - baseline[:, None]) * drawn.log_prob).mean()
 
 
@@ -78,7 +78,7 @@ def test_the_simplified_variant_has_the_set_loss_alone() -> None:
     step, losses = losses_of(config, "self-critical", batch)
     final = step.network(batch.ids, batch.lengths).final
     drawn = sample(final, generator=torch.Generator().manual_seed(5))
-    advantage = f1(drawn.masks(4)[:, 0], batch.gold) - f1(greedy(final).masks(4), batch.gold)
+    advantage = f1(drawn.masks(4)[:, 0], batch.gold) - f1(roll_out_greedily(final).masks(4), batch.gold)
     assert losses.total.item() == pytest.approx(-(advantage * drawn.log_prob[:, 0]).mean().item(), abs=1e-6)
 
 
@@ -88,7 +88,9 @@ def test_samples_count_with_the_log_probabilities_that_they_were_drawn_with() ->
     step, losses = losses_of(config, "self-critical", batch)
     final = step.network(batch.ids, batch.lengths).final
     drawn = sample(final.temper(0.3), samples=3, generator=torch.Generator().manual_seed(5))
-    advantage = f1(drawn.masks(4), batch.gold[:, None]) - f1(greedy(final).masks(4), batch.gold)[:, None]
+    advantage = (
+        f1(drawn.masks(4), batch.gold[:, None]) - f1(roll_out_greedily(final).masks(4), batch.gold)[:, None]
+    )
     untempered = score_sequences(final, drawn.labels).log_prob
     assert losses.total.item() == pytest.approx(-(advantage * drawn.log_prob).mean().item(), abs=1e-6)
     assert losses.total.item() != pytest.approx(-(advantage * untempered).mean().item(), abs=1e-3)
@@ -154,7 +156,7 @@ def test_gold_labels_do_not_reach_the_set_decoder(phase: Phase) -> None:
     assert seen[0].memories[1].values.shape[1] > 2  # D1 gave labels, so that there is something to hear
     for first, second in zip(*(policy.memories for policy in seen), strict=True):
         assert all(torch.equal(*parts) for parts in zip(first, second, strict=True))
-    for first, second in zip(*map(greedy, seen), strict=True):
+    for first, second in zip(*map(roll_out_greedily, seen), strict=True):
         assert first is second is None or torch.equal(torch.as_tensor(first), torch.as_tensor(second))
 
 
@@ -175,18 +177,18 @@ def test_a_sample_that_equals_the_greedy_set_has_no_advantage(monkeypatch: pytes
 
     def watched(log_prob: Tensor, reward: Tensor, baseline: Tensor) -> Tensor:
         seen.append(reward - baseline)
-        return self_critical(log_prob, reward, baseline)
+        return compute_self_critical_loss(log_prob, reward, baseline)
 
-    monkeypatch.setattr("seq2set.training.step.self_critical", watched)
+    monkeypatch.setattr("seq2set.training.step.compute_self_critical_loss", watched)
     losses = step(batch, "self-critical", torch.Generator().manual_seed(5), RunningF1(3, 7, 5, 4))
     final = step.network(batch.ids, batch.lengths).final
     drawn = sample(final, samples=2, generator=torch.Generator().manual_seed(5)).masks(4)
-    same = (drawn == greedy(final).masks(4)[:, None]).all(-1)  # (B, K)
+    same = (drawn == roll_out_greedily(final).masks(4)[:, None]).all(-1)  # (B, K)
     assert 0 < same.sum() < same.numel()
     assert (seen[0][same] == 0).all()
     # f = 6/12 and a mean size of 3: the advantage is (2 TP - P / 2) / 3 of the sample less that of greedy
     gold, worth = batch.gold[:, None], lambda sets: 2 * (sets & gold).sum(-1) - sets.sum(-1) / 2
-    expected = (worth(drawn) - worth(greedy(final).masks(4)[:, None])) / 3
+    expected = (worth(drawn) - worth(roll_out_greedily(final).masks(4)[:, None])) / 3
     torch.testing.assert_close(seen[0], expected, atol=1e-6, rtol=0)
     assert losses.sums is not None
     assert losses.sums.tolist() == sum_sets(drawn, gold).tolist()
@@ -204,7 +206,7 @@ def test_the_signal_is_the_share_of_documents_that_teach_something() -> None:
     policies = step.network(batch.ids, batch.lengths)
     drawn = sample(policies.final, samples=3, generator=torch.Generator().manual_seed(5))
     gained = f1(drawn.masks(4), batch.gold[:, None])
-    differs = (gained != f1(greedy(policies.final).masks(4), batch.gold)[:, None]).any(1)
+    differs = (gained != f1(roll_out_greedily(policies.final).masks(4), batch.gold)[:, None]).any(1)
     assert losses.signal is not None
     assert 0 < losses.signal.item() == pytest.approx(differs.float().mean().item())
 
@@ -234,9 +236,9 @@ def test_the_greedy_baseline_is_that_of_test_time(model: str) -> None:
         generator=torch.Generator().manual_seed(5),
         max_steps=step.network.max_labels,
     )
-    noisy = greedy(step.network(batch.ids, batch.lengths).final).masks(4)
+    noisy = roll_out_greedily(step.network(batch.ids, batch.lengths).final).masks(4)
     step.eval()
-    tested = greedy(step.network(batch.ids, batch.lengths).final).masks(4)
+    tested = roll_out_greedily(step.network(batch.ids, batch.lengths).final).masks(4)
     assert not torch.equal(noisy, tested)  # so that the two baselines can be told apart
     advantage = f1(drawn.masks(4), batch.gold[:, None]) - f1(tested, batch.gold)[:, None]
     assert loss == pytest.approx(-(advantage * drawn.log_prob).mean().item(), abs=1e-5)

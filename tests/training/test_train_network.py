@@ -20,7 +20,7 @@ from seq2set.models.network import build_network
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
-from seq2set.nn.decoding.rollout import greedy, sample
+from seq2set.nn.decoding.rollout import roll_out_greedily, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 from seq2set.nn.encoders import bilstm as encoder
 from seq2set.objectives.rewards import f1
@@ -88,7 +88,7 @@ def test_without_a_warm_start_the_policy_gradient_begins_from_random_weights(
     reseed(sampling, config.seed, 0)
     policies = network(batch.ids, batch.lengths)
     drawn = sample(policies.final, generator=sampling, max_steps=network.max_labels)
-    best = greedy(policies.final, max_steps=network.max_labels)
+    best = roll_out_greedily(policies.final, max_steps=network.max_labels)
     advantage = f1(drawn.masks(4)[:, 0], batch.gold) - f1(best.masks(4), batch.gold)
     loss = -(advantage * drawn.log_prob[:, 0]).mean().item()  # eq. 10
     if model == "seq2set":

@@ -30,7 +30,7 @@ from seq2set.labels.labels import Labels
 from seq2set.labels.rules import make_global_rule
 from seq2set.models.network import build_network
 from seq2set.models.neural import NeuralTagger
-from seq2set.nn.decoding.rollout import greedy, sample
+from seq2set.nn.decoding.rollout import roll_out_greedily, sample
 from seq2set.text.vocabulary import Words
 from seq2set.training.examples import EncodedExamples, TrainingBatch
 from seq2set.training.step import Phase, TrainingStep
@@ -180,7 +180,7 @@ class Learner:
         policy = self.step.network(batch.ids, batch.lengths, batch.margins).final
         drawn = sample(policy, generator=self.generator).lengths
         return {
-            "greedy_labels": round(float(greedy(policy).lengths.float().mean()), 2),
+            "greedy_labels": round(float(roll_out_greedily(policy).lengths.float().mean()), 2),
             "sampled_labels": round(float(drawn.float().mean()), 2),
             "longest_sample": int(drawn.max()),
         }

@@ -32,7 +32,7 @@ from seq2set.config import build_config
 from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.hardware import limit_threads
-from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.decoding.rollout import roll_out_greedily
 from seq2set.training.examples import EncodedExamples
 from seq2set.training.step import TrainingStep
 from seq2set.training.validation import Validation, compute_micro_f1, search_validation
@@ -71,7 +71,7 @@ def _time_decoding(learner: Learner, examples: EncodedExamples, rounds: int) -> 
 
     @torch.inference_mode()
     def decode() -> None:
-        found[:] = [greedy(network(batch.ids, batch.lengths).final).lengths for batch in batches]
+        found[:] = [roll_out_greedily(network(batch.ids, batch.lengths).final).lengths for batch in batches]
 
     @torch.inference_mode()
     def encode() -> None:

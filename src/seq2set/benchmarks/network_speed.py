@@ -48,7 +48,7 @@ from seq2set.models.predictions import Request
 from seq2set.models.seq2set import SetNetwork
 from seq2set.models.tagger import Tagger
 from seq2set.nn.text_reader import limit_words
-from seq2set.objectives.losses import negative_log_likelihood, self_critical
+from seq2set.objectives.losses import compute_likelihood_loss, compute_self_critical_loss
 from seq2set.objectives.rewards import f1
 from seq2set.text.batches import collate
 from seq2set.text.tfidf import encode_blocks
@@ -193,7 +193,7 @@ def update_plainly(learner: Learner, batch: TrainingBatch, phase: Phase) -> None
 def compute_likelihood(network: SetNetwork, batch: TrainingBatch, _: torch.Generator) -> Tensor:
     """Return L(phi) of the labels in order."""
     decoder = bind(network, batch.ids, batch.lengths, batch.margins)
-    return negative_log_likelihood(score_sequences(decoder, batch.sequences)[:, None])
+    return compute_likelihood_loss(score_sequences(decoder, batch.sequences)[:, None])
 
 
 def compute_self_critical(network: SetNetwork, batch: TrainingBatch, generator: torch.Generator) -> Tensor:
@@ -202,7 +202,8 @@ def compute_self_critical(network: SetNetwork, batch: TrainingBatch, generator: 
     drawn = roll_out(bind(network, batch.ids, batch.lengths, batch.margins), pick_at_random(generator), most)
     with torch.no_grad():
         likeliest = roll_out(bind(network, batch.ids, batch.lengths, batch.margins), pick_likeliest, most)
-    return self_critical(drawn.log_prob, f1(drawn.sets, batch.gold), f1(likeliest.sets, batch.gold))
+    gained, baseline = (f1(one.sets, batch.gold) for one in (drawn, likeliest))
+    return compute_self_critical_loss(drawn.log_prob, gained, baseline)
 
 
 @torch.no_grad()

@@ -92,7 +92,7 @@ def _refuse_ensemble(config: Config, ensemble: int | None) -> None:
 
 
 def _could_read_vectors(config: Config) -> bool:
-    """Say whether the preset `pretrained` would work here in the place of the default one."""
+    """Say whether the preset `pretrained` would work here instead of the default one."""
     from seq2set.config.catalog import find_model
     from seq2set.config.loader import read_preset
     from seq2set.core.names import is_installed

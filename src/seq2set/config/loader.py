@@ -42,7 +42,7 @@ def build_config(
 ) -> Config:
     """Put settings together: the preset, then the file, then `--set` assignments, each over the last.
 
-    With `base` all settings of another run are in the place of the preset.
+    With `base`, all settings of another run replace the preset's.
     """
     from_file = read_toml(file) if file else {}
     chosen = preset or str(from_file.get("preset", base.preset if base else "compact"))

@@ -106,7 +106,7 @@ class RunFolder:
             raise InputError(
                 f"{path} is not empty and holds no run; --force replaces runs only, name another folder"
             )
-        elif not run._killed_while_it_began():
+        elif not run._was_killed_early():
             refuse_occupied(path)
         with report_output_errors(path):
             make_folder(run.checkpoints)
@@ -171,7 +171,7 @@ class RunFolder:
         """Say whether there is anything in the folder that was learnt from documents."""
         return self.model.is_dir() or self.history.is_file() or any(self.checkpoints.glob("*.safetensors"))
 
-    def _killed_while_it_began(self) -> bool:
+    def _was_killed_early(self) -> bool:
         """Say whether the folder holds what comes before the settings and nothing else."""
         if not self.path.is_dir() or any(path.is_file() for path in self.checkpoints.rglob("*")):
             return False

@@ -65,7 +65,7 @@ class DataSettings(Settings):
     sheet: str = ""
     """The sheet of an Excel file; by default the first."""
     strip_html: bool = False
-    """Remove HTML tags from texts, and put characters in the place of entities."""
+    """Remove HTML tags from texts, and replace entities by their characters."""
     plain_quotes: bool = False
     """Take quotation marks in CSV and TSV files for letters, not for marks around cells."""
     group: str = ""
@@ -111,7 +111,7 @@ class FeatureSettings(Settings):
     max_terms: Entries = 200_000
     """How many terms are kept, those that occur in the most documents."""
     sublinear: bool = True
-    """Use 1 + log(count) in the place of a term's count."""
+    """Use 1 + log(count) instead of a term's count."""
     run_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """What runs of several words weigh beside single words, each kind brought to a length of its own; 0
     brings all terms to one length together, in which the runs, being many and rare, weigh most."""

@@ -35,7 +35,7 @@ _REASONS = {
     errno.EROFS: "the file system is read-only",
     errno.EEXIST: "a part of the path is a file, not a folder",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
-    errno.EISDIR: "a folder stands in the place of the file",
+    errno.EISDIR: "there is a folder instead of the file",
     errno.ENAMETOOLONG: "the name is too long",
     errno.EFBIG: "the file would be larger than is allowed here",
 }
@@ -75,7 +75,7 @@ def write_aside(path: Path) -> Iterator[Path]:
         aside = Path(name)
         try:
             yield aside
-            put_file(aside, path, 0o666 & ~_umask())
+            put_file(aside, path, 0o666 & ~_read_umask())
         finally:
             aside.unlink(missing_ok=True)
 
@@ -90,7 +90,7 @@ def put_file(aside: Path, path: Path, mode: int) -> None:
 
 @contextmanager
 def write_folder_aside(path: Path, *, force: bool = False, kind: FolderKind | None = None) -> Iterator[Path]:
-    """Yield an empty folder beside `path`; put it in the place of `path` when the block ends well.
+    """Yield an empty folder beside `path`, which replaces `path` when the block ends well.
 
     A `path` that holds something already is refused unless `force` is set and it is of the `kind` that is
     written; it is only removed once the new folder stands in its place.
@@ -102,7 +102,7 @@ def write_folder_aside(path: Path, *, force: bool = False, kind: FolderKind | No
         try:
             yield aside
             # Give all that it holds its usual mode, whatever library wrote it, and bring it to the disk.
-            mask = _umask()
+            mask = _read_umask()
             for part in [*aside.rglob("*"), aside]:
                 part.chmod((0o777 if part.is_dir() else 0o666) & ~mask)
                 sync(part)
@@ -191,7 +191,7 @@ def compute_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

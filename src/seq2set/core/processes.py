@@ -115,11 +115,11 @@ class WorkerPool(Generic[Job]):
     def wait(self, seconds: float = float("inf")) -> list[EndedWorker[Job]]:
         """Wait until a worker ends, or the time is over, and return those that have."""
         until = time.monotonic() + seconds
-        while not (ended := self._ended_slots()) and time.monotonic() < until:
+        while not (ended := self._find_ended_slots()) and time.monotonic() < until:
             time.sleep(POLL_SECONDS)
         return [_collect(self._workers.pop(slot)) for slot in ended]
 
-    def _ended_slots(self) -> list[int]:
+    def _find_ended_slots(self) -> list[int]:
         return [slot for slot, worker in self._workers.items() if worker.process.poll() is not None]
 
 

@@ -147,7 +147,7 @@ def _read_splits(files: list[SourceFile], read: ReadOptions) -> Iterator[Documen
 
 
 def _find_split_column(own: OwnFiles, remarks: list[str]) -> ReadOptions:
-    """Put the column that names splits in the place of `AUTO`, or None where there is no such column."""
+    """Replace `AUTO` by the column that names splits, or by None where there is no such column."""
     read = own.read
     if read.split != AUTO:
         return read

@@ -25,7 +25,7 @@ from seq2set.corpora.readers.parquet import ParquetSource, open_parquet
 from seq2set.corpora.splits import TRAIN
 
 REMOVED = -1
-"""Stands in the place of a split's index for a document that goes to none."""
+"""The index of a document that goes to no split."""
 
 _SIGNATURE = f"parquet-cpp-arrow version {pa.cpp_version}".encode()
 _KNOWN_SIGNATURE = b"parquet-cpp-arrow version 26.0.1"

@@ -29,7 +29,7 @@ def render_model_card(config: Config, metadata: Mapping[str, Any], facts: Mappin
         "",
         "## Data",
         "",
-        *_format_table(("", ""), _data_rows(corpus)),
+        *_format_table(("", ""), _list_data_rows(corpus)),
         "",
         "## Metrics on the validation split",
         "",
@@ -185,7 +185,7 @@ def _describe_way(way: str) -> str:
     return "as they are, which nothing made better" if way == "identity" else f"by {way}"
 
 
-def _data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _list_data_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("corpus", str(corpus["name"])),
         ("source", str(corpus["source"])),

@@ -118,7 +118,7 @@ def renew_model(
 
 @contextmanager
 def replace_files(folder: Path, drop: Iterable[str] = ()) -> Iterator[Path]:
-    """Yield an empty folder; put its files into a model folder in the place of those to drop.
+    """Yield an empty folder, whose files replace those to drop in a model folder.
 
     Whenever this is killed, the folder can be opened.
     """

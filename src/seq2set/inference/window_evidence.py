@@ -154,13 +154,13 @@ class _LabelLstm:
         if "feedback.W_1.weight" not in weights or not steps:
             return label, None
         mean = steps[-1].likely @ table[: self.symbols.outputs]
-        gate = _sigmoid(label @ weights["feedback.W_1.weight"].T + mean @ weights["feedback.W_2.weight"].T)
+        gate = _squash(label @ weights["feedback.W_1.weight"].T + mean @ weights["feedback.W_2.weight"].T)
         return label + gate * (mean - label), _Mixing(gate, mean - label)
 
     def _run_layer(self, number: int, below: Array, hidden: Array, cell: Array) -> _LayerStep:
         w_x, w_h, b_x, b_h = self._take_unit(number)
         i, f, g, o = np.split(below @ w_x.T + hidden @ w_h.T + b_x + b_h, 4, axis=1)
-        i, f, g, o = _sigmoid(i), _sigmoid(f), np.tanh(g), _sigmoid(o)
+        i, f, g, o = _squash(i), _squash(f), np.tanh(g), _squash(o)
         return _LayerStep((i, f, g, o), cell, np.tanh(f * cell + i * g))
 
     def _take_unit(self, number: int) -> tuple[Array, Array, Array, Array]:
@@ -218,5 +218,5 @@ class _LabelLstm:
         return np.asarray(likely * (to_likely - (to_likely * likely).sum(-1, keepdims=True)))
 
 
-def _sigmoid(numbers: Array) -> Array:
+def _squash(numbers: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(numbers, -80, 80))))

@@ -23,7 +23,7 @@ ENOUGH = 1e-9
 """What a move must gain: sums of documents' F1 are not exact, and rounding must not go in circles."""
 
 
-class _Documents:
+class _DecidedDocuments:
     """How many labels each document is given, how many of them are right, and how many it should have."""
 
     def __init__(self, given: Bools, right: Bools, metric: str):
@@ -59,7 +59,7 @@ def climb(
     thresholds: NDArray[Any], scores: NDArray[Any], right: Bools, metric: str, cuts: Mapping[int, Cuts]
 ) -> None:
     """Move the thresholds of the labels that have `cuts` until no move of a single one gains anything."""
-    documents = _Documents(scores >= thresholds, right, metric)
+    documents = _DecidedDocuments(scores >= thresholds, right, metric)
     moved = True
     while moved:
         moved = False

@@ -68,7 +68,7 @@ class Labels:
         """Read back what `to_dict` gave."""
         names: Any = values.get("names") if isinstance(values, Mapping) else None
         frequencies: Any = values.get("frequencies") if isinstance(values, Mapping) else None
-        if not (_all_are(str, names) and _all_are(int, frequencies) and len(names) == len(frequencies)):
+        if not (_are_all(str, names) and _are_all(int, frequencies) and len(names) == len(frequencies)):
             seen = sorted(values) if isinstance(values, Mapping) else type(values).__name__
             raise ModelFolderError(
                 f"the labels hold {seen}; they must hold names and as many whole-number frequencies"
@@ -80,7 +80,7 @@ class Labels:
         return cls(names, frequencies)
 
 
-def _all_are(kind: type, values: Any) -> bool:
+def _are_all(kind: type, values: Any) -> bool:
     return isinstance(values, list) and all(type(value) is kind for value in values)
 
 

@@ -1,4 +1,4 @@
-"""What a teacher says of examples, for a student to learn from in the place of their label sets.
+"""What a teacher says of examples, for a student to learn from instead of their label sets.
 
 A linear student learns how likely each label is. One that emits labels learns sets that were drawn at random
 so that a label is in as many of them as it is likely; which labels go together is as the teacher has it.

@@ -1,6 +1,6 @@
 """The `cnn` model: convolution over the words, and one logit per label on the largest responses.
 
-Kim's network with a sigmoid per label in the place of the softmax, as the paper's baseline has it. Training
+Kim's network with a sigmoid per label instead of the softmax, as the paper's baseline has it. Training
 minimises the binary cross-entropy, summed over the labels of a document.
 
 Letters: B documents, T words, F filters, S labels, L labels in all.
@@ -20,7 +20,7 @@ from seq2set.models.network import Network, count_vectors
 from seq2set.nn.decoding.searches import SearchResult
 from seq2set.nn.encoders.convolution import ConvolutionalEncoder, Windows, build_convolution
 from seq2set.nn.noise import DocumentDropout
-from seq2set.objectives.losses import negative_log_likelihood
+from seq2set.objectives.losses import compute_likelihood_loss
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LabelLogits:
 
     def likelihood(self, sequences: Tensor, gold: Tensor) -> Tensor:  # noqa: ARG002 (sets have no order)
         """Return the binary cross-entropy of the right sets (B, L): each label's yes or no is one step."""
-        return negative_log_likelihood(functional.logsigmoid(torch.where(gold, self.logits, -self.logits)))
+        return compute_likelihood_loss(functional.logsigmoid(torch.where(gold, self.logits, -self.logits)))
 
     def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:  # noqa: ARG002
         """Return each label's own probability, for a rule to decide."""

@@ -24,10 +24,10 @@ from seq2set.models.ensemble import Weights, name_members, restore_members
 from seq2set.models.neural import RuntimeNetwork
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.searches import SearchResult, run_search
-from seq2set.nn.decoding.teacher_forcing import contributions_along, score_sequences
+from seq2set.nn.decoding.teacher_forcing import find_contributions_along, score_sequences
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from seq2set.nn.encoders import Encoder
-from seq2set.objectives.losses import negative_log_likelihood
+from seq2set.objectives.losses import compute_likelihood_loss
 
 _KINDS = {torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
 
@@ -106,7 +106,7 @@ class DecoderOutput:
 
     def likelihood(self, sequences: Tensor, gold: Tensor) -> Tensor:  # noqa: ARG002 (an order has the sets)
         """Return the likelihood loss of the right labels (B, S) in their order."""
-        return ordered_likelihood(self.final, sequences)
+        return compute_ordered_likelihood(self.final, sequences)
 
     def search(self, name: str, settings: SearchSettings, least: int = 0) -> SearchResult:
         """Search the decoder, which goes on where a set is too small."""
@@ -114,12 +114,12 @@ class DecoderOutput:
 
     def attributions(self, sequences: Tensor) -> Tensor:
         """Return what the words that the decoder read add to each label (B, S)."""
-        return contributions_along(self.final, sequences)
+        return find_contributions_along(self.final, sequences)
 
 
-def ordered_likelihood(policy: DecoderPolicy, sequences: Tensor) -> Tensor:
+def compute_ordered_likelihood(policy: DecoderPolicy, sequences: Tensor) -> Tensor:
     """Return L(phi): the likelihood loss of a decoder for the right labels (B, S) in the order to learn."""
-    return negative_log_likelihood(score_sequences(policy, sequences).steps)
+    return compute_likelihood_loss(score_sequences(policy, sequences).steps)
 
 
 def build_network(config: Config, words: int, labels: int, max_labels: int | None = None) -> Network:

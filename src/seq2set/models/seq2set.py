@@ -33,7 +33,7 @@ from seq2set.models.prior import has_prior
 from seq2set.nn.attention import Source
 from seq2set.nn.decoder import AttentionDecoder, DecoderPolicy
 from seq2set.nn.decoding.prefixes import decode_greedily
-from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.decoding.rollout import roll_out_greedily
 from seq2set.nn.decoding.torch_decoder import TorchDecoder
 from seq2set.nn.encoders import Encoded, Encoder
 
@@ -109,7 +109,7 @@ class SetNetwork(Network):
         flows = torch.is_grad_enabled() and self.train_sequence_decoder
         if self.training or flows:
             with torch.set_grad_enabled(flows):
-                return greedy(sequence, max_steps=self.max_labels, keep_states=True).source
+                return roll_out_greedily(sequence, max_steps=self.max_labels, keep_states=True).source
         found = decode_greedily(TorchDecoder(sequence), max_steps=self.max_labels, keep_outputs=True)
         states, mask = torch.from_numpy(found.outputs), torch.from_numpy(found.mask)
         return Source(states.to(sequence.device), mask.to(sequence.device))

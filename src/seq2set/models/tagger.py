@@ -125,7 +125,7 @@ class Examples:
         self.weights = None if weights is None else np.array(weights, np.float64)
         """How much each text counts in what a linear model minimises; None where all count the same."""
         self.lessons = lessons
-        """What a teacher says of them, to be learnt in the place of the label sets"""
+        """What a teacher says of them, to be learnt instead of the label sets"""
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -93,8 +93,8 @@ class _Energies(torch.autograd.Function):
     def forward(ctx: Any, queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
         ctx.save_for_backward(queries, keys, v)
         energies = keys.new_empty(*queries.shape[:2], keys.shape[1])
-        for block in _blocks(queries, keys):
-            energies[block] = _sigmoid(queries, keys, block) @ (2 * v)
+        for block in _cut_blocks(queries, keys):
+            energies[block] = _squash(queries, keys, block) @ (2 * v)
         return energies
 
     @staticmethod
@@ -102,8 +102,8 @@ class _Energies(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries, keys, v = ctx.saved_tensors
         of_queries, of_keys, of_v = torch.empty_like(queries), torch.zeros_like(keys), torch.zeros_like(v)
-        for block in _blocks(queries, keys):
-            sigmoid, part = _sigmoid(queries, keys, block), grad[block]  # (b, k, T, A), (b, k, T)
+        for block in _cut_blocks(queries, keys):
+            sigmoid, part = _squash(queries, keys, block), grad[block]  # (b, k, T, A), (b, k, T)
             of_v += part.reshape(-1) @ sigmoid.flatten(0, 2)
             slope = sigmoid.addcmul_(sigmoid, sigmoid, value=-1)  # sigmoid (1 - sigmoid)
             of_queries[block] = (part[:, :, None] @ slope)[:, :, 0]
@@ -111,12 +111,12 @@ class _Energies(torch.autograd.Function):
         return of_queries.mul_(4 * v), of_keys.mul_(4 * v), of_v.mul_(2)
 
 
-def _sigmoid(queries: Tensor, keys: Tensor, block: _EnergyBlock) -> Tensor:
+def _squash(queries: Tensor, keys: Tensor, block: _EnergyBlock) -> Tensor:
     query, key = queries[block][:, :, None], keys[block.documents][:, None]
     return torch.add(2 * query, key, alpha=2).sigmoid_()  # (b, k, T, A)
 
 
-def _blocks(queries: Tensor, keys: Tensor) -> Iterator[_EnergyBlock]:
+def _cut_blocks(queries: Tensor, keys: Tensor) -> Iterator[_EnergyBlock]:
     """Cut the documents, and where one alone is too large its hypotheses; other devices take all at once."""
     documents, hypotheses = queries.shape[:2]
     room = BLOCK if keys.device.type == "cpu" else queries.numel() * keys.shape[1]

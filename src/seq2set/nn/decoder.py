@@ -241,7 +241,7 @@ class GlobalEmbedding(nn.Module):
         e = e(y_t)                     the embedding of the label that was emitted
         a = sum_i p_i e_i              the mean embedding under the distribution p that emitted it
         H = sigmoid(W_1 e + W_2 a)     the transform gate
-        g = (1 - H) * e + H * a        what the LSTM reads in the place of e
+        g = (1 - H) * e + H * a        what the LSTM reads instead of e
 
     so that a label emitted wrongly does not mislead the steps after it that much. The gate is a sigmoid, as
     in the authors' program; their paper writes it without one.

@@ -29,7 +29,7 @@ def multiply(rows: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tenso
     if not _is_faster(rows, weights):
         return functional.linear(rows, weights, bias)
     flat = rows.reshape(-1, rows.shape[-1])
-    product: Tensor = _Product.apply(flat, weights, bias)  # type: ignore[no-untyped-call]
+    product: Tensor = _TrainedProduct.apply(flat, weights, bias)  # type: ignore[no-untyped-call]
     return product.view(*rows.shape[:-1], -1)
 
 
@@ -50,7 +50,7 @@ def _is_faster(rows: Tensor, weights: Tensor) -> bool:
     )
 
 
-class _Product(torch.autograd.Function):
+class _TrainedProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(rows, weights)

@@ -51,7 +51,7 @@ def create_app(served: ServedModel, pool: ModelPool, settings: ServeSettings) ->
         openapi_url="/v1/openapi.json",
         docs_url=None,  # their pages load code from other hosts
         redoc_url=None,
-        lifespan=_lifespan,
+        lifespan=_run_service,
     )
     app.state.service = service
     for router in ROUTERS:
@@ -67,7 +67,7 @@ def create_app(served: ServedModel, pool: ModelPool, settings: ServeSettings) ->
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def _run_service(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     service.batcher.start()
     await run_sync(rehearse_reading)

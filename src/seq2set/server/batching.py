@@ -18,7 +18,7 @@ from contextlib import suppress
 from seq2set.core.errors import InputError
 from seq2set.core.processes import EndedProcessError
 from seq2set.server.answers import LabelRequest
-from seq2set.server.errors import busy, stopping, unavailable
+from seq2set.server.errors import refuse_busy, refuse_stopping, refuse_unavailable
 from seq2set.server.jobs import PASS_CHARS, PASS_COST, Job, Part, estimate_cost, fits_in_pass
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.model_pool import ModelPool, ModelProcess
@@ -63,7 +63,7 @@ class DynamicBatcher:
         """Refuse all that was accepted and is not answered yet."""
         self._closing = True
         for job in self._open:
-            job.fail(stopping())
+            job.fail(refuse_stopping())
         self._pool.kill()
 
     @property
@@ -90,13 +90,13 @@ class DynamicBatcher:
         if self.waiting + len(texts) > self._settings.queue_texts:
             self._metrics.refused.inc()
             pause = max(1, seconds)
-            raise busy(f"{self.waiting} texts wait already; try again in {pause} s", pause)
+            raise refuse_busy(f"{self.waiting} texts wait already; try again in {pause} s", pause)
         if seconds > PATIENCE * self._settings.answer_seconds:
             self._metrics.refused.inc()
             if not self._open:  # or one pass that took very long would close the server for good
                 self._seconds_per_cost /= 2
             most = f"{self._settings.answer_seconds:g} s (answer_seconds) are allowed"
-            raise busy(
+            raise refuse_busy(
                 f"the answer would take about {seconds} s, and {most}; send fewer or shorter texts", 10
             )
         return await self._queue(job)
@@ -117,9 +117,9 @@ class DynamicBatcher:
 
     async def _queue(self, job: Job) -> list[bytes]:
         if self._closing:
-            raise stopping()
+            raise refuse_stopping()
         if not self.healthy:
-            raise unavailable("no model process is running; try again in a moment")
+            raise refuse_unavailable("no model process is running; try again in a moment")
         self._jobs.append(job)
         self._open.add(job)
         self._metrics.queue_texts.set(self.waiting)
@@ -221,6 +221,6 @@ class DynamicBatcher:
                 await self._compute(await self._pool.take(), [part], repeated=True)
             return
         for part in parts:
-            part.job.fail(unavailable(str(error)) if ended else error)
+            part.job.fail(refuse_unavailable(str(error)) if ended else error)
             if part.job in self._jobs:
                 self._jobs.remove(part.job)

@@ -51,19 +51,19 @@ class ApiError(HTTPException):
         return make_error_response(self.status_code, self.code, str(self.detail), self.headers)
 
 
-def busy(message: str, seconds: int = 1) -> ApiError:
-    """Refuse for now, and say when to try again."""
+def refuse_busy(message: str, seconds: int = 1) -> ApiError:
+    """Return the refusal of what may be tried again in so many seconds."""
     return ApiError(429, message, headers={"Retry-After": str(seconds)})
 
 
-def unavailable(message: str, *, code: str | None = None) -> ApiError:
-    """Refuse because the server cannot answer at this time."""
+def refuse_unavailable(message: str, *, code: str | None = None) -> ApiError:
+    """Return the refusal of a server that cannot answer at this time."""
     return ApiError(503, message, code=code, headers={"Retry-After": "1"})
 
 
-def stopping() -> ApiError:
-    """Refuse because the server is about to end."""
-    return unavailable("the server is stopping; try again in a moment")
+def refuse_stopping() -> ApiError:
+    """Return the refusal of a server that is about to end."""
+    return refuse_unavailable("the server is stopping; try again in a moment")
 
 
 def make_error_response(
@@ -98,10 +98,10 @@ def _refuse(error: Exception) -> ApiError:
         return ApiError(status, sentence, code=_CODES.get(status, "error"), headers=error.headers)
     if isinstance(error, RequestValidationError):
         return ApiError(422, "; ".join(_describe_fault(fault) for fault in error.errors()[:5]))
-    return client_disconnected() if isinstance(error, ClientDisconnect) else ApiError(422, str(error))
+    return refuse_disconnect() if isinstance(error, ClientDisconnect) else ApiError(422, str(error))
 
 
-def client_disconnected() -> ApiError:
+def refuse_disconnect() -> ApiError:
     """Return what ends a request whose client is gone; only the log sees it."""
     return ApiError(CLIENT_CLOSED, "the client disconnected before the answer", code="client_closed")
 

@@ -48,16 +48,16 @@ class ModelProcess(AnsweringProcess):
         try:
             batch.write(self.input)
         except OSError as error:
-            raise self._ended() from error
+            raise self._make_ended_error() from error
         return read_answers(self._read())
 
     def _read(self) -> Message:
         try:
             return read_message(self.output)
         except EOFError:
-            raise self._ended() from None
+            raise self._make_ended_error() from None
 
-    def _ended(self) -> EndedProcessError:
+    def _make_ended_error(self) -> EndedProcessError:
         return EndedProcessError("the model process ended before it had answered; try again")
 
 

@@ -11,7 +11,7 @@ import fastapi
 from pydantic import BaseModel, Field
 
 from seq2set.server.batching import DynamicBatcher
-from seq2set.server.errors import ApiError, busy
+from seq2set.server.errors import ApiError, refuse_busy
 from seq2set.server.feedback_store import FeedbackStore
 from seq2set.server.metrics import ServerMetrics
 from seq2set.server.served_model import ServedModel
@@ -76,7 +76,7 @@ class Service:
     def upload_slot(self) -> Iterator[None]:
         """Hold one of the few places for files that are being labelled."""
         if self.uploads >= self.settings.max_uploads:
-            raise busy(f"{self.uploads} files are being labelled already; try again later", 10)
+            raise refuse_busy(f"{self.uploads} files are being labelled already; try again later", 10)
         self.uploads += 1
         try:
             yield

@@ -12,18 +12,18 @@ from torch import Tensor, nn
 
 from seq2set.config import Config
 from seq2set.config.catalog import REWARDS
-from seq2set.models.network import Network, NetworkOutput, ordered_likelihood
+from seq2set.models.network import Network, NetworkOutput, compute_ordered_likelihood
 from seq2set.models.seq2set import Policies
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.rollout import Rollout, greedy, sample
-from seq2set.nn.decoding.teacher_forcing import order_free
+from seq2set.nn.decoding.rollout import Rollout, roll_out_greedily, sample
+from seq2set.nn.decoding.teacher_forcing import score_sets
 from seq2set.nn.noise import use_keys
 from seq2set.objectives.losses import (
+    compute_likelihood_loss,
+    compute_self_critical_loss,
     leave_one_out,
-    mixed_loss,
-    negative_log_likelihood,
-    self_critical,
-    total_loss,
+    mix_policy_loss,
+    mix_total_loss,
 )
 from seq2set.objectives.rewards import Reward, RunningF1, get_reward, sum_sets
 from seq2set.training.examples import TrainingBatch
@@ -80,16 +80,16 @@ class TrainingStep(nn.Module):
             rewarded = self._compute_self_critical(policies.final, batch, generator, reward)
             loss, share = rewarded.total, self.objective.likelihood_share
             if share:
-                loss = mixed_loss(loss, self._compute_likelihood(policies.final, batch), share)
+                loss = mix_policy_loss(loss, self._compute_likelihood(policies.final, batch), share)
             if policies.sequence is not None:
-                loss = total_loss(_compute_sequence_loss(policies, batch), loss, self.objective.lambda_)
+                loss = mix_total_loss(_compute_sequence_loss(policies, batch), loss, self.objective.lambda_)
             return rewarded._replace(total=loss)
 
     def _compute_likelihood(self, policy: DecoderPolicy, batch: TrainingBatch) -> Tensor:
         """Return the set decoder's likelihood, with an order or without."""
         if self.free_order:
-            return negative_log_likelihood(order_free(policy, batch.gold).steps)
-        return ordered_likelihood(policy, batch.sequences)
+            return compute_likelihood_loss(score_sets(policy, batch.gold).steps)
+        return compute_ordered_likelihood(policy, batch.sequences)
 
     def _compute_self_critical(
         self, policy: DecoderPolicy, batch: TrainingBatch, generator: torch.Generator, reward: Reward
@@ -106,7 +106,7 @@ class TrainingStep(nn.Module):
             baseline = reward(self.decode_greedily(policy, batch).masks(policy.labels), batch.gold)[:, None]
         differ = ((gained - baseline).abs() > SAME_REWARD).any(-1)  # (B,)
         sums = sum_sets(sets, gold) if REWARDS[self.objective.reward].needs_run else None
-        loss = self_critical(drawn.log_prob, gained, baseline)
+        loss = compute_self_critical_loss(drawn.log_prob, gained, baseline)
         return Losses(loss, gained.mean(), differ.float().mean(), sums)
 
     @torch.no_grad()
@@ -117,11 +117,11 @@ class TrainingStep(nn.Module):
         without it draws no random numbers, so that those of the update stay the same.
         """
         if not (self.network.training and self.has_dropout):
-            return greedy(policy, max_steps=self.network.max_labels)
+            return roll_out_greedily(policy, max_steps=self.network.max_labels)
         self.network.eval()
         try:
             tested: Policies = self.network(batch.ids, batch.lengths, batch.margins)
-            return greedy(tested.final, max_steps=self.network.max_labels)
+            return roll_out_greedily(tested.final, max_steps=self.network.max_labels)
         finally:
             self.network.train()
 
@@ -130,4 +130,4 @@ def _compute_sequence_loss(policies: Policies, batch: TrainingBatch) -> Tensor:
     """Return L(phi), D1's likelihood of the right labels in order, or 0 where there is no D1."""
     if policies.sequence is None:
         return torch.zeros((), device=batch.ids.device)
-    return ordered_likelihood(policies.sequence, batch.sequences)
+    return compute_ordered_likelihood(policies.sequence, batch.sequences)

@@ -26,7 +26,7 @@ WORTH = 1.05
 
 
 class ThreadChoice:
-    """Chooses the threads of each update; a number in the place of `auto` is no choice."""
+    """Chooses the threads of each update; a number instead of `auto` is no choice."""
 
     def __init__(self, wanted: int | str, clock: Callable[[], float] = time.perf_counter):
         self.all = count_cores() if isinstance(wanted, str) else wanted

@@ -92,7 +92,7 @@ def read_space(path: Path, config: Config) -> Space:
 
 
 def apply_settings(config: Config, drawn: Mapping[str, Any]) -> Config:
-    """Return the settings with drawn values in the place of their own."""
+    """Return the settings with drawn values instead of their own."""
     values = config.model_dump()
     before = dict(walk_settings(values))
     for name, value in drawn.items():

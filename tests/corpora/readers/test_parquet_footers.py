@@ -153,10 +153,10 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     ),
     "columns that share their bytes": (share, DAMAGED + "its columns take more bytes than the file has"),
     "another type": (put(1, I32, 1), DAMAGED + "the column 'id' is of type 1 and of 6"),
-    "a size of another type": (put(7, I32, 66), CUT + "a value is of type 5 in the place of 6"),
+    "a size of another type": (put(7, I32, 66), CUT + "a value is of type 5 instead of 6"),
     "a list of another type": (
         put(3, LIST, [Value(I32, 1)], I32),
-        CUT + "a value is of type 5 in the place of 8",
+        CUT + "a value is of type 5 instead of 8",
     ),
     "a schema that ends too early": (
         lambda fields: fields[2].content.pop(),

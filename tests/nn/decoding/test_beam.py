@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import torch
-from opened import beam_search, set_beam_search
+from opened import search_beam, search_set_beam
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.rollout import greedy
+from seq2set.nn.decoding.rollout import roll_out_greedily
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 World = Callable[..., DecoderPolicy]
@@ -33,10 +33,10 @@ def numbers(sequences: torch.Tensor, labels: int | None = None) -> torch.Tensor:
     return bits.sum(-1)
 
 
-@pytest.mark.parametrize("search", [beam_search, set_beam_search])
+@pytest.mark.parametrize("search", [search_beam, search_set_beam])
 def test_a_beam_of_one_is_greedy(world: World, search: Callable[..., Any]) -> None:
     policy = world(labels=6, documents=30, seed=5)
-    best, found = greedy(policy), search(policy, width=1)
+    best, found = roll_out_greedily(policy), search(policy, width=1)
     assert torch.equal(found.labels[:, 0], best.labels)
     torch.testing.assert_close(found.log_prob[:, 0], best.log_prob, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(found.set_log_prob, found.log_prob)
@@ -44,7 +44,7 @@ def test_a_beam_of_one_is_greedy(world: World, search: Callable[..., Any]) -> No
 
 def test_a_beam_as_wide_as_all_sequences_ranks_them_all(world: World) -> None:
     policy = world(labels=3, documents=5)
-    found = beam_search(policy, width=20)
+    found = search_beam(policy, width=20)
     expected = (
         score_sequences(policy, all_sequences(3).expand(5, -1, -1)).log_prob.sort(descending=True).values
     )
@@ -55,7 +55,7 @@ def test_a_beam_as_wide_as_all_sequences_ranks_them_all(world: World) -> None:
 
 
 def test_one_label_leaves_two_hypotheses(world: World) -> None:
-    found = set_beam_search(world(labels=1, documents=4), width=3)
+    found = search_set_beam(world(labels=1, documents=4), width=3)
     assert found.lengths.sum(1).tolist() == [1, 1, 1, 1]  # the empty set and {0}
     torch.testing.assert_close(found.set_log_prob.exp().sum(1), torch.ones(4))
 
@@ -70,7 +70,7 @@ WRONG_WAYS = {
 
 def test_orders_of_one_set_count_together(table: Any) -> None:
     policy = table(3, WRONG_WAYS, documents=2)
-    plain, merged = beam_search(policy, width=3), set_beam_search(policy, width=3)
+    plain, merged = search_beam(policy, width=3), search_set_beam(policy, width=3)
     assert plain.labels[0].tolist() == [[5, 5], [0, 1], [1, 0]]
     torch.testing.assert_close(plain.log_prob[0].exp(), torch.tensor([0.4, 0.27, 0.24]))
     assert merged.labels[1].tolist() == [[0, 1], [5, 5], [1, 5]]
@@ -93,7 +93,7 @@ def test_three_orders_meet_in_one_set(table: Any) -> None:
             (2, 0): (0.0, 0.9, 0.0, 0.1),
         },
     )
-    found = set_beam_search(policy, width=4)
+    found = search_set_beam(policy, width=4)
     # 0.3 + 0.4 x 0.5 + 0.3 x 0.9 = 0.77; the likeliest order is 0, 1, 2 with 0.3
     assert found.labels[0].tolist() == [[0, 1, 2], [1, 2, 5], [2, 0, 5], [5, 5, 5]]
     torch.testing.assert_close(found.set_log_prob[0].exp(), torch.tensor([0.77, 0.2, 0.03, 0.0]))
@@ -102,7 +102,7 @@ def test_three_orders_meet_in_one_set(table: Any) -> None:
 
 def test_equally_likely_orders_leave_one(table: Any) -> None:
     even = {(): (0.5, 0.5, 0.0), (0,): (0.0, 1.0, 0.0), (1,): (1.0, 0.0, 0.0)}
-    found = set_beam_search(table(2, even), width=3)
+    found = search_set_beam(table(2, even), width=3)
     assert found.set_log_prob[0].exp().tolist() == [1.0, 0.0, 0.0]
     assert sorted(found.labels[0, 0].tolist()) == [0, 1]
     assert found.labels[0, 1:].tolist() == [[4, 4], [4, 4]]
@@ -110,7 +110,7 @@ def test_equally_likely_orders_leave_one(table: Any) -> None:
 
 def test_no_set_is_listed_twice(world: World) -> None:
     policy = world(labels=5, documents=20, seed=6)
-    found = set_beam_search(policy, width=6)
+    found = search_set_beam(policy, width=6)
     for row, masses in zip(numbers(found.labels, 5), found.set_log_prob, strict=True):
         real = row[~masses.isneginf()].tolist()
         assert len(set(real)) == len(real)
@@ -119,7 +119,7 @@ def test_no_set_is_listed_twice(world: World) -> None:
 
 def test_a_limit_holds_in_a_beam(world: World) -> None:
     policy = world(labels=5, documents=8)
-    found = set_beam_search(policy, width=4, max_steps=2)
+    found = search_set_beam(policy, width=4, max_steps=2)
     assert found.lengths.max() == 2
     torch.testing.assert_close(
         found.log_prob, score_sequences(policy, found.labels, max_steps=2).log_prob, atol=1e-5, rtol=1e-5
@@ -129,7 +129,7 @@ def test_a_limit_holds_in_a_beam(world: World) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_all_sets_within_a_limit_have_probability_one_together(world: World, limit: int) -> None:
     policy = world(labels=3, documents=6, seed=2)
-    found = set_beam_search(policy, width=8, max_steps=limit)  # there are 8 sets
+    found = search_set_beam(policy, width=8, max_steps=limit)  # there are 8 sets
     assert found.lengths.max() == limit
     torch.testing.assert_close(found.set_log_prob.exp().sum(1), torch.ones(6), atol=1e-6, rtol=0)
 
@@ -139,7 +139,7 @@ def test_the_sets_found_have_their_own_probabilities(world: World, width: int) -
     wrong = 0
     for seed in range(20):
         policy = world(labels=4, documents=3, seed=seed)
-        every, found = exhaustive_sets(policy), set_beam_search(policy, width=width)
+        every, found = exhaustive_sets(policy), search_set_beam(policy, width=width)
         sets = numbers(found.labels, 4)
         torch.testing.assert_close(found.set_log_prob.exp(), every.gather(1, sets), atol=1e-5, rtol=1e-4)
         wrong += int((sets[:, 0] != every.argmax(1)).sum())
@@ -154,7 +154,7 @@ def test_many_labels_are_scored_by_orders_drawn(table: Any) -> None:
         for size in range(6)
         for order in itertools.permutations(range(6), size)
     }
-    found = set_beam_search(table(6, even), width=2)
+    found = search_set_beam(table(6, even), width=2)
     assert sorted(found.labels[0, 0].tolist()) == [0, 1, 2, 3, 4, 5]
     torch.testing.assert_close(found.set_log_prob[0, 0].exp(), torch.tensor(1.0))
 
@@ -166,7 +166,7 @@ def test_merging_finds_the_best_set_more_often(world: World, width: int) -> None
         policy = world(labels=4, documents=40, seed=seed, sharpness=1.5)
         best = exhaustive_sets(policy).argmax(1)
         found = (
-            numbers(search(policy, width=width).labels[:, 0], 4) for search in (beam_search, set_beam_search)
+            numbers(search(policy, width=width).labels[:, 0], 4) for search in (search_beam, search_set_beam)
         )
         first, second = ((guess == best).sum().item() for guess in found)
         plain, merged = plain + first, merged + second

@@ -9,7 +9,7 @@ import torch
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding.contributions import OutputLayer, StepReading, find_contributions
 from seq2set.nn.decoding.rollout import begin
-from seq2set.nn.decoding.teacher_forcing import contributions_along, score_sequences
+from seq2set.nn.decoding.teacher_forcing import find_contributions_along, score_sequences
 
 World = Callable[..., DecoderPolicy]
 
@@ -38,18 +38,18 @@ def test_they_are_the_slopes_of_the_first_label_in_the_log_of_the_attention(worl
         log_probs = torch.log_softmax(policy.logits(features)[:, 0], -1)
         log_probs.gather(1, labels).sum().backward()
     assert energies.grad is not None
-    found = contributions_along(policy, labels)
+    found = find_contributions_along(policy, labels)
     torch.testing.assert_close(found[:, 0], energies.grad[:, 0])
     assert found.abs().max() > 1e-4
 
 
 def test_each_label_is_explained_in_its_step_after_those_before(world: World) -> None:
     policy = world(labels=5, documents=2)
-    found = contributions_along(policy, torch.tensor([[3, 1], [4, 7]]))  # 7: pad
+    found = find_contributions_along(policy, torch.tensor([[3, 1], [4, 7]]))  # 7: pad
     assert found.shape == (2, 2, 5)
     assert (found[1, 1] == 0).all()
     assert (found[0] != 0).any(-1).all()
-    swapped = contributions_along(policy, torch.tensor([[1, 3], [4, 7]]))
+    swapped = find_contributions_along(policy, torch.tensor([[1, 3], [4, 7]]))
     assert not torch.allclose(found[0, 1], swapped[0, 0])
     torch.testing.assert_close(found[1], swapped[1])
     assert score_sequences(policy, torch.tensor([[3, 1], [4, 7]])).steps.shape == (2, 3)
@@ -57,4 +57,4 @@ def test_each_label_is_explained_in_its_step_after_those_before(world: World) ->
 
 def test_no_label_adds_nothing(world: World) -> None:
     nothing = torch.empty(3, 0, dtype=torch.long)
-    assert contributions_along(world(documents=3), nothing).shape == (3, 0, 5)
+    assert find_contributions_along(world(documents=3), nothing).shape == (3, 0, 5)

@@ -11,7 +11,7 @@ from opened import estimate_marginals
 from torch import Tensor
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.rollout import label_masks, sample
+from seq2set.nn.decoding.rollout import mark_labels, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 World = Callable[..., DecoderPolicy]
@@ -24,7 +24,7 @@ def exact(policy: DecoderPolicy, labels: int, limit: int | None = None) -> Tenso
     every = rows.expand(policy.documents, -1, -1)
     chances = score_sequences(policy, every, max_steps=limit).log_prob.exp()  # (B, orders)
     assert torch.allclose(chances.sum(1), torch.ones(policy.documents), atol=1e-5)
-    return chances @ label_masks(rows, labels).float()
+    return chances @ mark_labels(rows, labels).float()
 
 
 @pytest.mark.parametrize("limit", [None, 2])

@@ -12,7 +12,7 @@ def test_live_hypotheses_move_together_and_find_their_places_again() -> None:
     assert leaving.documents.tolist() == [0, 2]
     assert leaving.hypotheses.tolist() == [[2, 0], [0, 3]]  # as wide as the third document needs
     values = torch.arange(12).view(3, 4)
-    assert leaving.taken(values).tolist() == [[2, 0], [8, 11]]
+    assert leaving.take(values).tolist() == [[2, 0], [8, 11]]
     rows = leaving.of(list_rows(3, 4, torch.device("cpu")))
     placed = rows.spread(torch.tensor([[10, 20], [30, 40]]), torch.full((3, 4), -1))
     assert placed.tolist() == [[20, -1, 10, -1], [-1, -1, -1, -1], [30, -1, -1, 40]]

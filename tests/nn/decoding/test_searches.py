@@ -8,22 +8,22 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from opened import Found, beam_search, decode_greedily, set_beam_search
+from opened import Found, decode_greedily, search_beam, search_set_beam
 
 from seq2set.core.errors import InputError
 from seq2set.nn.decoder import DecoderPolicy
 from seq2set.nn.decoding import rollout as rows
-from seq2set.nn.decoding.rollout import Rollout, greedy, sample
+from seq2set.nn.decoding.rollout import Rollout, roll_out_greedily, sample
 from seq2set.nn.decoding.teacher_forcing import score_sequences
 
 World = Callable[..., DecoderPolicy]
 
 SEARCHES: dict[str, Callable[[DecoderPolicy], Rollout | Found]] = {
-    "greedy": greedy,
+    "greedy": roll_out_greedily,
     "greedy by rows": decode_greedily,
     "sample": lambda policy: sample(policy, samples=4, generator=torch.Generator().manual_seed(1)),
-    "beam": lambda policy: beam_search(policy, width=4),
-    "set beam": lambda policy: set_beam_search(policy, width=4),
+    "beam": lambda policy: search_beam(policy, width=4),
+    "set beam": lambda policy: search_set_beam(policy, width=4),
 }
 
 
@@ -77,9 +77,9 @@ def test_a_document_decodes_alone_as_in_a_batch(world: World, name: str) -> None
 
 def test_rows_that_leave_change_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = world(labels=6, documents=9, seed=4)
-    leaving = greedy(policy)
-    monkeypatch.setattr(rows, "worth_leaving", lambda live, rows: False)
-    staying = greedy(policy)
+    leaving = roll_out_greedily(policy)
+    monkeypatch.setattr(rows, "is_worth_leaving", lambda live, rows: False)
+    staying = roll_out_greedily(policy)
     assert torch.equal(leaving.labels, staying.labels)
     torch.testing.assert_close(leaving.log_prob, staying.log_prob, atol=1e-5, rtol=1e-5)
 
@@ -87,7 +87,7 @@ def test_rows_that_leave_change_nothing(world: World, monkeypatch: pytest.Monkey
 def test_greedy_takes_the_likeliest_each_time(table: Any) -> None:
     # After nothing: label 1; after 1: label 0, masked label 1 counting for nothing; after both: only eos.
     policy = table(2, {(): (0.3, 0.5, 0.2), (1,): (0.3, 0.6, 0.1), (1, 0): (0.5, 0.25, 0.25)})
-    found = greedy(policy)
+    found = roll_out_greedily(policy)
     assert found.labels.tolist() == decode_greedily(policy).labels.tolist() == [[1, 0]]
     # 0.5, then 0.3 / (0.3 + 0.1) = 0.75, then 1
     torch.testing.assert_close(found.steps.exp(), torch.tensor([[0.5, 0.75, 1.0]]))
@@ -97,7 +97,7 @@ def test_greedy_takes_the_likeliest_each_time(table: Any) -> None:
 def test_an_eos_that_a_limit_forces_counts_nothing(table: Any) -> None:
     # The model gives eos 0.1 / (0.3 + 0.1) = 0.25 after 1, but at the limit nothing else can come.
     policy = table(2, {(): (0.3, 0.5, 0.2), (1,): (0.3, 0.6, 0.1)})
-    torch.testing.assert_close(greedy(policy, max_steps=1).steps.exp(), torch.tensor([[0.5, 1.0]]))
+    torch.testing.assert_close(roll_out_greedily(policy, max_steps=1).steps.exp(), torch.tensor([[0.5, 1.0]]))
     assert decode_greedily(policy, max_steps=1).log_prob.exp().tolist() == [0.5]
     many = sample(policy, samples=50, max_steps=1, generator=generator())
     assert many.lengths.max() == 1
@@ -120,14 +120,14 @@ def test_the_probabilities_of_all_that_a_limit_allows_sum_to_one(world: World, l
     one = torch.ones(5, dtype=torch.float64)
     torch.testing.assert_close(scored.exp().sum(1), one, atol=1e-12, rtol=0)
     # As many places as there are sequences: a beam that drops none.
-    beam = beam_search(policy, width=65, max_steps=limit).log_prob
+    beam = search_beam(policy, width=65, max_steps=limit).log_prob
     torch.testing.assert_close(beam.exp().sum(1), one, atol=1e-12, rtol=0)
     torch.testing.assert_close(beam, scored.sort(descending=True).values, atol=1e-10, rtol=0)
     # What was drawn is counted as it was drawn, alone and in a batch.
     drawn = sample(policy, samples=30, max_steps=limit, generator=generator())
     again = score_sequences(policy, drawn.labels, max_steps=limit)
     torch.testing.assert_close(drawn.steps, again.steps, atol=1e-12, rtol=0)
-    best = greedy(policy, max_steps=limit)
+    best = roll_out_greedily(policy, max_steps=limit)
     again = score_sequences(policy, best.labels, max_steps=limit)
     torch.testing.assert_close(best.steps, again.steps, atol=1e-12, rtol=0)
 
@@ -147,7 +147,7 @@ def test_samples_have_the_frequencies_of_their_probabilities(world: World) -> No
 
 def test_a_cold_policy_draws_what_is_likeliest(world: World) -> None:
     policy = world(labels=4, documents=5, seed=2)
-    best = greedy(policy)
+    best = roll_out_greedily(policy)
     cold = sample(policy.temper(1e-4), samples=3, generator=generator())
     assert all(torch.equal(cold.labels[:, k], best.labels) for k in range(3))
     torch.testing.assert_close(cold.log_prob, torch.zeros(5, 3))
@@ -189,7 +189,7 @@ def test_sampling_and_scoring_have_the_same_gradient(world: World) -> None:
 
 def test_states_up_to_and_including_eos_can_be_attended_to(world: World) -> None:
     policy = world(labels=5, documents=7)
-    found = greedy(policy, keep_states=True)
+    found = roll_out_greedily(policy, keep_states=True)
     assert found.source.mask.sum(1).tolist() == (found.lengths + 1).tolist()
     assert found.source.values.shape == (7, found.labels.shape[1] + 1, 6)
     for number, length in itertools.product(range(7), range(1)):
@@ -205,9 +205,9 @@ def test_states_up_to_and_including_eos_can_be_attended_to(world: World) -> None
     [
         (sample, {"samples": 0}, "^samples is 0; it must be >= 1$"),
         (decode_greedily, {"max_steps": 0}, "^max_steps is 0; it must be >= 1$"),
-        (greedy, {"max_steps": 0}, "^max_steps is 0; it must be >= 1$"),
-        (beam_search, {"width": 0}, "^width is 0; a beam must be >= 1 wide$"),
-        (set_beam_search, {"width": -2}, "^width is -2; a beam must be >= 1 wide$"),
+        (roll_out_greedily, {"max_steps": 0}, "^max_steps is 0; it must be >= 1$"),
+        (search_beam, {"width": 0}, "^width is 0; a beam must be >= 1 wide$"),
+        (search_set_beam, {"width": -2}, "^width is -2; a beam must be >= 1 wide$"),
     ],
 )
 def test_impossible_options_are_refused(
@@ -219,4 +219,4 @@ def test_impossible_options_are_refused(
 
 def test_states_that_were_not_kept_are_missed(world: World) -> None:
     with pytest.raises(InputError, match="^this rollout has no states; ask the search to keep them"):
-        _ = greedy(world()).source
+        _ = roll_out_greedily(world()).source

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from seq2set.nn.decoder import DecoderPolicy
-from seq2set.nn.decoding.teacher_forcing import order_free, score_sequences
+from seq2set.nn.decoding.teacher_forcing import score_sequences, score_sets
 
 World = Callable[..., DecoderPolicy]
 
@@ -76,7 +76,7 @@ def test_without_an_order_every_label_left_is_right(table: Any) -> None:
         documents=3,
     )
     gold = torch.tensor([[True, False, True], [False, False, False], [False, False, True]])
-    found = order_free(policy, gold)
+    found = score_sets(policy, gold)
     # {0, 2}: 0.1 + 0.3 are right, 2 the likelier; then 0 out of 0.25, 0.25, 0.2; then eos out of 0.1, 0.3.
     # {}: eos alone is right. {2}: 0.3, then eos out of 0.25, 0.25, 0.2.
     expected = [[0.4, 0.25 / 0.7, 0.75], [0.4, 1.0, 1.0], [0.3, 0.2 / 0.7, 1.0]]
@@ -89,7 +89,7 @@ def test_without_an_order_a_single_label_counts_as_with_one(world: World) -> Non
     policy = world(labels=4, documents=4, dtype=torch.float64)
     gold = torch.eye(4, dtype=torch.bool)
     labels = torch.arange(4)[:, None]
-    free, ordered = order_free(policy, gold).log_prob, score_sequences(policy, labels).log_prob
+    free, ordered = score_sets(policy, gold).log_prob, score_sequences(policy, labels).log_prob
     torch.testing.assert_close(free, ordered)
     weights = list(policy.decoder.parameters())
     pairs = zip(
@@ -104,7 +104,7 @@ def test_without_an_order_a_single_label_counts_as_with_one(world: World) -> Non
 def test_without_an_order_whole_sets_come_out(world: World) -> None:
     policy = world(labels=6, documents=10, seed=3)
     gold = torch.rand(10, 6, generator=torch.Generator().manual_seed(0)) < 0.4
-    found = order_free(policy, gold)
+    found = score_sets(policy, gold)
     assert torch.equal(found.masks(6), gold)
     assert torch.isfinite(found.log_prob).all()
     assert (found.log_prob >= score_sequences(policy, found.labels).log_prob - 1e-5).all()

@@ -1,1 +1,1 @@
-"""One TOML file a preset."""
+"""One TOML file per preset."""

@@ -1,1 +1,1 @@
-"""One TOML file a model: the settings that a study of it varies unless told otherwise."""
+"""One TOML file per model: the settings that a study of it varies unless told otherwise."""

@@ -48,7 +48,7 @@ class _TextCollector(HTMLParser):
 
 
 def strip_markup(text: str) -> str:
-    """Return a text without tags, with characters in the place of entities; others stay as they are."""
+    """Return a text without tags, with characters instead of entities; others stay as they are."""
     if not has_markup(text):
         return text
     collector = _TextCollector()

@@ -33,7 +33,7 @@ class ReadOptions:
     documents are then numbered from 1. `separator` stands for `;` where none is named, `delimiter` for the
     one that the header suggests. `label_columns` are columns of zeros and ones that are each called after a
     label. `group` and `split` are read only where they are named, and no labels are read where `labels` is
-    None: texts to predict have none. Words such as `NaN` and `None` in the place of labels are no labels
+    None: texts to predict have none. Words such as `NaN` and `None` instead of labels are no labels
     unless `keep_missing` is set; `tally` counts them, and lists that are hard to read. With `keep_columns` a
     document has all values of its row.
     """

@@ -2,7 +2,7 @@
 
 `results/<corpus>-<preset>/cells/<cell>.json` holds the result, every setting, and the predicted (in the
 model's order) and true labels of each measured document, by their indices. Ids and texts stay in the corpus.
-An experiment uses such a cell in the place of a training where the corpus and the settings are the very same,
+An experiment uses such a cell instead of a training where the corpus and the settings are the very same,
 and names those that it does not use.
 """
 

@@ -24,7 +24,7 @@ class DecoderGraphs(NamedTuple):
     step: Graph
 
 
-class _Source(NamedTuple):
+class _SourceNodes(NamedTuple):
     number: int
     keys: str
     values: str
@@ -58,7 +58,7 @@ def _build_start(weights: dict[str, Array]) -> Graph:
         values = graph.input(f"values{number}", ["B", f"T{number}", None])
         keys = graph.linear(values, weights[f"attentions.{number}.U_a.weight"])
         missing = graph.input(f"missing{number}", ["B", f"T{number}"])
-        sources.append(_Source(number, keys, values, missing))
+        sources.append(_SourceNodes(number, keys, values, missing))
         graph.output(f"keys{number}", keys, ["B", f"T{number}", None])
     _output_state(graph, hidden, cell, _attend(graph, sources, hidden[-1], []))
     return graph.build("start")
@@ -91,7 +91,7 @@ def _build_step(weights: dict[str, Array]) -> Graph:
         hidden.append(state)
         cell.append(memory)
     sources = [
-        _Source(
+        _SourceNodes(
             number,
             graph.input(f"keys{number}", [f"B{number}", f"T{number}", None]),
             graph.input(f"values{number}", [f"B{number}", f"T{number}", None]),
@@ -128,21 +128,21 @@ def _read_label(graph: GraphBuilder, previous: str, w_x: Array, bias: Array) -> 
     return graph.linear(mixed, w_x, bias)
 
 
-class _Cell(NamedTuple):
+class _LstmState(NamedTuple):
     hidden: str
     cell: str
 
 
-def _add_cell(graph: GraphBuilder, gates: str, cell: str) -> _Cell:
+def _add_cell(graph: GraphBuilder, gates: str, cell: str) -> _LstmState:
     """Add an LSTM cell; torch has the gates in the order i, f, g, o."""
     i, f, g, o = graph.add("Split", gates, outputs=4, axis=-1, num_outputs=4)
     kept = graph.add("Mul", graph.add("Sigmoid", f), cell)
     new = graph.add("Mul", graph.add("Sigmoid", i), graph.add("Tanh", g))
     cell = graph.add("Add", kept, new)
-    return _Cell(graph.add("Mul", graph.add("Sigmoid", o), graph.add("Tanh", cell)), cell)
+    return _LstmState(graph.add("Mul", graph.add("Sigmoid", o), graph.add("Tanh", cell)), cell)
 
 
-def _attend(graph: GraphBuilder, sources: list[_Source], state: str, weights: list[str]) -> list[str]:
+def _attend(graph: GraphBuilder, sources: list[_SourceNodes], state: str, weights: list[str]) -> list[str]:
     """Return the contexts (R, V) that a state (R, H) reads, and collect the weights (R, T) behind them."""
     contexts = []
     for number, keys, values, missing in sources:

@@ -81,12 +81,12 @@ class _Best(NamedTuple):
     mass: Reals
 
 
-def beam_search(decoder: StepDecoder, *, width: int, max_steps: int | None = None) -> Hypotheses:
+def search_beam(decoder: StepDecoder, *, width: int, max_steps: int | None = None) -> Hypotheses:
     """Keep the `width` likeliest sequences of each document at each step."""
     return _search(begin(decoder), width, max_steps, merge=False)
 
 
-def set_beam_search(decoder: StepDecoder, *, width: int, max_steps: int | None = None) -> Hypotheses:
+def search_set_beam(decoder: StepDecoder, *, width: int, max_steps: int | None = None) -> Hypotheses:
     """Return the `width` likeliest sets of each document that were met; the orders of a set count together.
 
     The search keeps more sets at each step than it returns: a set that is likely in many orders may begin
@@ -106,7 +106,7 @@ def _search(prefixes: Prefixes, width: int, max_steps: int | None, *, merge: boo
     if width < 1:
         raise InputError(f"width is {width}; a beam must be >= 1 wide")
     labels, total = prefixes.decoder.labels, len(prefixes.documents)
-    limit, beam, ended = limit_steps(labels, max_steps), _new_beam(total, width), []
+    limit, beam, ended = limit_steps(labels, max_steps), _start_beam(total, width), []
     for step in range(limit + 1):
         log_probs = _extend(prefixes, beam, last=step == limit)
         beam, picked = _grow(beam, _choose(prefixes, beam, log_probs, merge), log_probs)
@@ -127,7 +127,7 @@ def _keep_first(found: Hypotheses, count: int) -> Hypotheses:
     return Hypotheses(labels[..., : int(found.lengths[:, :count].max())], *rest)
 
 
-def _new_beam(documents: int, width: int) -> _Beam:
+def _start_beam(documents: int, width: int) -> _Beam:
     """One empty hypothesis per document; the other places are free."""
     log_prob = np.zeros((documents, width), np.float32)
     log_prob[:, 1:] = -np.inf

@@ -28,7 +28,7 @@ from seq2set.nn.noise import draw_uniform, mix_keys
 
 
 class Rollout(NamedTuple):
-    """Label sequences; from `greedy` without the axis K."""
+    """Label sequences; from `roll_out_greedily` without the axis K."""
 
     labels: Tensor
     """(B, K, S) in the order emitted, `pad` after the last"""
@@ -54,7 +54,7 @@ class Rollout(NamedTuple):
 
     def masks(self, labels: int) -> Tensor:
         """Return the label sets as (B, K, L), true where a label was emitted."""
-        return label_masks(self.labels, labels)
+        return mark_labels(self.labels, labels)
 
 
 class Turn(NamedTuple):
@@ -88,13 +88,15 @@ class _Kept(NamedTuple):
     states: Tensor | None
 
 
-def label_masks(labels: Tensor, count: int) -> Tensor:
+def mark_labels(labels: Tensor, count: int) -> Tensor:
     """Give label sequences (.., S) as sets: (.., L) true where a label is present."""
     empty = torch.zeros(*labels.shape[:-1], count + 1, dtype=torch.bool, device=labels.device)
     return empty.scatter(-1, labels.clamp(max=count), True)[..., :count]
 
 
-def greedy(policy: DecoderPolicy, *, max_steps: int | None = None, keep_states: bool = False) -> Rollout:
+def roll_out_greedily(
+    policy: DecoderPolicy, *, max_steps: int | None = None, keep_states: bool = False
+) -> Rollout:
     """Emit the likeliest symbol at each step."""
 
     def pick(turn: Turn) -> Picked:
@@ -145,7 +147,7 @@ def roll_out(
     """Step until every hypothesis has ended, with `pick` choosing the symbols."""
     symbols, limit = Symbols(policy.labels), limit_steps(policy.labels, max_steps)
     rows = list_rows(policy.documents, hypotheses, policy.device)
-    state, emitted, kept = begin(policy, hypotheses), new_mask(policy, hypotheses), []
+    state, emitted, kept = begin(policy, hypotheses), make_mask(policy, hypotheses), []
     finished = emitted[..., 0]  # (B', K')
     for step in range(limit + 1):
         log_probs = compute_log_probs(policy.logits(state.features), emitted)
@@ -158,12 +160,9 @@ def roll_out(
         emitted = mark_emitted(emitted, picked.symbols)
         previous = picked.symbols.masked_fill(finished, symbols.pad)
         if leaving := regroup(finished):
-            policy, state, rows = (
-                narrow(policy, leaving.documents),
-                state.map(leaving.taken),
-                leaving.of(rows),
-            )
-            emitted, finished, previous = map(leaving.taken, (emitted, finished, previous))
+            policy, state = narrow(policy, leaving.documents), state.map(leaving.take)
+            rows = leaving.of(rows)
+            emitted, finished, previous = map(leaving.take, (emitted, finished, previous))
         state = policy.advance(state, previous)
     return _gather(kept, symbols)
 
@@ -175,7 +174,7 @@ def begin(policy: DecoderPolicy, hypotheses: int) -> DecoderState:
     return policy.advance(state, bos).map(lambda part: part.expand(-1, hypotheses, -1))
 
 
-def new_mask(policy: DecoderPolicy, hypotheses: int) -> Tensor:
+def make_mask(policy: DecoderPolicy, hypotheses: int) -> Tensor:
     """Return the mask (B, K, L + 1) of eq. 7 before the first step."""
     outputs = Symbols(policy.labels).outputs
     return torch.zeros(policy.documents, hypotheses, outputs, dtype=torch.bool, device=policy.device)
@@ -242,13 +241,13 @@ class Regrouping(NamedTuple):
     hypotheses: Tensor
     """(B', K')"""
 
-    def taken(self, part: Tensor) -> Tensor:
+    def take(self, part: Tensor) -> Tensor:
         """Take values (B', K', ..) out of those of the grid as it was."""
         return part[self.documents[:, None], self.hypotheses]
 
     def of(self, rows: Rows) -> Rows:
         """Say which rows of the whole grid these are."""
-        return Rows(rows.documents[self.documents], self.taken(rows.hypotheses))
+        return Rows(rows.documents[self.documents], self.take(rows.hypotheses))
 
 
 def list_rows(documents: int, hypotheses: int, device: torch.device) -> Rows:
@@ -257,7 +256,7 @@ def list_rows(documents: int, hypotheses: int, device: torch.device) -> Rows:
     return Rows(torch.arange(documents, device=device), grid)
 
 
-def worth_leaving(live: int, rows: int) -> bool:
+def is_worth_leaving(live: int, rows: int) -> bool:
     """Say whether so few rows are needed that copying them out pays."""
     return 0 < live <= 0.75 * rows
 
@@ -267,7 +266,7 @@ def regroup(finished: Tensor) -> Regrouping | None:
     live = (~finished).sum(1)  # (B,)
     documents = live.nonzero()[:, 0]
     width = int(live.max())
-    if not worth_leaving(len(documents) * width, finished.numel()):
+    if not is_worth_leaving(len(documents) * width, finished.numel()):
         return None
     order = finished[documents].int().argsort(dim=1, stable=True)
     return Regrouping(documents, order[:, :width])

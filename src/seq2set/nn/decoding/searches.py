@@ -21,7 +21,7 @@ import numpy.typing as npt
 from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.names import find_named, load_named
-from seq2set.nn.decoding.beam import Hypotheses, beam_search, set_beam_search
+from seq2set.nn.decoding.beam import Hypotheses, search_beam, search_set_beam
 from seq2set.nn.decoding.prefixes import (
     Bools,
     Reals,
@@ -71,15 +71,15 @@ def find_marginals(decoder: StepDecoder, settings: SearchSettings, most: int | N
 
 def find_beam(decoder: StepDecoder, settings: SearchSettings, most: int | None) -> SearchResult:
     """Find the likeliest of several sequences."""
-    return _best(beam_search(decoder, width=settings.width, max_steps=most), decoder.labels)
+    return _pick_best(search_beam(decoder, width=settings.width, max_steps=most), decoder.labels)
 
 
 def find_set_beam(decoder: StepDecoder, settings: SearchSettings, most: int | None) -> SearchResult:
     """Find the likeliest of several sets."""
-    return _best(set_beam_search(decoder, width=settings.width, max_steps=most), decoder.labels)
+    return _pick_best(search_set_beam(decoder, width=settings.width, max_steps=most), decoder.labels)
 
 
-def _best(found: Hypotheses, labels: int) -> SearchResult:
+def _pick_best(found: Hypotheses, labels: int) -> SearchResult:
     weights = np.exp(found.set_log_prob - found.set_log_prob.max(1, keepdims=True))  # (B, K)
     weights /= weights.sum(1, keepdims=True)
     scores = np.einsum("bkl,bk->bl", found.masks(labels), weights).astype(np.float32)

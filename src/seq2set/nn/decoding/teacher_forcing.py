@@ -22,8 +22,8 @@ from seq2set.nn.decoding.rollout import (
     begin,
     drop_hypotheses,
     list_rows,
+    make_mask,
     narrow,
-    new_mask,
     regroup,
     roll_out,
 )
@@ -62,7 +62,7 @@ def score_sequences(policy: DecoderPolicy, labels: Tensor, *, max_steps: int | N
     targets = _end(labels, Symbols(policy.labels))  # (B, K, S + 1)
     lengths = (labels < policy.labels).sum(-1)  # (B, K)
     rows, longest = list_rows(policy.documents, labels.shape[1], policy.device), int(lengths.max())
-    state, emitted = begin(policy, labels.shape[1]), new_mask(policy, labels.shape[1])
+    state, emitted = begin(policy, labels.shape[1]), make_mask(policy, labels.shape[1])
     whole, stretch, pieces = targets.shape, [], []
     for step in range(longest + 1):
         stretch.append(_Step(state.features, emitted))
@@ -74,10 +74,10 @@ def score_sequences(policy: DecoderPolicy, labels: Tensor, *, max_steps: int | N
         if leaving:
             policy, state, rows = (
                 narrow(policy, leaving.documents),
-                state.map(leaving.taken),
+                state.map(leaving.take),
                 leaving.of(rows),
             )
-            emitted, targets, lengths = map(leaving.taken, (emitted, targets, lengths))
+            emitted, targets, lengths = map(leaving.take, (emitted, targets, lengths))
         if step < longest:
             emitted = mark_emitted(emitted, targets[..., step])
             state = policy.advance(state, targets[..., step])
@@ -104,7 +104,7 @@ def _score(policy: DecoderPolicy, stretch: list[_Step], targets: Tensor) -> Tens
     return log_probs.gather(-1, wanted.flatten(1)[..., None]).view(wanted.shape).transpose(1, 2)
 
 
-def order_free(policy: DecoderPolicy, gold: Tensor) -> Rollout:
+def score_sets(policy: DecoderPolicy, gold: Tensor) -> Rollout:
     """Decode along label sets (B, L): at each step every gold label not yet emitted is right.
 
     A step counts the log of the summed probability of all that is right, and goes on with the likeliest of
@@ -121,9 +121,9 @@ def order_free(policy: DecoderPolicy, gold: Tensor) -> Rollout:
     return drop_hypotheses(roll_out(policy, pick))
 
 
-def contributions_along(policy: DecoderPolicy, labels: Tensor) -> Tensor:
+def find_contributions_along(policy: DecoderPolicy, labels: Tensor) -> Tensor:
     """Return what the words of the first source add to each label of sequences (B, S): (B, S, T)."""
-    state, emitted, steps = begin(policy, 1), new_mask(policy, 1), []
+    state, emitted, steps = begin(policy, 1), make_mask(policy, 1), []
     layer = OutputLayer(_to_numpy(policy.decoder.readout.weight), _to_numpy(policy.decoder.W_o.weight))
     values = policy.memories[0].values
     for symbols in labels.mT:
@@ -142,5 +142,5 @@ def _to_numpy(part: Tensor) -> Reals:
 
 
 def _end(labels: Tensor, symbols: Symbols) -> Tensor:
-    """Give sequences (B, K, S) their `eos`, here also in the place of `pad`: (B, K, S + 1)."""
+    """Append `eos` to sequences (B, K, S), and replace `pad` by it: (B, K, S + 1)."""
     return functional.pad(labels, (0, 1), value=symbols.eos).clamp(max=symbols.eos)

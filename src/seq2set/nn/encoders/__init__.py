@@ -92,7 +92,7 @@ class Encoder(nn.Module):
         """Compute what every epoch would compute again of these documents, where there is such."""
 
     def reuse_states(self) -> AbstractContextManager[None]:
-        """Read in the block what was computed once, in the place of computing it."""
+        """Read in the block what was computed once, instead of computing it."""
         return nullcontext()
 
     def note_precision(self, precision: str) -> str | None:  # noqa: ARG002

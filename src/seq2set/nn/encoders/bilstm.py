@@ -103,7 +103,7 @@ class BiLSTM(nn.Module):
     ) -> Encoded:
         """Read documents in this order, ahead and flipped within their lengths."""
         batch, width = vectors.shape[:2]
-        rows = _Rows.of(lengths, order, width)
+        rows = _WordPlaces.of(lengths, order, width)
         ahead = _permute(vectors.flatten(0, 1), rows.ahead, rows.from_ahead)  # (T * B, E)
         back = _permute(vectors.flatten(0, 1), rows.back, rows.from_back)
         for layer in range(self.lstm.num_layers):
@@ -195,7 +195,7 @@ def cut_segments(lengths: list[int], width: int) -> list[Segment]:
     return [*segments, Segment(width - start, live)]
 
 
-class _Rows(NamedTuple):
+class _WordPlaces(NamedTuple):
     """Where words go: from how they came (B * T,) into the order of reading (T * B,), and the way back."""
 
     ahead: Tensor
@@ -207,7 +207,7 @@ class _Rows(NamedTuple):
     """(T * B,) from the order of reading ahead to that of reading back, and the other way round"""
 
     @classmethod
-    def of(cls, lengths: Tensor, order: Tensor, width: int) -> _Rows:
+    def of(cls, lengths: Tensor, order: Tensor, width: int) -> _WordPlaces:
         """Read documents in this order; padding stays where it is."""
         batch, place, rank = len(order), torch.arange(width, device=lengths.device), order.argsort()[:, None]
         mirror = torch.where(place < lengths[:, None], lengths[:, None] - 1 - place, place)  # (B, T)
@@ -218,7 +218,7 @@ class _Rows(NamedTuple):
 
 
 class _Permute(torch.autograd.Function):
-    """Rows in another order: whole rows are copied, forward and backward, in the place of single numbers."""
+    """Rows in another order: whole rows are copied, forward and backward, instead of single numbers."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:

@@ -55,9 +55,9 @@ def read_documents(
     for layer in range(lstm.num_layers):
         states = embedding.weight.new_empty(batch * width, 2 * lstm.hidden_size)
         ahead, back = states.chunk(2, 1)
-        _read_one_way(_Way(lstm, f"l{layer}", order.documents, None), look_up, stretches, width, ahead)
+        _read_one_way(_Pass(lstm, f"l{layer}", order.documents, None), look_up, stretches, width, ahead)
         _read_one_way(
-            _Way(lstm, f"l{layer}_reverse", order.documents, lengths), look_up, stretches, width, back
+            _Pass(lstm, f"l{layer}_reverse", order.documents, lengths), look_up, stretches, width, back
         )
         look_up = states.__getitem__
     states = states.view(batch, width, -1)
@@ -75,7 +75,7 @@ class _Stretch(NamedTuple):
     live: int
 
 
-class _Way(NamedTuple):
+class _Pass(NamedTuple):
     """One direction of a layer."""
 
     lstm: nn.LSTM
@@ -109,7 +109,7 @@ def _cut_stretches(segments: Iterable[Segment]) -> Iterator[_Stretch]:
         start += words
 
 
-def _read_one_way(way: _Way, look_up: Lookup, stretches: list[_Stretch], width: int, states: Tensor) -> None:
+def _read_one_way(way: _Pass, look_up: Lookup, stretches: list[_Stretch], width: int, states: Tensor) -> None:
     """Write the states (B * T, H) of a direction."""
     weights = way.weights
     hidden = cell = states.new_zeros(1, len(way.order), way.lstm.hidden_size)

@@ -34,7 +34,7 @@ TOKENS_AT_A_TIME = 4096
 Vectors = npt.NDArray[np.float32]
 
 
-class _Windows(NamedTuple):
+class _TokenWindows(NamedTuple):
     ids: list[list[int]]
     text: list[int]
     """The text of each window"""
@@ -83,10 +83,10 @@ class PooledEncoder:
             encoded: list[Any] = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         return encoded
 
-    def _cut_windows(self, texts: Sequence[str], most_words: int, window: int) -> _Windows:
+    def _cut_windows(self, texts: Sequence[str], most_words: int, window: int) -> _TokenWindows:
         room = max(1, window - len(self._prefix) - len(self._suffix))
         step = max(1, room - OVERLAP)
-        found = _Windows([], [], [])
+        found = _TokenWindows([], [], [])
         for number, one in enumerate(self._tokenize(texts)):
             words = [-1 if word is None else word for word in one.word_ids]
             kept = [token for token, word in zip(one.ids, words, strict=True) if word < most_words]

@@ -12,7 +12,7 @@ from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from seq2set.server.answers import INTERNAL
-from seq2set.server.errors import client_disconnected, make_error_response, stopping, unavailable
+from seq2set.server.errors import make_error_response, refuse_disconnect, refuse_stopping, refuse_unavailable
 from seq2set.server.metrics import ServerMetrics
 
 ACCESS_LOG = "seq2set.access"
@@ -47,7 +47,7 @@ class AccessGuard:
             return
         status, began = 0, time.perf_counter()
 
-        async def noted(message: Message) -> None:
+        async def send_noted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -55,16 +55,16 @@ class AccessGuard:
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, send_noted)
         except asyncio.CancelledError:  # the server stops, and the time to finish is over
             if status:
                 raise
-            await stopping().response()(scope, receive, noted)
+            await refuse_stopping().response()(scope, receive, send_noted)
         except Exception:
             if status:  # the answer has begun; breaking the connection is the only way to say that it failed
                 raise
             _log.exception("%s %s failed", scope["method"], _name_route(scope))
-            await make_error_response(500, "internal", INTERNAL)(scope, receive, noted)
+            await make_error_response(500, "internal", INTERNAL)(scope, receive, send_noted)
         finally:
             seconds, client = time.perf_counter() - began, (scope.get("client") or ("-",))[0]
             route, method = _name_route(scope), scope["method"] if scope["method"] in _METHODS else "other"
@@ -92,8 +92,8 @@ async def run_until_disconnect(request: Request, work: Coroutine[Any, Any, Resul
         if task.done():
             return task.result()
         if gone.done():
-            raise client_disconnected()
-        raise unavailable(f"timed out after {seconds:g} s; try again later", code="timeout")
+            raise refuse_disconnect()
+        raise refuse_unavailable(f"timed out after {seconds:g} s; try again later", code="timeout")
     finally:
         task.cancel()
         gone.cancel()

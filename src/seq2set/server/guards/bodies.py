@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seq2set.server.errors import ApiError, busy
+from seq2set.server.errors import ApiError, refuse_busy
 from seq2set.server.settings import ServeSettings
 
 LINGER_SECONDS = 2.0
@@ -45,20 +45,20 @@ class BodyGuard:
         body = self._make_body(scope["path"], receive, send, arrived=not expected)
         try:
             if declared > body.most:
-                await body.too_large().response()(scope, body.receive, body.send)
+                await body.refuse_size().response()(scope, body.receive, body.send)
             else:
                 await self._app(scope, body.receive, body.send)
         finally:
             body.held.now -= body.counted
 
-    def _make_body(self, path: str, receive: Receive, send: Send, *, arrived: bool) -> _Body:
+    def _make_body(self, path: str, receive: Receive, send: Send, *, arrived: bool) -> _LimitedBody:
         limits = self._settings
         if path == self._upload_path:
             most, seconds, held, values = limits.max_upload_bytes, limits.upload_seconds, self._disk, None
         else:
             most, seconds, held = limits.max_body_bytes, limits.body_seconds, self._memory
             values = CommaCounter(MAX_VALUES + limits.max_texts)
-        return _Body(receive, send, most, seconds, held, values, arrived)
+        return _LimitedBody(receive, send, most, seconds, held, values, arrived)
 
 
 @dataclass
@@ -97,7 +97,7 @@ _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 
 
 @dataclass
-class _Body:
+class _LimitedBody:
     """The body of one request, between the client and the app."""
 
     inner_receive: Receive
@@ -126,11 +126,11 @@ class _Body:
 
     def _check(self, block: bytes) -> None:
         if self.seen > self.most:
-            raise self.too_large()
-        self.counted += len(block)
-        self.held.now += len(block)
-        if self.held.now > self.held.most:
-            raise busy(f"all requests together hold more than {self.held.most:,} bytes ({self.held.setting})")
+            raise self.refuse_size()
+        held, self.counted = self.held, self.counted + len(block)
+        held.now += len(block)
+        if held.now > held.most:
+            raise refuse_busy(f"all requests together hold more than {held.most:,} bytes ({held.setting})")
         if self.values is not None:
             self.values.read(block)
 
@@ -148,7 +148,7 @@ class _Body:
                     await self._linger()
                 await self.inner_send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def too_large(self) -> ApiError:
+    def refuse_size(self) -> ApiError:
         """Refuse a body for its size."""
         return ApiError(413, f"the body has more than {self.most:,} bytes, which is the most allowed here")
 

@@ -8,7 +8,7 @@ from collections import Counter
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from seq2set.server.errors import ApiError, unavailable
+from seq2set.server.errors import ApiError, refuse_unavailable
 from seq2set.server.feedback_store import Feedback
 from seq2set.server.schemas import EXAMPLE_TEXT, Body, JsonRoute, Labels, describe_errors
 from seq2set.server.service import Service, get_service
@@ -57,7 +57,7 @@ async def feedback(body: FeedbackBody, request: Request) -> FeedbackAnswer:
     try:
         number = await service.store.add(said)
     except sqlite3.Error as error:
-        raise unavailable(f"the feedback could not be kept: {error}") from error
+        raise refuse_unavailable(f"the feedback could not be kept: {error}") from error
     service.metrics.feedback.inc()
     return FeedbackAnswer(id=number)
 

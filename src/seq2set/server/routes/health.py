@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 
-from seq2set.server.errors import unavailable
+from seq2set.server.errors import refuse_unavailable
 from seq2set.server.schemas import describe_errors
 from seq2set.server.service import get_service
 
@@ -28,7 +28,7 @@ router = APIRouter(tags=["health"], responses=describe_errors(408, 413, 500))
 async def healthz(request: Request) -> HealthAnswer:
     """Report whether a model process is alive and requests are taken to it."""
     if not get_service(request).batcher.healthy:
-        raise unavailable("no model process is running")
+        raise refuse_unavailable("no model process is running")
     return HealthAnswer(status="ok")
 
 
@@ -36,7 +36,7 @@ async def healthz(request: Request) -> HealthAnswer:
 async def readyz(request: Request) -> HealthAnswer:
     """Report whether the server accepts texts."""
     if not get_service(request).batcher.accepting:
-        raise unavailable("not ready")
+        raise refuse_unavailable("not ready")
     return HealthAnswer(status="ok")
 
 

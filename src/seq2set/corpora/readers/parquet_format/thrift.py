@@ -108,4 +108,4 @@ class ThriftReader:
 def _check_kind(kind: int, shape: Shape) -> None:
     expected = STRUCT if isinstance(shape, dict) else LIST if isinstance(shape, list) else shape
     if kind != expected and (kind, expected) != (2, TRUTH):
-        raise ValueError(f"a value is of type {kind} in the place of {expected}")
+        raise ValueError(f"a value is of type {kind} instead of {expected}")

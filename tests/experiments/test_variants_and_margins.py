@@ -38,7 +38,13 @@ from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.render.comparison_tables import make_margin_table
 from seq2set.experiments.render.tables import format_entry
 from seq2set.experiments.studies.compare import note_single_labels
-from seq2set.experiments.studies.study import collect_rows, list_cells, make_plain_variants, make_variant
+from seq2set.experiments.studies.study import (
+    collect_rows,
+    list_cells,
+    make_plain_variants,
+    make_variant,
+    name_row,
+)
 
 
 def test_a_variant_that_changes_nothing_is_the_model_itself(
@@ -49,7 +55,7 @@ def test_a_variant_that_changes_nothing_is_the_model_itself(
     same = make_variant(options, "seq2set", "lambda-x", f"objective.lambda={usual}")
     other = make_variant(options, "seq2set", "0.5", "objective.lambda=0.5", folder="lambda-0.5")
     assert same.cells == make_variant(options, "seq2set").cells
-    assert (same.key, same.title) == (("seq2set", "lambda-x"), "Seq2Set, lambda-x")
+    assert (same.key, name_row(same.key)) == (("seq2set", "lambda-x"), "Seq2Set, lambda-x")
     assert [cell.name for cell in other.cells] == ["seq2set-lambda-0.5-seed1", "seq2set-lambda-0.5-seed2"]
     assert [cell.name for cell in list_cells([same, other, same])] == [
         "seq2set-seed1",

@@ -88,18 +88,14 @@ def _make_variants(options: Options) -> list[Variant]:
             setting = f'data.corpus="{remove_labels(options, corpus, labels.names[:step]).folder}"'
             for model in options.models:
                 cells = make_cells(options, model, f"{model}-without-{step}", setting)
-                found.append(Variant(RowKey(model, _name_step(step)), MODELS[model].title, cells))
+                found.append(Variant(RowKey(model, str(step)), cells))
     return found
-
-
-def _name_step(step: int) -> str:
-    return f"without {step}" if step else ""
 
 
 def _report(data: StudyData) -> list[Section]:
     labels = Labels.build(data.options.open_corpus().split("train").labels())
     steps = (0, *list_steps(data.options, len(labels)))
-    rows = {step: [row for row in data.rows if row.key.variant == _name_step(step)] for step in steps}
+    rows = {step: [row for row in data.rows if int(row.key.variant or 0) == step] for step in steps}
     found = []
     if whole := rows[0]:
         known = whole[0].results[0].answers.names
@@ -178,4 +174,9 @@ def _compare_margins(steps: Sequence[RemovalStep], *, claimed: bool) -> list[tup
     return list(zip(pairs, estimate_contrasts(wanted), strict=True))
 
 
-STUDY = Study(title="When the most frequent labels are left out", variants=_make_variants, more=_report)
+STUDY = Study(
+    title="When the most frequent labels are left out",
+    variants=_make_variants,
+    name_row=lambda key: MODELS[key.model].title,  # the columns say what is left out
+    more=_report,
+)

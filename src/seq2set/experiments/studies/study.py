@@ -38,13 +38,16 @@ class Variant(NamedTuple):
     """A row of a study and the cells that it is the mean of, one per seed."""
 
     key: RowKey
-    title: str
-    """Its name in print"""
     cells: tuple[Cell, ...]
 
 
+def name_row(key: RowKey) -> str:
+    """Return a row's name in print: its model's, and its variant where it has one."""
+    return ", ".join(filter(None, (MODELS[key.model].title, key.variant)))
+
+
 def make_variant(
-    options: Options, model: str, variant: str = "", *assignments: str, folder: str = "", title: str = ""
+    options: Options, model: str, variant: str = "", *assignments: str, folder: str = ""
 ) -> Variant:
     """Return a model with settings of its own; `folder` tells its cells from those of the model alone.
 
@@ -53,8 +56,7 @@ def make_variant(
     """
     same = options.config(model, 1, *assignments) == options.config(model, 1)
     name = model if same else f"{model}-{folder or variant}"
-    title = title or (f"{MODELS[model].title}, {variant}" if variant else MODELS[model].title)
-    return Variant(RowKey(model, variant), title, make_cells(options, model, name, *assignments))
+    return Variant(RowKey(model, variant), make_cells(options, model, name, *assignments))
 
 
 def make_cells(options: Options, model: str, row: str, *assignments: str) -> tuple[Cell, ...]:
@@ -77,12 +79,14 @@ def list_cells(variants: Iterable[Variant]) -> list[Cell]:
     return list({cell.folder: cell for one in variants for cell in one.cells}.values())
 
 
-def collect_rows(variants: Iterable[Variant], results: Sequence[CellResult]) -> list[RowResults]:
+def collect_rows(
+    variants: Iterable[Variant], results: Sequence[CellResult], name: Callable[[RowKey], str] = name_row
+) -> list[RowResults]:
     """Return the rows of which cells are done; a cell that rows share counts for each of them."""
     done = {result.folder: result for result in results}
     rows = [
-        RowResults(key, title, tuple(done[cell.folder] for cell in cells if cell.folder in done))
-        for key, title, cells in variants
+        RowResults(key, name(key), tuple(done[cell.folder] for cell in cells if cell.folder in done))
+        for key, cells in variants
     ]
     return [row for row in rows if row.results]
 
@@ -110,6 +114,8 @@ class Study:
 
     title: str
     variants: Callable[[Options], list[Variant]]
+    name_row: Callable[[RowKey], str] = name_row
+    """Rows are told apart by their keys; this is what pages call them"""
     question: tuple[str, str] | None = None
     """The title and the question of the section that compares the rows; none where it does not"""
     remarks: Callable[[StudyData], Iterable[str]] = lambda _: ()
@@ -152,7 +158,7 @@ class StudyData:
     @cached_property
     def rows(self) -> list[RowResults]:
         """The rows that are done."""
-        return collect_rows(self.study.variants(self.options), self.results)
+        return collect_rows(self.study.variants(self.options), self.results, self.study.name_row)
 
     @cached_property
     def comparison(self) -> Comparison:

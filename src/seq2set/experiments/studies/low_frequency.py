@@ -100,7 +100,7 @@ def _report(data: StudyData) -> list[Section]:
         make_series_table("by-frequency-macro", f"Macro-F1 {of_each}", macro, caption),
         _make_contents_table(bands),
     )
-    plots = (plot_series("f1-by-frequency", below, micro, "micro-F1"),)
+    plots = (plot_series("f1-by-frequency", below, micro),)
     asked = "How well do the models give labels that few training documents have?"
     return [Section("F1 by the frequency of labels", asked, found, tables, plots, tuple(_judge(bands)))]
 

@@ -114,7 +114,7 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
     """Draw the paper's two figures: each model's micro-F1, and the margins where there are any."""
     shades = note_shades(steps[0].summaries.values())
     caption = f"Micro-F1 on the labels that are left.{shades}"
-    f1 = plot_series(f"{name}-f1", caption, _make_series(steps), "micro-F1")
+    f1 = plot_series(f"{name}-f1", caption, _make_series(steps))
     lines = []
     for pair in list_margins(steps):
         # The colour of the model, with the dash and the marker of its rival.
@@ -125,7 +125,7 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
         return (f1,)
     caption = f"The margins on the labels that are left, in points of micro-F1.{shades}"
     series = _make_series(steps, lines)
-    return (f1, plot_series(f"{name}-leads", caption, series, "points of micro-F1", zero=True))
+    return (f1, plot_series(f"{name}-leads", caption, series, margins=True))
 
 
 def _make_series(steps: Sequence[RemovalStep], lines: Sequence[Line] = ()) -> Series:

@@ -81,7 +81,7 @@ def _plot(comparison: Comparison) -> Plot:
         Line("validation", _VALIDATION_STYLE, [one.validation["micro_f1"] for one in rows]),
     ]
     series = Series(lines, "λ", [one.key.variant for one in rows])
-    return plot_series("lambda", f"Micro-F1 of Seq2Set over λ.{note_shades(rows)}", series, "micro-F1")
+    return plot_series("lambda", f"Micro-F1 of Seq2Set over λ.{note_shades(rows)}", series)
 
 
 def _get_f1(summary: Summary) -> float:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from seq2set.config.catalog import MODELS
 from seq2set.experiments.analysis.comparison import Comparison, RowKey, RowResults, compare_rows
 from seq2set.experiments.analysis.margins import (
+    Claim,
     Contrast,
     Expectation,
     Margin,
@@ -105,7 +105,10 @@ class ClaimRule(NamedTuple):
 
     text: str
     expected: Expectation
-    differences: Callable[[StudyData], Sequence[Contrast]]
+    differences: Callable[[Any], Sequence[Contrast]]
+    """Of the study's data, or of what its own sections measure"""
+    where: Callable[[Any], str] = lambda _: ""
+    """How the evidence begins"""
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ class Study:
     remarks: Callable[[StudyData], Iterable[str]] = lambda _: ()
     """What that section says beside the claims"""
     claims: tuple[ClaimRule, ...] = ()
+    """Judged in the section that compares the rows, or by what `more` measures"""
     margins: tuple[MarginTable, ...] = ()
     beside: str = ""
     """The question of the section that puts margins beside the published ones; none where it is empty"""
@@ -129,7 +133,7 @@ class Study:
     """Tables of the paper that this section shows as they stand there"""
     has_published_rows: bool = False
     """Whether it puts rows beside the paper's too, where the corpus is the paper's own"""
-    more: Callable[[StudyData], list[Section]] = lambda _: []
+    more: Callable[[StudyData], Iterable[Section]] = lambda _: ()
     """Further sections"""
     plot: Callable[[Comparison], Plot] = plot_f1
     rows_are: str = "Models"
@@ -175,6 +179,13 @@ class StudyData:
         ours = [(one.pair.ours, one) for one in self.margins[table]]
         return [one for row, one in ours if (row.model == model if model else not row.is_baseline)]
 
+    def judge(self, measured: Any) -> tuple[Claim, ...]:
+        """Judge the study's claims by what was measured; one that no difference is about is left out."""
+        found: list[Claim] = []
+        for one in self.study.claims:
+            found += judge_claims(one.text, one.differences(measured), one.expected, one.where(measured))
+        return tuple(found)
+
     @property
     def corpus(self) -> dict[str, Any]:
         """What the cells say of their corpus."""
@@ -186,9 +197,8 @@ def _compare(data: StudyData, title: str, asked: str) -> Section:
     study = data.study
     tables = make_paper_table(data.comparison, study.rows_are), *([] if study.beside else _list_margins(data))
     asked = asked.format(corpus=data.corpus["name"])
-    judged = [judge_claims(rule.text, rule.differences(data), rule.expected) for rule in study.claims]
-    plots, claims = (study.plot(data.comparison),), tuple(chain.from_iterable(judged))
-    return Section(title, asked, tuple(study.remarks(data)), tables, plots, claims)
+    plots = (study.plot(data.comparison),)
+    return Section(title, asked, tuple(study.remarks(data)), tables, plots, data.judge(data))
 
 
 def _put_beside(data: StudyData) -> list[Section]:

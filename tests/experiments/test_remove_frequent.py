@@ -13,12 +13,12 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.analysis.comparison import summarize_rows
 from seq2set.experiments.analysis.margins import ModelPair
 from seq2set.experiments.options import Options
+from seq2set.experiments.render.removal import spread_margin
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Quantity, Table
 from seq2set.experiments.run import run_experiment
-from seq2set.experiments.studies.removal_tables import measure_step, spread_margin
 from seq2set.experiments.studies.remove_frequent import STUDY as REMOVE_FREQUENT
-from seq2set.experiments.studies.remove_frequent import list_steps
+from seq2set.experiments.studies.remove_frequent import list_steps, measure_step
 
 cells = REMOVE_FREQUENT.cells
 sections = REMOVE_FREQUENT.sections

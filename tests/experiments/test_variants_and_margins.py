@@ -11,6 +11,7 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
+from seq2set.experiments import load_study
 from seq2set.experiments.analysis.comparison import (
     Comparison,
     RowKey,
@@ -217,3 +218,11 @@ def test_what_it_would_take_to_settle_a_claim() -> None:
         advice(-0.0110, tests=5)
         == "not significant, and no number of seeds would settle it on these documents"
     )
+
+
+DECLARED = {"remove-frequent": 6, "low-frequency": 3, "case-study": 2}
+
+
+@pytest.mark.parametrize(("name", "claims"), DECLARED.items())
+def test_claims_are_declared_where_sections_measure_on_their_own(name: str, claims: int) -> None:
+    assert len({one.text for one in load_study(name).claims}) == claims

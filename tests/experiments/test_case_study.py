@@ -12,9 +12,9 @@ from ranked_corpora import KNOWN, by_knowledge, give, ranked_options
 from seq2set.core.errors import InputError
 from seq2set.experiments.cells.cell import CellResult
 from seq2set.experiments.options import Options
+from seq2set.experiments.render.cases import COLOURS, Case, Mark
 from seq2set.experiments.render.report import Findings, Section, render_results
 from seq2set.experiments.run import run_experiment
-from seq2set.experiments.studies.case_study import COLOURS, Case, Mark
 from seq2set.experiments.studies.case_study import STUDY as CASE_STUDY
 
 cells = CASE_STUDY.cells
@@ -25,7 +25,7 @@ CASE = Case(
     id="doc <7>",
     text="Wheat & oil cost $5 to $7 a <unit>.",
     actual=("grain", "wheat"),
-    given={"BR": ("wheat", "oil & gas"), "Seq2Set": ("grain", "wheat"), "LP": ()},
+    given={"br": ("wheat", "oil & gas"), "seq2set": ("grain", "wheat"), "lp": ()},
     letters={"grain": "A", "wheat": "A"},
 )
 
@@ -54,7 +54,7 @@ def test_a_case_on_the_page(results: list[CellResult]) -> None:
     assert f'<span class="chip right" title="right" style="background: {COLOURS[0]}">wheat <b>A</b>' in text
     assert '<span class="chip wrong" title="wrong">✗ oil &amp; gas</span>' in text
     assert '<span class="chip missed" title="missed">○ grain <b>A</b></span>' in text
-    bare = shown(replace(CASE, text=None, actual=(), given={"LP": ()}), results)
+    bare = shown(replace(CASE, text=None, actual=(), given={"lp": ()}), results)
     assert "quoted" not in bare
     assert bare.count("<i>no label</i>") == 2
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,17 +9,20 @@ import pytest
 from seq2set.experiments.analysis.margins import Claim, ModelPair
 from seq2set.experiments.analysis.statistics import MeasuredRatio
 from seq2set.experiments.cells.predictions import Answers, Sets
+from seq2set.experiments.options import Options
+from seq2set.experiments.render.cases import make_profile_table
 from seq2set.experiments.render.tables import Quantity
-from seq2set.experiments.studies.disagreement import (
+from seq2set.experiments.studies.case_study import STUDY as CASE_STUDY
+from seq2set.experiments.studies.case_study import (
+    Habits,
     choose_cases,
     count_missed,
     count_pairs_kept,
     describe_agreement,
-    judge_cases,
-    make_profile_table,
     measure_distances,
     profile_errors,
 )
+from seq2set.experiments.studies.study import StudyData
 from seq2set.labels.correlation import CorrelatedLabels
 
 NAMES = ("a", "b", "c", "d")
@@ -126,13 +130,18 @@ def measured(one: Answers, row: str, kind: str) -> MeasuredRatio:
     )
 
 
+def judge_habits(missed: dict[str, MeasuredRatio], kept: dict[str, MeasuredRatio]) -> list[Claim]:
+    data = StudyData(CASE_STUDY, Options("x", Path("out"), tuple(missed)), [])
+    return list(data.judge(Habits(missed, kept)))
+
+
 def test_what_the_paper_reads_from_its_cases() -> None:
     poor, good = answers("a", "a", ""), answers("ab", "ac", "d")
 
     def judge(br: Answers, seq2seq: Answers, seq2set: Answers) -> list[Claim]:
         models = {"br": br, "seq2seq": seq2seq, "seq2set": seq2set}
         kinds = ("missed", "pairs")
-        return judge_cases(
+        return judge_habits(
             *({row: measured(one, row, kind) for row, one in models.items()} for kind in kinds)
         )
 
@@ -146,4 +155,4 @@ def test_what_the_paper_reads_from_its_cases() -> None:
     ]
     assert [one.holds for one in judge(good, good, poor)] == [False, False]
     assert [one.holds for one in judge(good, good, good)] == [None, None]
-    assert judge_cases({"br": measured(poor, "br", "missed")}, {}) == []
+    assert judge_habits({"br": measured(poor, "br", "missed")}, {}) == []

@@ -13,12 +13,12 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.experiments.analysis.comparison import summarize_rows
 from seq2set.experiments.analysis.margins import ModelPair
 from seq2set.experiments.options import Options
+from seq2set.experiments.render.removal import spread_margin
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Quantity, Table
 from seq2set.experiments.run import run_experiment
-from seq2set.experiments.studies.removal_tables import measure_step, spread_margin
 from seq2set.experiments.studies.remove_frequent import STUDY as REMOVE_FREQUENT
-from seq2set.experiments.studies.remove_frequent import list_steps
+from seq2set.experiments.studies.remove_frequent import list_steps, measure_step
 
 cells = REMOVE_FREQUENT.cells
 sections = REMOVE_FREQUENT.sections
@@ -204,6 +204,9 @@ def test_trained_again_on_fewer_labels(tmp_path: Path) -> None:
         "br", "seq2set-seed1",
         "br-without-1", "seq2set-without-1-seed1", "br-without-3", "seq2set-without-3-seed1",
     ]  # fmt: skip
+    # Rows are keyed by the number of labels; folders of cells keep the names that users have on their disks.
+    keys = [one.key for one in REMOVE_FREQUENT.variants(options)]
+    assert keys == [(model, step) for step in ("", "1", "3") for model in ("br", "seq2set")]
     reduced = PreparedCorpus.open(Path(wanted[2].config.data.corpus))
     assert reduced.folder == options.out / "corpora" / "ranked-without-1"
     # Training documents 0 to 3 had nothing but a, and so had one document of the test split.

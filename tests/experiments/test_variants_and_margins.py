@@ -11,6 +11,7 @@ from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.splits import SplitPlan
+from seq2set.experiments import load_study
 from seq2set.experiments.analysis.comparison import (
     Comparison,
     RowKey,
@@ -38,7 +39,13 @@ from seq2set.experiments.cells.plan import Schedule
 from seq2set.experiments.render.comparison_tables import make_margin_table
 from seq2set.experiments.render.tables import format_entry
 from seq2set.experiments.studies.compare import note_single_labels
-from seq2set.experiments.studies.study import collect_rows, list_cells, make_plain_variants, make_variant
+from seq2set.experiments.studies.study import (
+    collect_rows,
+    list_cells,
+    make_plain_variants,
+    make_variant,
+    name_row,
+)
 
 
 def test_a_variant_that_changes_nothing_is_the_model_itself(
@@ -49,7 +56,7 @@ def test_a_variant_that_changes_nothing_is_the_model_itself(
     same = make_variant(options, "seq2set", "lambda-x", f"objective.lambda={usual}")
     other = make_variant(options, "seq2set", "0.5", "objective.lambda=0.5", folder="lambda-0.5")
     assert same.cells == make_variant(options, "seq2set").cells
-    assert (same.key, same.title) == (("seq2set", "lambda-x"), "Seq2Set, lambda-x")
+    assert (same.key, name_row(same.key)) == (("seq2set", "lambda-x"), "Seq2Set, lambda-x")
     assert [cell.name for cell in other.cells] == ["seq2set-lambda-0.5-seed1", "seq2set-lambda-0.5-seed2"]
     assert [cell.name for cell in list_cells([same, other, same])] == [
         "seq2set-seed1",
@@ -211,3 +218,11 @@ def test_what_it_would_take_to_settle_a_claim() -> None:
         advice(-0.0110, tests=5)
         == "not significant, and no number of seeds would settle it on these documents"
     )
+
+
+DECLARED = {"remove-frequent": 6, "low-frequency": 3, "case-study": 2}
+
+
+@pytest.mark.parametrize(("name", "claims"), DECLARED.items())
+def test_claims_are_declared_where_sections_measure_on_their_own(name: str, claims: int) -> None:
+    assert len({one.text for one in load_study(name).claims}) == claims

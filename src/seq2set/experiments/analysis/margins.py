@@ -9,7 +9,7 @@ a loss of `NEGLIGIBLE`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -112,6 +112,12 @@ def estimate_contrasts(wanted: Sequence[tuple[str, Terms]], unit: str = "points"
 def subtract(ours: Summary, theirs: Summary) -> Terms:
     """Return what says by how much one row lies above another."""
     return [(1.0, ours.f1), (-1.0, theirs.f1)]
+
+
+def compare_steps(first: Mapping[Any, Summary], last: Mapping[Any, Summary]) -> list[Contrast]:
+    """Compare rows with themselves at an earlier step, where both are known."""
+    both = [(last[key], row) for key, row in first.items() if key in last]
+    return estimate_contrasts([(row.title, subtract(row, before)) for row, before in both])
 
 
 def subtract_pairs(one: Pair, other: Pair) -> Terms:

@@ -22,7 +22,7 @@ class PublishedTable:
 
     name: str
     title: str
-    """Its caption"""
+    """Its caption, as it stands within a sentence"""
     short: str
     """What it was measured on"""
     rows: Mapping[str, PublishedRow]
@@ -38,7 +38,7 @@ class PublishedTable:
 
 RCV1 = PublishedTable(
     "Table 3",
-    "Performance on the RCV1-V2 test set",
+    "performance on the RCV1-V2 test set",
     "RCV1-V2",
     {
         "br": PublishedRow(0.0086, 0.904, 0.816, 0.858),
@@ -54,7 +54,7 @@ RCV1 = PublishedTable(
 
 AAPD = PublishedTable(
     "Table 4",
-    "Performance on the AAPD test set",
+    "performance on the AAPD test set",
     "AAPD",
     {
         "br": PublishedRow(0.0316, 0.644, 0.648, 0.646),
@@ -70,7 +70,7 @@ AAPD = PublishedTable(
 
 UNCORRELATED = PublishedTable(
     "Table 5",
-    "Performance on rebuilt uncorrelated RCV1-V2 test set",
+    "performance on rebuilt uncorrelated RCV1-V2 test set",
     "uncorrelated RCV1-V2",
     {
         "br": PublishedRow(0.0089, 0.902, 0.823, 0.861),
@@ -82,7 +82,7 @@ UNCORRELATED = PublishedTable(
 
 SHUFFLED = PublishedTable(
     "Table 6",
-    "Performance on the label-shuffled RCV1-V2 test set",
+    "performance on the label-shuffled RCV1-V2 test set",
     "label-shuffled RCV1-V2",
     {
         "br": PublishedRow(0.0086, 0.904, 0.816, 0.858),

@@ -122,7 +122,7 @@ def make_published_table(published: PublishedTable) -> Table:
         for model, row in published.rows.items()
     ]
     name = f"paper-{published.name.lower().replace(' ', '-')}"
-    title = f"{published.name} of the paper: {published.title[0].lower()}{published.title[1:]}"
+    title = f"{published.name} of the paper: {published.title}"
     return Table(name, title, tuple(_make_paper_columns()), tuple(rows))
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from seq2set.config.catalog import MODELS, Style
+from seq2set.config.catalog import METRICS, MODELS, Style
 from seq2set.core.drawing import BLUE, GREY, ORANGE, apply_style, create_picture, render_svg
 from seq2set.experiments.analysis.comparison import Summary
 from seq2set.experiments.analysis.estimates import Spread
@@ -58,7 +58,7 @@ def plot_f1_intervals(caption: str, rows: Sequence[Summary], reference: Summary 
         if reference is not None:
             axes.axvline(reference.metrics["micro_f1"].mean, color=ORANGE, lw=0.8, ls="--", zorder=0)
         axes.set_yticks(range(len(rows)), [row.title for row in rows])
-        axes.set(xlabel="micro-F1", ylim=(len(rows) - 0.4, -0.6))
+        axes.set(xlabel=METRICS["micro_f1"].title, ylim=(len(rows) - 0.4, -0.6))
         axes.margins(x=0.08)
         axes.tick_params(axis="y", length=0)
 
@@ -108,9 +108,10 @@ def make_series_table(name: str, title: str, series: Series, caption: str) -> Ta
     return Table(name, title, columns, tuple(rows), caption)
 
 
-def plot_series(name: str, caption: str, series: Series, measure: str, *, zero: bool = False) -> Plot:
-    """Draw the lines that are whole, with a line at zero where a sign matters."""
+def plot_series(name: str, caption: str, series: Series, *, margins: bool = False) -> Plot:
+    """Draw the micro-F1 of the lines that are whole, or margins of it in points, with a line at zero."""
     places = series.places or range(len(series.heads))
+    measure = f"{'points of ' if margins else ''}{METRICS['micro_f1'].title}"
 
     def draw(axes: Axes) -> None:
         for line in series.lines:
@@ -123,7 +124,7 @@ def plot_series(name: str, caption: str, series: Series, measure: str, *, zero: 
             if any(point.deviation is not None for point in points):
                 spread = np.array([point.deviation or 0.0 for point in points])
                 axes.fill_between(places, means - spread, means + spread, color=colour, alpha=0.14, lw=0)
-        if zero:
+        if margins:
             axes.axhline(0, color=GREY, lw=0.8, zorder=0)
         axes.set_xticks(places, series.ticks or series.heads)
         axes.set(xlabel=series.axis, ylabel=measure)

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from seq2set.core.files import write_aside, write_json, write_text
 from seq2set.evaluation.page import render_page
 from seq2set.experiments.analysis.margins import Claim
 from seq2set.experiments.cells.cell import CellResult
+from seq2set.experiments.render.cases import Case
 from seq2set.experiments.render.comparison_tables import list_paper_metrics
 from seq2set.experiments.render.plots import Plot
 from seq2set.experiments.render.tables import (
@@ -30,9 +31,6 @@ from seq2set.experiments.render.tables import (
     format_latex,
     format_markdown,
 )
-
-if TYPE_CHECKING:
-    from seq2set.experiments.studies.case_study import Case  # which itself makes sections
 
 
 class Section(NamedTuple):

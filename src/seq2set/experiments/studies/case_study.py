@@ -1,94 +1,43 @@
 """The paper's case study: documents on which the models disagree, with what each of them gave.
 
+Two sets of labels differ by their Jaccard distance: the share of the labels in either that are not in both.
+A document's disagreement is the mean distance over all pairs of models. Its score is that, lessened for long
+texts, which nobody would read in a figure: times 120 over the number of words, where it has more than that.
+The cases are drawn, with a seed, among the documents of the highest scores, ten times as many as are wanted;
+those with fewer than two true labels are left aside, as they show nothing of labels that go together. Which
+model is right is not looked at.
+
 With `--option texts=hidden` the texts are left out, for corpora whose licence forbids to quote them.
+
+Shapes: N documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from string import ascii_uppercase
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from seq2set.config.catalog import MODELS
 from seq2set.core.errors import InputError
 from seq2set.experiments.analysis.comparison import list_units, measure_ratio, refuse_different_documents
+from seq2set.experiments.analysis.margins import ABOVE, BELOW, Contrast, ModelPair, estimate_contrasts
+from seq2set.experiments.analysis.statistics import Floats, MeasuredRatio
 from seq2set.experiments.cells.predictions import Answers, Sets
 from seq2set.experiments.options import Options
+from seq2set.experiments.render.cases import Case, ErrorProfile, make_cases_table, make_profile_table
 from seq2set.experiments.render.report import Section
-from seq2set.experiments.render.tables import Column, Row, Table
-from seq2set.experiments.studies.disagreement import (
-    POOL,
-    SHORT,
-    average_profiles,
-    choose_cases,
-    count_missed,
-    count_pairs_kept,
-    describe_agreement,
-    judge_cases,
-    make_profile_table,
-    measure_distances,
-    profile_errors,
-)
-from seq2set.experiments.studies.study import Study, StudyData, Variant, make_plain_variants
+from seq2set.experiments.studies.study import ClaimRule, Study, StudyData, Variant, make_plain_variants
 from seq2set.labels.correlation import CorrelatedLabels
 
-COLOURS = ("#a8d8f0", "#f7cf8a", "#98dcc4", "#ecc3da", "#f5ee9b", "#f3b896")
-"""The colours of the letters A to F, after which they begin again: tints of Okabe's and Ito's."""
+SHORT = 120
+"""Words that a text may have before its score is lessened."""
 
-
-class Mark(NamedTuple):
-    """A label as it stands in a case; the letter tells which labels go together, where any do."""
-
-    label: str
-    kind: Literal["true", "right", "wrong", "missed"]
-    letter: str | None
-
-    @property
-    def sign(self) -> str:
-        """What stands before a label that is wrong or missed."""
-        return {"wrong": "✗ ", "missed": "○ "}.get(self.kind, "")
-
-    @property
-    def colour(self) -> str | None:
-        """The colour of its letter; what is missed stays without."""
-        if self.letter is None or self.kind == "missed":
-            return None
-        return COLOURS[ascii_uppercase.index(self.letter) % len(COLOURS)]
-
-    def text(self) -> str:
-        """Return the label with its signs, for print without colours."""
-        return f"{self.sign}{self.label}{f' ({self.letter})' if self.letter else ''}"
-
-
-@dataclass(frozen=True)
-class Case:
-    """One document with its labels in order."""
-
-    number: int
-    id: str
-    text: str | None
-    """None where texts are not to be shown"""
-    actual: tuple[str, ...]
-    given: Mapping[str, tuple[str, ...]]
-    """What each model gave, in its order, by the model's title"""
-    letters: Mapping[str, str]
-
-    def lines(self) -> Iterator[tuple[str, list[Mark]]]:
-        """Give the true labels, then a line per model: what it gave, and after that what it missed."""
-        yield "True labels", [self._mark(label, "true") for label in self.actual]
-        for model, labels in self.given.items():
-            given = [self._mark(label, "right" if label in self.actual else "wrong") for label in labels]
-            yield model, given + [self._mark(label, "missed") for label in self.actual if label not in labels]
-
-    def _mark(self, label: str, kind: Literal["true", "right", "wrong", "missed"]) -> Mark:
-        return Mark(label, kind, self.letters.get(label))
-
-
-def _name_labels(answers: Answers, sets: Sets, place: int) -> tuple[str, ...]:
-    return tuple(answers.names[label] for label in sets.row(place))
+POOL = 10
+"""Documents to draw from, for each one that is wanted."""
 
 
 def _make_variants(options: Options) -> list[Variant]:
@@ -97,12 +46,16 @@ def _make_variants(options: Options) -> list[Variant]:
     return make_plain_variants(options)
 
 
-def _report(data: StudyData) -> list[Section]:
+def _report(data: StudyData) -> Iterator[Section]:
     refuse_different_documents(data.results)
     train = data.options.open_corpus().split("train").labels()
     correlated = CorrelatedLabels(train, data.options.read("correlation"))
+    yield _compare_as_a_whole(data, correlated)
+    # Single documents settle no claim: those that are shown were chosen, to be read.
     cases = _make_cases(data, correlated)
-    return [_compare_as_a_whole(data, correlated), _show(data.options, cases), _list(cases)]
+    yield _show(data.options, cases)
+    asked, table = "The same labels without colours, for texts.", make_cases_table(cases)
+    yield Section("The cases once more", asked, tables=(table,))
 
 
 def _take_first_seeds(data: StudyData) -> dict[str, Answers]:
@@ -129,8 +82,111 @@ def _compare_as_a_whole(data: StudyData, correlated: CorrelatedLabels) -> Sectio
         "are those of the first seed; the rest is the mean over seeds.",
         tuple(describe_agreement(measure_distances(answers))),
         (make_profile_table(profiles, true_labels),),
-        claims=tuple(judge_cases(missed, kept)),
+        claims=data.judge(Habits(missed, kept)),
     )
+
+
+def measure_distances(answers: Mapping[str, Answers]) -> dict[ModelPair, Floats]:
+    """Return how much each pair of models differs on each document, (N,) from 0 to 1."""
+    names = list(dict.fromkeys(name for one in answers.values() for name in one.names))
+    sets = {model: _align(one, names) for model, one in answers.items()}
+    return {ModelPair(a, b): _measure_jaccard(sets[a], sets[b]) for a, b in combinations(sets, 2)}
+
+
+def _align(answers: Answers, names: Sequence[str]) -> csr_matrix:
+    """Return the sets with a column for each of the names, whatever order the model has them in."""
+    places = {name: place for place, name in enumerate(names)}
+    columns = np.array([places[name] for name in answers.names], np.int64)
+    return answers.chosen._replace(labels=columns[answers.chosen.labels]).matrix(len(names))
+
+
+def _measure_jaccard(one: csr_matrix, other: csr_matrix) -> Floats:
+    both, mine, theirs = (
+        np.asarray(matrix.sum(axis=1), np.float64).ravel() for matrix in (one.multiply(other), one, other)
+    )
+    either = mine + theirs - both
+    distance: Floats = 1 - np.divide(both, either, out=np.ones_like(either), where=either > 0)
+    return distance
+
+
+def choose_cases(
+    disagreement: Floats, words: Sequence[int], true_labels: Sequence[int], *, cases: int, seed: int
+) -> list[int]:
+    """Return the documents of the cases, the highest score first."""
+    score = disagreement * np.minimum(1.0, SHORT / np.maximum(words, 1))
+    allowed = np.asarray(true_labels) >= 2
+    if allowed.sum() < cases:
+        allowed[:] = True
+    order = np.argsort(-score, kind="stable")
+    pool = order[allowed[order]][: POOL * cases]
+    drawn = np.random.default_rng(seed).choice(len(pool), min(cases, len(pool)), replace=False)
+    return [int(pool[place]) for place in sorted(drawn)]
+
+
+def profile_errors(answers: Answers, pairs: Iterable[tuple[str, str]]) -> ErrorProfile:
+    """Measure one model's answers."""
+    right, given, actual = (np.asarray(one, np.float64) for one in answers.counts())
+    exact = (right == given) & (right == actual)
+    kept, begun = count_pairs_kept(answers, pairs).sum(axis=0)
+    return ErrorProfile(
+        given=float(given.mean()),
+        missed=float((actual - right).mean()),
+        wrong=float((given - right).mean()),
+        exact=float(exact.mean()),
+        pairs=float(kept / begun) if begun else None,
+    )
+
+
+def average_profiles(found: Sequence[ErrorProfile]) -> ErrorProfile:
+    """Return the mean over the trainings of one row."""
+    known = [[value for value in column if value is not None] for column in zip(*found, strict=True)]
+    return ErrorProfile(*(float(np.mean(column)) if column else None for column in known))  # type: ignore[arg-type]
+
+
+def count_missed(answers: Answers) -> Floats:
+    """Return how many true labels each document misses, and 1 for the document, (N, 2)."""
+    right, _, actual = answers.counts()
+    return np.stack([actual - right, np.ones(len(actual))], axis=1)
+
+
+def count_pairs_kept(answers: Answers, pairs: Iterable[tuple[str, str]]) -> Floats:
+    """Return of how many pairs of each document's true labels both, and at least one, were given, (N, 2)."""
+    places = {name: place for place, name in enumerate(answers.names)}
+    given, actual = (one.matrix(len(places)).toarray() > 0 for one in (answers.chosen, answers.actual))
+    counts = np.zeros((len(actual), 2))
+    for one, other in ((places[a], places[b]) for a, b in pairs if a in places and b in places):
+        true = actual[:, one] & actual[:, other]
+        counts[:, 0] += true & given[:, one] & given[:, other]
+        counts[:, 1] += true & (given[:, one] | given[:, other])
+    return counts
+
+
+def describe_agreement(distances: Mapping[ModelPair, Floats]) -> list[str]:
+    """Say how often the models differ, and which of them are the most and the least alike."""
+    if not distances:
+        return ["Only one model finished; nothing to compare."]
+    apart = np.stack(list(distances.values()))  # (pairs, N)
+    means = {pair: float(one.mean()) for pair, one in distances.items()}
+    closest, farthest = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    found = (
+        f"On {100 * (apart > 0).any(axis=0).mean():.0f} % of the {apart.shape[1]:,} documents the models do "
+        f"not all give the same set; two models differ by a Jaccard distance of {apart.mean():.2f}."
+    )
+    if len(distances) == 1:
+        return [found]
+    return [
+        found,
+        f"The most alike are {_join(closest)} ({means[closest]:.2f}), the least alike {_join(farthest)} "
+        f"({means[farthest]:.2f}).",
+    ]
+
+
+def _join(pair: ModelPair) -> str:
+    return " and ".join(MODELS[model].title for model in pair)
+
+
+def _name_labels(answers: Answers, sets: Sets, place: int) -> tuple[str, ...]:
+    return tuple(answers.names[label] for label in sets.row(place))
 
 
 def _make_cases(data: StudyData, correlated: CorrelatedLabels) -> list[Case]:
@@ -149,7 +205,7 @@ def _make_cases(data: StudyData, correlated: CorrelatedLabels) -> list[Case]:
     shown, cases = options.read("texts") == "shown", []
     for number, place in enumerate(places, start=1):
         name, actual = first.ids[place], _name_labels(first, first.actual, place)
-        given = {MODELS[model].title: _name_labels(one, one.chosen, place) for model, one in answers.items()}
+        given = {model: _name_labels(one, one.chosen, place) for model, one in answers.items()}
         letters = correlated.groups([label for labels in (actual, *given.values()) for label in labels])
         cases.append(Case(number, name, texts[name] if shown else None, actual, given, letters))
     return cases
@@ -172,17 +228,37 @@ def _show(options: Options, cases: Sequence[Case]) -> Section:
     )
 
 
-def _list(cases: Sequence[Case]) -> Section:
-    rows = []
-    for case in cases:
-        for place, (name, marks) in enumerate(case.lines()):
-            labels = ", ".join(mark.text() for mark in marks) or "no label"
-            rows.append(Row(f"{case.number}. {name}", (labels,), ruled=not place))
-    ids = ", ".join(f"{case.number}: {case.id}" for case in cases)
-    caption = f"✗ wrong, ○ missed; labels of one letter go together. The documents are {ids}."
-    columns, rows_are = (Column("Labels in order"),), "Given by"
-    table = Table("cases", "The cases as a table", columns, tuple(rows), caption, rows_are, worded=True)
-    return Section("The cases once more", "The same labels without colours, for texts.", tables=(table,))
+class Habits(NamedTuple):
+    """What the paper reads from its three cases, of all documents and by model."""
+
+    missed: Mapping[str, MeasuredRatio]
+    """How many true labels a document misses"""
+    kept: Mapping[str, MeasuredRatio]
+    """How many pairs of labels that go together are given as a whole"""
 
 
-STUDY = Study(title="Documents on which the models disagree", variants=_make_variants, more=_report)
+def _compare_with_ours(rival: str, measured: Mapping[str, MeasuredRatio], unit: str) -> list[Contrast]:
+    """Test by how much a baseline lies above each of the paper's own models."""
+    ours = [model for model in measured if rival in measured and not MODELS[model].is_baseline]
+    terms = {model: [(1.0, measured[rival]), (-1.0, measured[model])] for model in ours}
+    titled = [(f"{MODELS[rival].title} over {MODELS[model].title}", found) for model, found in terms.items()]
+    return estimate_contrasts(titled, unit)
+
+
+STUDY = Study(
+    title="Documents on which the models disagree",
+    variants=_make_variants,
+    more=_report,
+    claims=(
+        ClaimRule(
+            "Seq2Seq ends too early and leaves more true labels out than the Seq2Sets",
+            ABOVE,
+            lambda habits: _compare_with_ours("seq2seq", habits.missed, "labels missed per 100 documents"),
+        ),
+        ClaimRule(
+            "BR, unlike the Seq2Sets, fails to see which labels go together",
+            BELOW,
+            lambda habits: _compare_with_ours("br", habits.kept, "points of pairs given as a whole"),
+        ),
+    ),
+)

@@ -7,28 +7,20 @@ other labels.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from seq2set.core.errors import InputError
 from seq2set.experiments.analysis.comparison import RowKey, Summary, summarize_rows
-from seq2set.experiments.analysis.margins import (
-    ABOVE,
-    BELOW,
-    Claim,
-    Pair,
-    compare_pairs,
-    estimate_contrasts,
-    judge_claims,
-    subtract,
-)
+from seq2set.experiments.analysis.margins import ABOVE, BELOW, Contrast, Pair, compare_pairs, compare_steps
 from seq2set.experiments.cells.predictions import Answers
 from seq2set.experiments.options import Options
 from seq2set.experiments.render.plots import Series, follow_rows, make_series_table, note_shades, plot_series
 from seq2set.experiments.render.report import Section
 from seq2set.experiments.render.tables import Column, Quantity, Row, Table
-from seq2set.experiments.studies.study import Study, StudyData, Variant, make_plain_variants
+from seq2set.experiments.studies.study import ClaimRule, Study, StudyData, Variant, make_plain_variants
 
 
 class Band(NamedTuple):
@@ -100,9 +92,9 @@ def _report(data: StudyData) -> list[Section]:
         make_series_table("by-frequency-macro", f"Macro-F1 {of_each}", macro, caption),
         _make_contents_table(bands),
     )
-    plots = (plot_series("f1-by-frequency", below, micro, "micro-F1"),)
+    plots = (plot_series("f1-by-frequency", below, micro),)
     asked = "How well do the models give labels that few training documents have?"
-    return [Section("F1 by the frequency of labels", asked, found, tables, plots, tuple(_judge(bands)))]
+    return [Section("F1 by the frequency of labels", asked, found, tables, plots, data.judge(bands))]
 
 
 def _make_series(bands: Sequence[MeasuredBand], metric: str) -> Series:
@@ -120,27 +112,34 @@ def _make_contents_table(bands: Sequence[MeasuredBand]) -> Table:
     return Table("bands", "What the bands hold", columns, tuple(rows), rows_are="Training documents")
 
 
-def _judge(bands: Sequence[MeasuredBand]) -> list[Claim]:
-    """Judge what the paper says by how the models do on the rarest labels; one band tells nothing."""
-    if len(bands) < 2:
+def _compare_ends(bands: Sequence[MeasuredBand]) -> list[Contrast]:
+    """Test by how much each model is better on the rarest labels; one band tells nothing."""
+    return compare_steps(bands[0].summaries, bands[-1].summaries) if len(bands) > 1 else []
+
+
+def _name_ends(bands: Sequence[MeasuredBand]) -> str:
+    frequent, rare = bands[0].band.title, bands[-1].band.title
+    return f"on the rarest labels ({rare} training documents) against the most frequent ones ({frequent}): "
+
+
+def _compare_on_rarest(bands: Sequence[MeasuredBand], *, baselines: bool) -> Sequence[Contrast]:
+    """Test Seq2Seq against the other baselines, or the paper's own models against it."""
+    rare = bands[-1].summaries
+    if len(bands) < 2 or (seq2seq := rare.get(RowKey("seq2seq"))) is None:
         return []
-    frequent, rare = bands[0], bands[-1]
-    falls = estimate_contrasts(
-        [(one.title, subtract(one, frequent.summaries[key])) for key, one in rare.summaries.items()]
-    )
-    where = (
-        f"on the rarest labels ({rare.band.title} training documents) against the most frequent ones "
-        f"({frequent.band.title}): "
-    )
-    found = judge_claims("all methods perform poorly on rare labels", falls, BELOW, where)
-    if (seq2seq := rare.summaries.get(RowKey("seq2seq"))) is None:
-        return found
-    rows = rare.summaries.values()
-    below = [Pair(seq2seq, one) for one in rows if one.is_baseline and one is not seq2seq]
-    above = [Pair(one, seq2seq) for one in rows if not one.is_baseline]
-    found += judge_claims("Seq2Seq is particularly poor on rare labels", compare_pairs(below), BELOW)
-    found += judge_claims("Seq2Set does better than Seq2Seq on rare labels", compare_pairs(above), ABOVE)
-    return found
+    others = [one for one in rare.values() if one.is_baseline is baselines and one is not seq2seq]
+    return compare_pairs(Pair(seq2seq, one) if baselines else Pair(one, seq2seq) for one in others)
 
 
-STUDY = Study(title="Rare labels and frequent ones", variants=_make_variants, more=_report)
+_compare_baselines, _compare_ours = (partial(_compare_on_rarest, baselines=one) for one in (True, False))
+
+STUDY = Study(
+    title="Rare labels and frequent ones",
+    variants=_make_variants,
+    more=_report,  # margins are of single bands, and `MarginTable` of the rows as a whole
+    claims=(
+        ClaimRule("all methods perform poorly on rare labels", BELOW, _compare_ends, _name_ends),
+        ClaimRule("Seq2Seq is particularly poor on rare labels", BELOW, _compare_baselines),
+        ClaimRule("Seq2Set does better than Seq2Seq on rare labels", ABOVE, _compare_ours),
+    ),
+)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from seq2set.config.catalog import MODELS
 from seq2set.experiments.analysis.comparison import Comparison, RowKey, RowResults, compare_rows
 from seq2set.experiments.analysis.margins import (
+    Claim,
     Contrast,
     Expectation,
     Margin,
@@ -38,13 +38,16 @@ class Variant(NamedTuple):
     """A row of a study and the cells that it is the mean of, one per seed."""
 
     key: RowKey
-    title: str
-    """Its name in print"""
     cells: tuple[Cell, ...]
 
 
+def name_row(key: RowKey) -> str:
+    """Return a row's name in print: its model's, and its variant where it has one."""
+    return ", ".join(filter(None, (MODELS[key.model].title, key.variant)))
+
+
 def make_variant(
-    options: Options, model: str, variant: str = "", *assignments: str, folder: str = "", title: str = ""
+    options: Options, model: str, variant: str = "", *assignments: str, folder: str = ""
 ) -> Variant:
     """Return a model with settings of its own; `folder` tells its cells from those of the model alone.
 
@@ -53,8 +56,7 @@ def make_variant(
     """
     same = options.config(model, 1, *assignments) == options.config(model, 1)
     name = model if same else f"{model}-{folder or variant}"
-    title = title or (f"{MODELS[model].title}, {variant}" if variant else MODELS[model].title)
-    return Variant(RowKey(model, variant), title, make_cells(options, model, name, *assignments))
+    return Variant(RowKey(model, variant), make_cells(options, model, name, *assignments))
 
 
 def make_cells(options: Options, model: str, row: str, *assignments: str) -> tuple[Cell, ...]:
@@ -77,12 +79,14 @@ def list_cells(variants: Iterable[Variant]) -> list[Cell]:
     return list({cell.folder: cell for one in variants for cell in one.cells}.values())
 
 
-def collect_rows(variants: Iterable[Variant], results: Sequence[CellResult]) -> list[RowResults]:
+def collect_rows(
+    variants: Iterable[Variant], results: Sequence[CellResult], name: Callable[[RowKey], str] = name_row
+) -> list[RowResults]:
     """Return the rows of which cells are done; a cell that rows share counts for each of them."""
     done = {result.folder: result for result in results}
     rows = [
-        RowResults(key, title, tuple(done[cell.folder] for cell in cells if cell.folder in done))
-        for key, title, cells in variants
+        RowResults(key, name(key), tuple(done[cell.folder] for cell in cells if cell.folder in done))
+        for key, cells in variants
     ]
     return [row for row in rows if row.results]
 
@@ -101,7 +105,10 @@ class ClaimRule(NamedTuple):
 
     text: str
     expected: Expectation
-    differences: Callable[[StudyData], Sequence[Contrast]]
+    differences: Callable[[Any], Sequence[Contrast]]
+    """Of the study's data, or of what its own sections measure"""
+    where: Callable[[Any], str] = lambda _: ""
+    """How the evidence begins"""
 
 
 @dataclass(frozen=True)
@@ -110,11 +117,14 @@ class Study:
 
     title: str
     variants: Callable[[Options], list[Variant]]
+    name_row: Callable[[RowKey], str] = name_row
+    """Rows are told apart by their keys; this is what pages call them"""
     question: tuple[str, str] | None = None
     """The title and the question of the section that compares the rows; none where it does not"""
     remarks: Callable[[StudyData], Iterable[str]] = lambda _: ()
     """What that section says beside the claims"""
     claims: tuple[ClaimRule, ...] = ()
+    """Judged in the section that compares the rows, or by what `more` measures"""
     margins: tuple[MarginTable, ...] = ()
     beside: str = ""
     """The question of the section that puts margins beside the published ones; none where it is empty"""
@@ -123,7 +133,7 @@ class Study:
     """Tables of the paper that this section shows as they stand there"""
     has_published_rows: bool = False
     """Whether it puts rows beside the paper's too, where the corpus is the paper's own"""
-    more: Callable[[StudyData], list[Section]] = lambda _: []
+    more: Callable[[StudyData], Iterable[Section]] = lambda _: ()
     """Further sections"""
     plot: Callable[[Comparison], Plot] = plot_f1
     rows_are: str = "Models"
@@ -152,7 +162,7 @@ class StudyData:
     @cached_property
     def rows(self) -> list[RowResults]:
         """The rows that are done."""
-        return collect_rows(self.study.variants(self.options), self.results)
+        return collect_rows(self.study.variants(self.options), self.results, self.study.name_row)
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -169,6 +179,13 @@ class StudyData:
         ours = [(one.pair.ours, one) for one in self.margins[table]]
         return [one for row, one in ours if (row.model == model if model else not row.is_baseline)]
 
+    def judge(self, measured: Any) -> tuple[Claim, ...]:
+        """Judge the study's claims by what was measured; one that no difference is about is left out."""
+        found: list[Claim] = []
+        for one in self.study.claims:
+            found += judge_claims(one.text, one.differences(measured), one.expected, one.where(measured))
+        return tuple(found)
+
     @property
     def corpus(self) -> dict[str, Any]:
         """What the cells say of their corpus."""
@@ -180,9 +197,8 @@ def _compare(data: StudyData, title: str, asked: str) -> Section:
     study = data.study
     tables = make_paper_table(data.comparison, study.rows_are), *([] if study.beside else _list_margins(data))
     asked = asked.format(corpus=data.corpus["name"])
-    judged = [judge_claims(rule.text, rule.differences(data), rule.expected) for rule in study.claims]
-    plots, claims = (study.plot(data.comparison),), tuple(chain.from_iterable(judged))
-    return Section(title, asked, tuple(study.remarks(data)), tables, plots, claims)
+    plots = (study.plot(data.comparison),)
+    return Section(title, asked, tuple(study.remarks(data)), tables, plots, data.judge(data))
 
 
 def _put_beside(data: StudyData) -> list[Section]:

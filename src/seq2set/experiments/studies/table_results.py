@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from seq2set.experiments.analysis.comparison import Comparison
+from seq2set.config.catalog import MODELS
+from seq2set.experiments.analysis.comparison import Comparison, RowKey
 from seq2set.experiments.analysis.margins import ABOVE, Margin, Pair, compare_pairs, summarize_margins
 from seq2set.experiments.analysis.published import AAPD, RCV1, PublishedTable, find_published
 from seq2set.experiments.options import Options
@@ -23,7 +24,7 @@ from seq2set.experiments.studies.study import (
     make_variant,
 )
 
-_THRESHOLDS = {"boundary": "BR (default threshold)", "tuned": "BR (tuned threshold)"}
+_THRESHOLDS = {"boundary": "default threshold", "tuned": "tuned threshold"}
 
 
 def _make_variants(options: Options) -> list[Variant]:
@@ -31,10 +32,13 @@ def _make_variants(options: Options) -> list[Variant]:
     if "br" in options.models:  # twice
         place = options.models.index("br")
         found[place : place + 1] = [
-            make_variant(options, "br", kind, f"decision.threshold={kind}", title=title)
-            for kind, title in _THRESHOLDS.items()
+            make_variant(options, "br", kind, f"decision.threshold={kind}") for kind in _THRESHOLDS
         ]
     return found
+
+
+def _name_row(key: RowKey) -> str:
+    return f"{MODELS[key.model].title}{f' ({_THRESHOLDS[key.variant]})' if key.variant else ''}"
 
 
 def _pair_with_all_baselines(comparison: Comparison) -> list[Pair]:
@@ -69,6 +73,7 @@ def find_margin(
 STUDY = Study(
     title="The paper's main table",
     variants=_make_variants,
+    name_row=_name_row,
     question=("Results", "Do the two Seq2Sets give better sets of labels on {corpus} than every baseline?"),
     remarks=lambda data: [*note_single_labels(data.comparison), *describe_comparison(data.comparison)],
     claims=(

@@ -31,12 +31,12 @@ def _make_variants(options: Options) -> list[Variant]:
     """Return a row for each lambda; the preset's own is shared with other studies."""
     refuse_other_models(options, ("seq2set",), "only seq2set has two decoders to weigh")
     refuse_without_self_critical_phase(options, "objective.lambda")
-    found = []
-    for value in options.read("lambdas"):
-        name, setting = f"{value:g}", f"objective.lambda={value}"
-        folder, title = f"lambda-{name}", f"λ = {name}"
-        found.append(make_variant(options, "seq2set", name, setting, folder=folder, title=title))
-    return found
+    return [
+        make_variant(
+            options, "seq2set", f"{value:g}", f"objective.lambda={value}", folder=f"lambda-{value:g}"
+        )
+        for value in options.read("lambdas")
+    ]
 
 
 def _choose(comparison: Comparison) -> Summary:
@@ -81,7 +81,7 @@ def _plot(comparison: Comparison) -> Plot:
         Line("validation", _VALIDATION_STYLE, [one.validation["micro_f1"] for one in rows]),
     ]
     series = Series(lines, "λ", [one.key.variant for one in rows])
-    return plot_series("lambda", f"Micro-F1 of Seq2Set over λ.{note_shades(rows)}", series, "micro-F1")
+    return plot_series("lambda", f"Micro-F1 of Seq2Set over λ.{note_shades(rows)}", series)
 
 
 def _get_f1(summary: Summary) -> float:
@@ -91,6 +91,7 @@ def _get_f1(summary: Summary) -> float:
 STUDY = Study(
     title="The trade-off between the two decoders",
     variants=_make_variants,
+    name_row=lambda key: f"λ = {key.variant}",
     question=("Lambda", "How much does it matter how the losses of the two decoders are weighed?"),
     remarks=_remark,
     margins=(MarginTable("margins", "Against the lambda that validation would choose", _pair_with_chosen),),

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from seq2set.config.catalog import MODELS, reads
+from seq2set.config.catalog import reads
 from seq2set.core.errors import InputError
 from seq2set.corpora.documents import SPLITS
 from seq2set.corpora.label_table import LabelTable
@@ -168,8 +168,7 @@ def _make_variants(options: Options) -> list[Variant]:
             # Those that learn in descending order keep the folders they always had.
             row = row if order == "descending" else f"{row}-{order}"
             settings = [f"label_order.kind={order}"]
-        cells = make_cells(on_part, model, row, *settings)
-        found.append(Variant(RowKey(model), MODELS[model].title, cells))
+        found.append(Variant(RowKey(model), make_cells(on_part, model, row, *settings)))
     return found
 
 

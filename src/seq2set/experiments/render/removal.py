@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seq2set.config.catalog import MODELS
-from seq2set.experiments.analysis.comparison import Summary, find_best_on_validation
+from seq2set.experiments.analysis.comparison import Summary
 from seq2set.experiments.analysis.estimates import Spread
-from seq2set.experiments.analysis.margins import Margin, ModelPair, Pair, compare_pairs
+from seq2set.experiments.analysis.margins import Margin, ModelPair
 from seq2set.experiments.render.comparison_tables import describe_method, note_few_seeds
 from seq2set.experiments.render.plots import (
     Line,
@@ -21,9 +21,6 @@ from seq2set.experiments.render.plots import (
     plot_series,
 )
 from seq2set.experiments.render.tables import Column, Entry, Quantity, Range, Row, Table
-
-PAPER_RIVALS = ("br", "seq2seq")
-"""The baselines that the paper draws the margin over."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +38,6 @@ class RemovalStep:
     """By model"""
     margins: dict[ModelPair, Margin]
     """Of the paper's own models over the paper's rivals and the best baseline of all"""
-
-
-def measure_step(removed: int, rows: Sequence[Summary], labels: Collection[str] | None = None) -> RemovalStep:
-    """Compare the models of one step, which were measured on the labels that are named, or on all."""
-    baselines = [one for one in rows if one.is_baseline]
-    best = find_best_on_validation(baselines)
-    rivals = [one for one in baselines if one.model in PAPER_RIVALS or one is best]
-    pairs = [Pair(one, other) for other in rivals for one in rows if not one.is_baseline]
-    answers = rows[0].results[0].answers
-    return RemovalStep(
-        removed=removed,
-        labels=len(answers.names) if labels is None else len(labels),
-        occurrences=int(answers.counts(labels).actual.sum()),
-        documents=len(answers.ids),
-        summaries={one.model: one for one in rows},
-        margins={ModelPair(*(row.model for row in one.pair)): one for one in compare_pairs(pairs)},
-    )
 
 
 def list_margins(steps: Sequence[RemovalStep]) -> list[ModelPair]:
@@ -114,7 +94,7 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
     """Draw the paper's two figures: each model's micro-F1, and the margins where there are any."""
     shades = note_shades(steps[0].summaries.values())
     caption = f"Micro-F1 on the labels that are left.{shades}"
-    f1 = plot_series(f"{name}-f1", caption, _make_series(steps), "micro-F1")
+    f1 = plot_series(f"{name}-f1", caption, _make_series(steps))
     lines = []
     for pair in list_margins(steps):
         # The colour of the model, with the dash and the marker of its rival.
@@ -125,7 +105,7 @@ def plot_removal(name: str, steps: Sequence[RemovalStep]) -> tuple[Plot, ...]:
         return (f1,)
     caption = f"The margins on the labels that are left, in points of micro-F1.{shades}"
     series = _make_series(steps, lines)
-    return (f1, plot_series(f"{name}-leads", caption, series, "points of micro-F1", zero=True))
+    return (f1, plot_series(f"{name}-leads", caption, series, margins=True))
 
 
 def _make_series(steps: Sequence[RemovalStep], lines: Sequence[Line] = ()) -> Series:

@@ -177,7 +177,7 @@ def _compare_margins(
     return estimate_contrasts(wanted)
 
 
-def _claim_advantages(rival: str, says: str, expected: Expectation) -> Iterator[ClaimRule]:
+def _list_advantages(rival: str, says: str, expected: Expectation) -> Iterator[ClaimRule]:
     """Return what the paper says of the advantage over a baseline, of each of its own models."""
     for model, row in MODELS.items():
         if not row.is_baseline:
@@ -193,7 +193,7 @@ STUDY = Study(
     claims=(
         ClaimRule("the performance of all models deteriorates", BELOW, _compare_ends, _name_last),
         ClaimRule("Seq2Seq loses more than the other methods", ABOVE, _compare_losses, _name_last),
-        *_claim_advantages("br", "does not decrease", NOT_BELOW),
-        *_claim_advantages("seq2seq", "becomes larger", ABOVE),
+        *_list_advantages("br", "does not decrease", NOT_BELOW),
+        *_list_advantages("seq2seq", "becomes larger", ABOVE),
     ),
 )

@@ -28,6 +28,10 @@ from seq2set.text.vocabulary import FlatIds
 PRIOR_WEIGHTS = "prior/weights"
 """The tensor that is most of many a model, and of which a text needs some rows"""
 
+FOLD_SEED = 1
+"""Draws the folds of what no seed may change, such as thresholds and calibrators of linear models. It is none
+of a run's seeds, so that one training stands for all of them."""
+
 
 def has_prior(config: Config) -> bool:
     """Say whether there is a linear prior: the set decoder's option, which the baselines do not have."""

@@ -26,6 +26,7 @@ from seq2set.estimator.inputs import (
     take_targets,
 )
 from seq2set.estimator.settings import configure, find_changes, to_python
+from seq2set.inference.given_texts import infer_given
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import BATCH, Predictor
 from seq2set.labels.indicator import build_indicator
@@ -297,7 +298,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
 
     def _infer(self, texts: list[str], request: Request) -> Iterator[Inference]:
         for start in range(0, len(texts), BATCH):
-            yield self.tagger_.infer(texts[start : start + BATCH], request)
+            yield infer_given(self.tagger_, texts[start : start + BATCH], request)
 
     def _request(self) -> Request:
         return Request(self.threshold, self.max_labels, self.min_labels, self.search, top_k=self.top_k)

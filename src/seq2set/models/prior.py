@@ -29,8 +29,7 @@ PRIOR_WEIGHTS = "prior/weights"
 """The tensor that is most of many a model, and of which a text needs some rows"""
 
 FOLD_SEED = 1
-"""Draws the folds of what no seed may change, such as thresholds and calibrators of linear models. It is none
-of a run's seeds, so that one training stands for all of them."""
+"""Draws folds. It is none of a run's seeds, so that one training of a linear model stands for all of them."""
 
 
 def has_prior(config: Config) -> bool:

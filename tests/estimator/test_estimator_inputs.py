@@ -150,3 +150,22 @@ def test_sets_and_matrices_say_the_same(sets: list[set[int]]) -> None:
     assert check_targets(matrix, len(sets)).sets == expected
     assert check_targets(csr_matrix(matrix), len(sets)).sets == expected
     assert check_targets(matrix.tolist(), len(sets)).sets == expected
+
+
+def test_labels_that_are_strings_are_cleaned_as_those_of_files(make_quick) -> None:
+    cells = ["alpha; beta", "", " alpha ;;alpha", "beta\0"] * 20
+    texts = ["wheat crude", "the year", "wheat", "crude"] * 20
+    fitted = make_quick().fit(texts, [cell.split(";") for cell in cells])
+    assert fitted.classes_.tolist() == ["alpha", "beta"]
+    assert [sorted(one) for one in fitted.predict(texts[:4])] == [["alpha", "beta"], [], ["alpha"], ["beta"]]
+    given = [cell.split(";") for cell in cells]
+    assert fitted.score(texts, given) == fitted.score(texts, given, sample_weight=[2] * 80) == 1
+    assert check_targets([["", " "], [np.str_(" a")]], 2).sets == [(), ("a",)]
+    with pytest.raises(EstimatorInputError, match="y holds no label for any of 2 texts"):
+        make_quick().fit(texts[:2], [[""], [" "]])
+
+
+def test_labels_of_numbers_and_of_columns_stay_as_they_are() -> None:
+    assert check_targets([[3, 1], [np.int64(1)]], 2) == ([("1", "3"), ("1",)], LabelFormat("sets", True))
+    columns = pd.DataFrame({" alpha": [1, 0], "": [0, 1]})
+    assert check_targets(columns, 2).sets == [(" alpha",), ("",)]

@@ -9,6 +9,7 @@ from sklearn.svm import LinearSVC
 from seq2set import Seq2SetClassifier
 from seq2set.core.errors import InputError
 from seq2set.corpora.seen_texts import hash_texts
+from seq2set.labels.metrics import Counts
 
 
 @pytest.mark.parametrize("model", ["br", "cc", "lp"])
@@ -59,7 +60,16 @@ def test_the_score_by_hand(fitted) -> None:
     assert fitted.score(texts, true) == pytest.approx(2 * 2 / 5)
     assert fitted.score(texts, true, sample_weight=[3, 1]) == pytest.approx(2 * 4 / 9)
     assert fitted.score(texts, true, sample_weight=[0, 1]) == pytest.approx(2 / 3)
-    assert fitted.score(["", ""], [(), ()], sample_weight=[1, 2]) == 1
+
+
+def test_the_score_of_nothing_given_and_nothing_true_is_that_of_the_metric(fitted) -> None:
+    """Weights make no difference to the convention of micro-F1: 0 where there is nothing to divide by."""
+    nothing = np.zeros((2, 3))
+    expected = Counts.of(nothing, nothing).metrics()["micro_f1"]
+    assert expected == 0
+    for weights in (None, [1, 1], [1, 2]):
+        assert fitted.score(["", ""], [(), ()], sample_weight=weights) == expected
+    assert fitted.score(["wheat harvest", ""], [("grain",), ()], sample_weight=[0, 1]) == expected
 
 
 @pytest.mark.parametrize(

@@ -90,9 +90,10 @@ def predict(
             take_texts,
         )
 
-    request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k)
-    settings = EngineSettings(model, request, workers, address=address, runtime=runtime)
     named = options.name_columns(columns)
+    strip = named.pop("strip_html", None)  # files are read as they are, so that nothing is stripped twice
+    request = Request(threshold, max_labels, min_labels, search, explain, top_k=top_k, strip_html=strip)
+    settings = EngineSettings(model, request, workers, address=address, runtime=runtime)
     read = ReadOptions(labels=None, keep_columns=True, **named)
     _refuse_idle(context, texts, source, out)
     idle_options.mention_search(context, [model])
@@ -123,7 +124,7 @@ def _refuse_idle(
 ) -> None:
     """Refuse options that change nothing, as the input and the output are."""
     refuse = partial(idle_options.refuse_idle, context)
-    columns = [one.name for one in fields(options.TextColumns)]
+    columns = [one.name for one in fields(options.TextColumns) if one.name != "strip_html"]
     reads_format = source == ["-"]
     if texts:
         refuse("on texts that are typed", *columns)

@@ -26,7 +26,7 @@ from seq2set.estimator.inputs import (
     take_targets,
 )
 from seq2set.estimator.settings import configure, find_changes, to_python
-from seq2set.evaluation.measure import evaluate_tagger
+from seq2set.inference.given_texts import infer_given
 from seq2set.inference.model_folder import read_seen
 from seq2set.inference.predictor import BATCH, Predictor
 from seq2set.labels.indicator import build_indicator
@@ -223,14 +223,14 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         if not texts:
             raise EstimatorInputError("X is empty; at least one text must be there to measure on")
         targets = check_targets(take_targets(X, y), len(texts), self._form)
-        if (weights := check_weights(sample_weight, len(texts))) is not None:
-            batches, decode = self._infer(texts, self._request()), self.tagger_.labels.decode
-            given = [set(decode(row)) for batch in batches for row in batch.chosen]
-            right = [len(one & set(true)) for one, true in zip(given, targets.sets, strict=True)]
-            total = [len(one) + len(set(true)) for one, true in zip(given, targets.sets, strict=True)]
-            return float(2 * weights @ right / most) if (most := weights @ total) else 1.0
-        result = evaluate_tagger(self.tagger_, Examples(texts, targets.sets), self._request())
-        return result.metrics["micro_f1"]
+        weighed = check_weights(sample_weight, len(texts))
+        weights = np.ones(len(texts)) if weighed is None else weighed
+        batches, decode = self._infer(texts, self._request()), self.tagger_.labels.decode
+        given = [set(decode(row)) for batch in batches for row in batch.chosen]
+        right = [len(one & set(true)) for one, true in zip(given, targets.sets, strict=True)]
+        total = [len(one) + len(true) for one, true in zip(given, targets.sets, strict=True)]
+        # Of nothing given and nothing true it is 0, as the metric is in reports.
+        return float(2 * weights @ right / most) if (most := weights @ total) else 0.0
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write a model folder, the same as the command line's; `force` replaces one that is there."""
@@ -298,7 +298,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
 
     def _infer(self, texts: list[str], request: Request) -> Iterator[Inference]:
         for start in range(0, len(texts), BATCH):
-            yield self.tagger_.infer(texts[start : start + BATCH], request)
+            yield infer_given(self.tagger_, texts[start : start + BATCH], request)
 
     def _request(self) -> Request:
         return Request(self.threshold, self.max_labels, self.min_labels, self.search, top_k=self.top_k)

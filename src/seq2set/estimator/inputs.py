@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, issparse
 
 from seq2set.core.errors import InputError
+from seq2set.corpora.readers.columns import clean_labels
 
 
 class EstimatorInputError(InputError, ValueError):
@@ -217,10 +218,9 @@ def _from_sets(y: Any) -> Targets:
             f"y holds labels of two kinds, such as '{kinds[True]}' and {kinds[False]}; "
             "they must be all strings, or all whole numbers"
         )
-    # A set is given in an order that changes from run to run.
-    return Targets(
-        [tuple(sorted({str(label) for label in row})) for row in rows], LabelFormat("sets", False in kinds)
-    )
+    # A set is given in an order that changes from run to run. Cells that were split hold spaces and nothing.
+    sets = [tuple(sorted(clean_labels(map(str, row)))) for row in rows]
+    return Targets(sets, LabelFormat("sets", False in kinds))
 
 
 def _check_labels(row: Any, place: int) -> list[Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seq2set.core.processes import pause_collections
+from seq2set.inference.given_texts import infer_given
 from seq2set.inference.model_folder import find_model_folder, load_model, read_metadata
 from seq2set.models.predictions import Request, Suggestion
 from seq2set.models.tagger import Tagger
@@ -58,7 +59,8 @@ class Predictor:
         """
         if not texts:
             return []
-        return self.tagger.infer(texts, request or Request()).suggestions(self.tagger.labels.names)
+        found = infer_given(self.tagger, texts, request or Request())
+        return found.suggestions(self.tagger.labels.names)
 
     def stream(
         self, items: Iterable[TextItem], request: Request | None = None, *, batch: int = BATCH
@@ -66,7 +68,7 @@ class Predictor:
         """Predict one batch at a time, so that any number of texts fits into memory."""
         source = iter(items)
         while block := list(islice(source, batch)):
-            found = self.tagger.infer([item.text for item in block], request or Request())
+            found = infer_given(self.tagger, [item.text for item in block], request or Request())
             answers = zip(block, found.suggestions(self.tagger.labels.names), found.notes(), strict=True)
             for item, suggestions, note in answers:
                 yield Prediction(item.id, item.text, suggestions, note)

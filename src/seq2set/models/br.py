@@ -39,14 +39,11 @@ from seq2set.models.linear.matrices import LinearTraining, list_term_kinds, prep
 from seq2set.models.linear.scorer import LinearScorer, list_scorer_forms
 from seq2set.models.linear.tagger import LinearTagger, list_feature_forms, restore_common
 from seq2set.models.predictions import Scores
-from seq2set.models.prior import fold_documents
+from seq2set.models.prior import FOLD_SEED, fold_documents
 from seq2set.models.tagger import Examples, ModelState, Outline
 
 FOLDS = 3
 """In how many parts the training documents are split to cross-validate thresholds."""
-
-FOLD_SEED = 1
-"""Draws those parts. It is none of a run's seeds, so that one training stands for all of them."""
 
 CROSSED = "crossed"
 """The kind of thresholds from documents scored out of fold, beside those of `find_best_rule`."""

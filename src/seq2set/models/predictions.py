@@ -110,6 +110,8 @@ class Request:
     top_k: int | None = None
     """Return the k highest-scoring labels in place of the model's rule, also where no word is known; with a
     threshold those of them that reach it. All labels where there are fewer."""
+    strip_html: bool | None = None
+    """Whether HTML is removed from texts as they are given; by default where the training removed it."""
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:

@@ -28,6 +28,9 @@ from seq2set.text.vocabulary import FlatIds
 PRIOR_WEIGHTS = "prior/weights"
 """The tensor that is most of many a model, and of which a text needs some rows"""
 
+FOLD_SEED = 1
+"""Draws folds. It is none of a run's seeds, so that one training of a linear model stands for all of them."""
+
 
 def has_prior(config: Config) -> bool:
     """Say whether there is a linear prior: the set decoder's option, which the baselines do not have."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seq2set.inference.given_texts import infer_given
 from seq2set.models.predictions import Inference, Request, Suggestion, decide, withhold
 
 if TYPE_CHECKING:  # the front has no model
@@ -74,7 +75,7 @@ class Answerer:
         """Answer each text."""
         names = self.tagger.labels.names
         if request.candidates is None:
-            found = self.tagger.infer(texts, request)
+            found = infer_given(self.tagger, texts, request)
             return [
                 Answer(one, note=note)
                 for one, note in zip(found.suggestions(names), found.notes(), strict=True)
@@ -82,7 +83,7 @@ class Answerer:
         # The best labels, whatever their scores.
         most = max(request.candidates, request.min_labels)
         widened = replace(request, threshold=0.0, top_k=None, max_labels=most, search="marginal")
-        wide = self.tagger.infer(texts, widened)
+        wide = infer_given(self.tagger, texts, widened)
         given = self._decide(texts, request, wide)
         return [
             Answer(labels, _join(best, labels), note)
@@ -95,7 +96,7 @@ class Answerer:
         """Return the labels that are given; what the wide pass cannot tell is asked of the model again."""
         names = self.tagger.labels.names
         if not self.tagger.rule_decides(request):
-            return self.tagger.infer(texts, request).suggestions(names)
+            return infer_given(self.tagger, texts, request).suggestions(names)
         chosen = withhold(decide(wide.scores, self.tagger.rule, request), wide.known, request)
         given = wide._replace(chosen=chosen, evidence=None).suggestions(names)
         return self._explain(texts, request, given, wide) if request.explain else given
@@ -109,7 +110,7 @@ class Answerer:
         lacking = [
             row for row, labels in enumerate(given) if any(one.label not in known[row] for one in labels)
         ]
-        again = self.tagger.infer([texts[row] for row in lacking], request) if lacking else None
+        again = infer_given(self.tagger, [texts[row] for row in lacking], request) if lacking else None
         for row, labels in zip(lacking, again.suggestions(names) if again else (), strict=True):
             known[row] |= {one.label: one for one in labels}
         return [tuple(known[row][one.label] for one in labels) for row, labels in enumerate(given)]

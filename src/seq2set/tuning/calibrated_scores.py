@@ -25,7 +25,7 @@ from seq2set.labels.confidence.calibrators import BoundedCalibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
 from seq2set.labels.indicator import build_indicator
 from seq2set.models.predictions import Request
-from seq2set.models.prior import fold_documents
+from seq2set.models.prior import FOLD_SEED, fold_documents
 from seq2set.tuning.tunable_model import TunableModel, TuningDocuments
 from seq2set.workflows.calibration import FOLDS, Scored, calibrate, score_part
 
@@ -142,7 +142,7 @@ def _cross_fit(predictor: Predictor, raw: Scored, documents: TuningDocuments, se
     row = predictor.metadata.get("calibrated", {}).get("searches", {}).get(search)
     if row is None:  # written by hand: nothing is known of how it was calibrated
         return tagger.confidence.calibrate(search, raw.scores, raw.margins)
-    fold = fold_documents(FOLDS, len(documents.part), tagger.config.seed, documents.groups)
+    fold = fold_documents(FOLDS, len(documents.part), FOLD_SEED, documents.groups)
     right = raw.right[:, : raw.scores.shape[1]].toarray().astype(bool)
     sample = CalibrationSample(raw.scores, raw.margins, right, fold).pick(raw.known)
     found = np.zeros_like(raw.scores)

@@ -31,7 +31,7 @@ from seq2set.labels.label_thresholds import SUPPORTED
 from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Request, withhold_scores
-from seq2set.models.prior import fold_documents
+from seq2set.models.prior import FOLD_SEED, fold_documents
 from seq2set.models.tagger import Examples, Tagger
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def calibrate(
 
     Documents of a group are held out together.
     """
-    fold = fold_documents(FOLDS, len(part), tagger.config.seed, groups)
+    fold = fold_documents(FOLDS, len(part), FOLD_SEED, groups)
     calibrators, found, rule = dict(tagger.confidence.calibrators), {}, tagger.rule
     for search in dict.fromkeys((tagger.find_search(Request()), MARGINAL)):
         raw = score_part(tagger.with_confidence(UNCALIBRATED, tagger.rule), part, search, progress)

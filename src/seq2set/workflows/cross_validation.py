@@ -53,15 +53,16 @@ def recall_folds(run: Path, folds: int | None) -> int | None:
 
 
 def cross_validate(
-    config: Config, pooled: Examples, run: RunFolder, folds: int, progress: Progress
+    config: Config, pooled: Examples, run: RunFolder, folds: int, seed: int, progress: Progress
 ) -> dict[str, Any]:
     """Predict each fold by a model of the others, and return the figures over all of them.
 
-    The predictions of a fold are kept in the run folder, so that a stopped training does it once, and those
-    of all in `folds/predictions.jsonl`.
+    The seed is the corpus's, so that trainings with other seeds are measured on the same folds. The
+    predictions of a fold are kept in the run folder, so that a stopped training does it once, and those of
+    all in `folds/predictions.jsonl`.
     """
     write_json(run.path / COUNT, {"folds": folds})
-    of_document = assign_folds(pooled, folds, config.seed)
+    of_document = assign_folds(pooled, folds, seed)
     rows: list[Row] = []
     for fold in range(folds):
         path = run.path / "folds" / f"{fold + 1}.json"

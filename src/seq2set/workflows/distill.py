@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,9 +25,11 @@ from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.readers import ReadOptions, build_read_options, read_column_names
 from seq2set.corpora.readers.columns import has_column, split_names
 from seq2set.corpora.seen_texts import EMPTY, NOTHING_KNOWN, hash_texts
+from seq2set.inference.given_texts import strip_texts
 from seq2set.inference.model_folder import find_model_folder, read_seen
 from seq2set.labels.labels import Labels
 from seq2set.labels.lessons import Lessons, make_lessons
+from seq2set.models.predictions import Request
 from seq2set.models.tagger import Examples
 from seq2set.workflows.prediction_input import InputFile, find_inputs, read_blocks
 from seq2set.workflows.teacher import Opinion, Teacher, fit_confidence
@@ -213,9 +216,12 @@ def _teach(
         said, share = teacher.judge_own(config, learn, tune, teaching.folds, run, progress), teaching.share
         said = said.calibrate(fit_confidence(said, gold))
     if further:
-        known = teacher.judge(tune.texts, run.teacher / "valid.safetensors", progress)
+        # It reads texts as it learnt to, unless the student's corpus was read so already.
+        request = Request(strip_html=False if config.data.strip_html else None)
+        read = partial(strip_texts, teacher.tagger, request=request)
+        known = teacher.judge(read(tune.texts), run.teacher / "valid.safetensors", progress)
         sigmoid = fit_confidence(known, labels.indicator(tune.label_sets).toarray())
-        more = teacher.judge(further, run.teacher / "unlabelled.safetensors", progress)
+        more = teacher.judge(read(further), run.teacher / "unlabelled.safetensors", progress)
         further = _leave_out_unknown(further, more, progress)
         said = said.append(more.pick(np.flatnonzero(more.known)).calibrate(sigmoid))
     generator = np.random.default_rng(config.seed)

@@ -184,7 +184,7 @@ def sample_predictions(
     places = np.random.default_rng(1).choice(len(part), min(count, len(part)), replace=False)
     drawn = pick_documents(part, places.tolist())
     items = [TextItem(document.id, document.text) for document in drawn]
-    answers = predictor.stream(items, replace(request or Request(), explain=True))
+    answers = predictor.stream(items, replace(request or Request(), explain=True, strip_html=False))
     pairs = zip(answers, drawn, strict=True)
     return [SampledPrediction(answer, document.labels) for answer, document in pairs]
 

@@ -154,21 +154,16 @@ def take_texts(texts: Iterable[str]) -> PredictionInput:
 def recall_columns(
     options: ReadOptions, given: Collection[str], model: Path, files: Sequence[InputFile]
 ) -> ReadOptions:
-    """Return options with the columns that the training read, where others are not named and these are there.
-
-    HTML is removed where the training removed it.
-    """
+    """Return options with the columns of the training, where no others are named and these are there."""
     here = [file for file in files if file.remote is None]
     trained = read_settings(model).data
-    known: dict[str, Any] = {"text": trained.text, "id": trained.id, "strip_html": trained.strip_html}
+    known: dict[str, Any] = {"text": trained.text, "id": trained.id}
     recalled = replace(options, **{name: value for name, value in known.items() if name not in given})
     if not here or recalled == options:
         return options
     present = read_column_names(Path(here[0].name), recalled)
     named = [*split_names(recalled.text, present), *([recalled.id] if recalled.id != DEFAULT_ID else [])]
-    if all(has_column(present, name) for name in named):
-        return recalled
-    return replace(options, strip_html=recalled.strip_html)
+    return recalled if all(has_column(present, name) for name in named) else options
 
 
 def take_files(files: Sequence[InputFile], options: ReadOptions) -> PredictionInput:

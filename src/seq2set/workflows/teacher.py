@@ -35,7 +35,7 @@ from seq2set.labels.calibration import Sigmoid, fit_sigmoid
 from seq2set.labels.lessons import Reals
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.predictions import Request
-from seq2set.models.prior import fold_documents
+from seq2set.models.prior import FOLD_SEED, fold_documents
 from seq2set.models.tagger import Examples, Tagger, get_fit_function
 
 SETS = 4
@@ -112,7 +112,7 @@ class Teacher:
 
         What one of them says is kept in the run folder, so that a stopped run trains it once.
         """
-        fold = fold_documents(folds, len(learn), config.seed, learn.groups)
+        fold = fold_documents(folds, len(learn), FOLD_SEED, learn.groups)
         parts = [np.flatnonzero(fold == number) for number in range(int(fold.max()) + 1)]
         said = []
         for number, held in enumerate(parts, start=1):

@@ -117,7 +117,7 @@ def train(
             return run
         measured = None
         if folds is not None and pooled is not None:
-            measured = cross_validate(config, pooled, run, folds, progress)
+            measured = cross_validate(config, pooled, run, folds, corpus.seed, progress)
         trained = fit_model(config, data, origin, run, progress, priors, start)
         if measured is not None:
             trained.metadata["cross_validation"] = measured

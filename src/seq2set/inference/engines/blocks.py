@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from seq2set.core.errors import InputError
 from seq2set.core.names import find_named, load_named
 from seq2set.inference.engines import ENGINES
+from seq2set.inference.given_texts import infer_given, strip_texts
 from seq2set.inference.predictor import Predictor
 from seq2set.models.predictions import Request, Suggestion
 from seq2set.models.tagger import count_cut_texts
@@ -78,9 +79,9 @@ def open_engine(name: str, settings: EngineSettings) -> AbstractContextManager[E
 
 def predict_block(predictor: Predictor, texts: Texts, request: Request) -> BlockResult:
     """Compute one block here."""
-    found = predictor.tagger.infer(texts, request)
+    found = infer_given(predictor.tagger, texts, request)
     suggestions = found.suggestions(predictor.tagger.labels.names)
-    cut = count_cut_texts(predictor.tagger, texts)
+    cut = count_cut_texts(predictor.tagger, strip_texts(predictor.tagger, texts, request))
     return BlockResult(list(map(TextPrediction, suggestions, found.notes())), cut)
 
 

@@ -85,7 +85,7 @@ class Evaluation:
     accepted: AcceptedCounts | None = None
     """How the labels fared that may be accepted unseen, where the model says so"""
 
-    def intervals(self, groups: Iterable[str] | None = None) -> dict[str, Interval]:
+    def intervals(self, groups: Iterable[Any] | None = None) -> dict[str, Interval]:
         """Return the interval of each metric over documents, or over groups of them."""
         predicted, actual = (StoredRows(one, self.labels) for one in (self.chosen, self.actual))
         return compute_intervals(predicted, actual, groups)
@@ -123,16 +123,30 @@ class Report:
     """The 95 % interval of each metric"""
     groups: int = 0
     """Over how many groups of documents the intervals are; 0: over the documents"""
+    copies: int = 0
+    """How many documents have the text of another, with which they are drawn together"""
     evidence: Faithfulness | None = None
     """How faithful the reasons are, where that was measured"""
+
+    @property
+    def unit(self) -> str:
+        """What is drawn anew for the intervals."""
+        return "group" if self.groups else "text" if self.copies else "document"
 
     def remarks(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
         hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
         found = self.overlap.sentences(*hints) if self.overlap else []
         found = [*found, *_describe_unseen_labels(self.result)]
-        if (units := self.groups or self.result.documents) < FEW:
-            some = count_things(units, "group" if self.groups else "document")
+        documents = self.result.documents
+        if self.copies:
+            some = f"{self.copies:,} of these {documents:,} documents"
+            found.append(f"{some} are copies of others: equal texts are drawn together")
+        if (units := self.groups or documents - self.copies) < 2:
+            whole = "there is one document" if documents == 1 else f"all documents are of one {self.unit}"
+            found.append(f"{whole}, which tells nothing of others: figures have no interval")
+        elif units < FEW:
+            some = count_things(units, self.unit)
             close = "a difference that is smaller than the intervals says nothing"
             found.append(f"{some} to measure on are few: {close}")
         return found + ([self.result.accepted.describe()] if self.result.accepted else [])
@@ -154,7 +168,7 @@ class Report:
             **result.reliability.metrics(),
             "calibrated": result.calibrated,
             "accepted": result.accepted and result.accepted._asdict(),
-            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
+            "intervals": {name: one.list_bounds() for name, one in self.intervals.items()},
             "threshold": result.threshold,
             "rule": result.rule and result.rule.to_dict(),
             "unseen_labels": result.unseen_labels,

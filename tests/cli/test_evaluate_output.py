@@ -10,6 +10,8 @@ import pytest
 
 from seq2set.config.catalog import METRICS, list_shown
 from seq2set.config.run_folder import RunFolder
+from seq2set.models.tagger import Examples
+from seq2set.workflows import cross_validation
 
 HEAD = "text,labels\n"
 FOUR = "wheat harvest bushels,grain\ncrude barrels,oil\nwheat harvest bushels,oil\ncrude barrels,oil;rye\n"
@@ -46,7 +48,7 @@ def test_groups_of_documents_are_drawn_together(seq2set, tmp_path: Path) -> None
     chosen = ("--set", "data.group=author", "--set", "linear.c=[1]")
     assert seq2set("train", "--data", data, "--model", "br", *chosen, "--out", tmp_path / "run").code == 0
     out = seq2set("evaluate", tmp_path / "run").out
-    assert "bootstrap over groups of documents" in out
+    assert "bootstrap over groups)" in out
     assert "groups to measure on are few" in out  # 40 documents or so of ten authors
 
 
@@ -69,7 +71,7 @@ def test_one_group_has_no_interval(seq2set, br_run: RunFolder, tmp_path: Path) -
     outcome = seq2set(*command, "--report", tmp_path / "report")
     assert outcome.code == 0, outcome.err
     assert outcome.out.count("±–") == len(list_shown())
-    told = "all documents are of one group, which tells nothing of others: figures have no interval"
+    told = "one group tells nothing of others: figures have no interval"
     assert outcome.out.replace("\n", " ").count(told) == 1
     assert "are few" not in outcome.out
     assert json.loads(seq2set(*command, "--json").out)["intervals"] == dict.fromkeys(METRICS)
@@ -78,12 +80,12 @@ def test_one_group_has_no_interval(seq2set, br_run: RunFolder, tmp_path: Path) -
     assert 'class="interval"' not in page
     single = write_rows(tmp_path, "wheat harvest,grain\n")
     out = seq2set("evaluate", br_run.path, "--data", single).out.replace("\n", " ")
-    assert "there is one document, which tells nothing of others: figures have no interval" in out
+    assert "one document tells nothing of others: figures have no interval" in out
 
 
 def test_the_caption_says_of_each_row_what_was_drawn(seq2set, br_run: RunFolder, grouped: Path) -> None:
     out = seq2set("evaluate", br_run.path, grouped).out
-    caption = f"(bootstrap over documents; of {grouped} over groups of documents)"
+    caption = f"(bootstrap over documents; of {grouped} over groups)"
     assert "".join(caption.split()) in "".join(out.split())
 
 
@@ -92,8 +94,8 @@ def test_copies_in_a_file_are_no_further_documents(seq2set, br_run: RunFolder, t
     rows = [f"{words[n % 2]} {n},{('grain', 'oil', 'oil')[n % 3]}\n" for n in range(30)]
     once = write_rows(tmp_path, "".join(rows))
     alone = json.loads(seq2set("evaluate", br_run.path, "--data", once, "--json").out)
-    rows_twice = "".join([*rows, *(row.replace(" ", "  ", 1) for row in rows)])  # white space tells none apart
-    twice = write_rows(tmp_path, rows_twice)
+    spaced = (row.replace(" ", "  ", 1) for row in rows)  # white space tells no texts apart
+    twice = write_rows(tmp_path, "".join([*rows, *spaced]))
     command = ("evaluate", br_run.path, "--data", twice)
     found = json.loads(seq2set(*command, "--json").out)
     assert found["documents"] == 60
@@ -154,3 +156,17 @@ def test_another_file_is_read_with_its_own_columns_and_encoding(
     outcome = seq2set("evaluate", br_run.path, "--data", tmp_path / "latin.csv", *columns, "--json")
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)["micro_f1"] == 1
+
+
+def test_folds_draw_copies_together() -> None:
+    sets = [("grain",), ("oil",), ("grain", "oil")] * 10
+    rows = [
+        {"id": str(n), "fold": n % 2, "true": list(one), "labels": [{"label": "oil"}]}
+        for n, one in enumerate(sets * 2)
+    ]
+    texts = [f"text {n}" for n in range(30)]
+    copied = cross_validation._measure(rows, Examples(texts * 2, sets * 2, [row["id"] for row in rows]))
+    apart = [f"text {n}" for n in range(60)]
+    found = cross_validation._measure(rows, Examples(apart, sets * 2, [row["id"] for row in rows]))
+    (low, high), (lower, higher) = (one["metrics"]["micro_f1"]["interval"] for one in (found, copied))
+    assert higher - lower == pytest.approx(2**0.5 * (high - low), rel=0.1)

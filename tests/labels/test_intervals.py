@@ -6,7 +6,7 @@ from scipy import stats
 
 from seq2set.config.catalog import METRICS
 from seq2set.labels import intervals
-from seq2set.labels.intervals import Interval, compute_intervals, find_t_quantile
+from seq2set.labels.intervals import Interval, compute_intervals, find_reach
 from seq2set.labels.metrics import Counts
 from seq2set.labels.reliability import compute_wilson_interval
 
@@ -101,7 +101,8 @@ def test_two_groups_tell_little_of_others() -> None:
         expected = stats.t.interval(0.95, len(shares) - 1, parts.mean(), stats.sem(parts))
         assert found == pytest.approx(expected, abs=0.06 * (expected[1] - expected[0]))
     for degrees in (1, 1.5, 2, 7.3, 100, 50_000):
-        assert find_t_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-4)
+        wanted = stats.t.ppf(0.975, degrees) * (1 + 1 / degrees) ** 0.5
+        assert find_reach(degrees + 1) == pytest.approx(wanted, rel=1e-3)
 
 
 def test_one_unit_has_no_interval() -> None:
@@ -152,7 +153,7 @@ def test_large_splits_are_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> N
     given, right = make_labels(20)
     monkeypatch.setattr(intervals, "_DRAWS", 0)
     units = intervals._DrawnUnits.of(given, right, None)
-    assert len(list(intervals._resample([units], 4, 1))) == 200
+    assert len(list(intervals._resample([units], 4, 1))) == 1 + 200  # first the documents themselves
 
 
 def test_the_farther_bound_is_shown() -> None:

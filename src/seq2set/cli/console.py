@@ -19,7 +19,6 @@ from seq2set.core.text_utils import count_things, show_controls
 if TYPE_CHECKING:
     from seq2set.evaluation.results import Report
     from seq2set.inference.predictor import Prediction
-    from seq2set.labels.intervals import Interval
     from seq2set.models.predictions import Suggestion
     from seq2set.text.reasons import Evidence
 
@@ -138,9 +137,8 @@ def print_evaluation(*reports: Report) -> None:
         else:
             rows.append([report.model, *values])
     print_table((*heads, *numbers), rows, numbers=numbers, title=title)
-    others = [f"; of {one.run} over {_UNITS[one.unit]}" for one in reports if one.unit != first.unit]
-    drawn = f"bootstrap over {_UNITS[first.unit]}{''.join(others)}"
-    below = f"± reaches the farther end of the 95 % interval ({drawn})"
+    others = "".join(f"; of {one.run} over {one.unit}s" for one in reports if one.unit != first.unit)
+    below = f"± reaches the farther end of the 95 % interval (bootstrap over {first.unit}s{others})"
     scores = [
         (f"{report.run}: " if several else "")
         + f"scores are {'' if report.result.calibrated else 'not '}calibrated: "
@@ -149,9 +147,6 @@ def print_evaluation(*reports: Report) -> None:
     ]
     for sentence in (below, *scores, *list_remarks(reports)):
         Console(highlight=False).print(Text(sentence))
-
-
-_UNITS = {"document": "documents", "group": "groups of documents", "text": "different texts"}
 
 
 def print_evidence(*reports: Report) -> None:
@@ -164,7 +159,7 @@ def print_evidence(*reports: Report) -> None:
     for report, found in measured:
         own, drawn = found.comprehensiveness, found.random_comprehensiveness
         figures = (own, drawn, found.sufficiency, found.random_sufficiency)
-        shown = (f"{one.value:.3f}\n{_format_half(one.interval, one.value, 3)}" for one in figures)
+        shown = (f"{mean:.3f}\n±{ends.half_width(mean):.3f}".replace("inf", "–") for mean, ends in figures)
         rows.append([report.run if len(reports) > 1 else report.model, *shown, f"{found.cost:.1f}x"])
     first = measured[0][1]
     labels, documents = count_things(first.labels, "label"), count_things(first.documents, "document")
@@ -181,12 +176,8 @@ _EVIDENCE = (
 
 def _format_figure(report: Report, name: str, digits: int) -> str:
     value = report.result.metrics[name]
-    half = _format_half(report.intervals[name], value, digits)
-    return f"{value:.{digits}f}\n{half.replace('±0', '±')}"  # so that the table fits into 80 columns
-
-
-def _format_half(interval: Interval, value: float, digits: int) -> str:
-    return f"±{interval.half_width(value):.{digits}f}" if interval.list_bounds() else "±–"
+    half = f"{report.intervals[name].half_width(value):.{digits}f}".replace("inf", "–")
+    return f"{value:.{digits}f}\n±{half.removeprefix('0')}"  # so that the table fits into 80 columns
 
 
 def print_per_label(report: Report) -> None:

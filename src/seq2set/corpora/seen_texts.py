@@ -194,8 +194,7 @@ def select_unseen(
         changed=changed,
     )
     left = _KeptPart(part, ~away) if away.any() else part
-    kept = digests[~away]
-    return Selection(left, overlap, _compute_fingerprint(kept, left), ~away, kept)
+    return Selection(left, overlap, _compute_fingerprint(left, kept := digests[~away]), ~away, kept)
 
 
 def _hash_documents(part: Documents) -> Digests:
@@ -211,17 +210,14 @@ def find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
 
 
 def number_texts(digests: Digests) -> NDArray[np.intp] | None:
-    """Return the number of each text (N,), the same where texts are; None where next to none are.
-
-    Empty texts are not one text: nothing says that they belong together.
-    """
+    """Return the number of each text (N,), where texts are the same and not empty; None where few are."""
     apart = np.where(digests == EMPTY, np.arange(len(digests), dtype=np.uint64), digests)
     _, numbers, copies = np.unique(apart, return_inverse=True, return_counts=True)
-    # Copies that lengthen no interval by more than half a hundredth are not worth keeping all in memory.
+    # Few copies lengthen an interval by half a hundredth, and would keep all documents in memory at once.
     return numbers if (copies**2).sum() > 1.01 * len(digests) else None
 
 
-def _compute_fingerprint(digests: Digests, part: Documents) -> str:
+def _compute_fingerprint(part: Documents, digests: Digests) -> str:
     digest = hashlib.sha256(digests.tobytes())
     for one in part.iter_labels():
         digest.update(json.dumps(sorted(set(one))).encode())

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.text_utils import Span
-from seq2set.labels.intervals import Interval, compute_reach
+from seq2set.labels.intervals import Interval, find_reach
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
 from seq2set.text.reasons import EVERY_WORD, Evidence
@@ -101,7 +101,8 @@ class Figure(NamedTuple):
         """Average values (C,) within their documents (C,), then over these; the interval is by t."""
         _, of = np.unique(documents, return_inverse=True)
         means = np.bincount(of, values) / np.bincount(of)
-        mean, reach = float(means.mean()), compute_reach(float(means.std()) / len(means) ** 0.5, len(means))
+        mean, error = float(means.mean()), float(means.std()) / len(means) ** 0.5
+        reach = error * find_reach(len(means)) if len(means) > 1 else np.inf
         return cls(mean, Interval(mean - reach, mean + reach))
 
 
@@ -126,10 +127,7 @@ class Faithfulness:
             "documents": self.documents,
             "labels": self.labels,
             **{name: round(figure.value, 6) for name, figure in figures.items()},
-            "intervals": {
-                name: (bounds := figure.interval.list_bounds()) and [round(one, 6) for one in bounds]
-                for name, figure in figures.items()
-            },
+            "intervals": {name: figure.interval.list_bounds() for name, figure in figures.items()},
             "cost": round(self.cost, 2),
         }
 

@@ -121,32 +121,25 @@ class Report:
     """The same where the very same documents were measured on"""
     intervals: dict[str, Interval] = field(default_factory=dict)
     """The 95 % interval of each metric"""
-    groups: int = 0
-    """Over how many groups of documents the intervals are; 0: over the documents"""
-    copies: int = 0
-    """How many documents have the text of another, with which they are drawn together"""
+    unit: str = "document"
+    """What the intervals are over: document, group, or text where many have the same"""
+    units: int = 0
+    """How many of them there are"""
     evidence: Faithfulness | None = None
     """How faithful the reasons are, where that was measured"""
-
-    @property
-    def unit(self) -> str:
-        """What is drawn anew for the intervals."""
-        return "group" if self.groups else "text" if self.copies else "document"
 
     def remarks(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
         hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
         found = self.overlap.sentences(*hints) if self.overlap else []
         found = [*found, *_describe_unseen_labels(self.result)]
-        documents = self.result.documents
-        if self.copies:
-            some = f"{self.copies:,} of these {documents:,} documents"
+        if self.unit == "text":
+            some = f"{self.result.documents - self.units:,} of these {self.result.documents:,} documents"
             found.append(f"{some} are copies of others: equal texts are drawn together")
-        if (units := self.groups or documents - self.copies) < 2:
-            whole = "there is one document" if documents == 1 else f"all documents are of one {self.unit}"
-            found.append(f"{whole}, which tells nothing of others: figures have no interval")
-        elif units < FEW:
-            some = count_things(units, self.unit)
+        if self.units == 1:
+            found.append(f"one {self.unit} tells nothing of others: figures have no interval")
+        elif self.units < FEW:
+            some = count_things(self.units, self.unit)
             close = "a difference that is smaller than the intervals says nothing"
             found.append(f"{some} to measure on are few: {close}")
         return found + ([self.result.accepted.describe()] if self.result.accepted else [])

@@ -3,10 +3,9 @@
 A metric of the catalog is any function of counts, so that no closed form gives the interval of all of them.
 Documents of one group, such as one author's, are drawn together: they do not vary independently.
 
-An interval reaches as far to both sides of the figure as t says, by the deviation of the resamples. Their
-quantiles would not do: a resample drops some labels' only documents, whose F1 then counts 0, so that macro
-averages of nearly all resamples lie below the figure itself. The documents measured on lack labels in the
-same way, so that the interval reaches further on the other side, by as much as the resamples lie below.
+Quantiles of resamples would not do: a resample drops some labels' only documents, whose F1 then counts 0, so
+that nearly all macro averages lie below the figure. An interval reaches from the figure as far as t says, and
+on the other side by as much further as resamples lie below: the documents, too, lack labels that others have.
 
 Shapes: U units (groups, or documents), L labels.
 """
@@ -15,7 +14,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +28,6 @@ from seq2set.labels.reliability import compute_wilson_interval
 
 RESAMPLES = 1_000
 LEVEL = 0.95
-
-_SAME = 1e-9
-"""What is smaller is a matter of rounding."""
 
 _DRAWS = 100_000_000
 """Documents and labels in all beyond which there are fewer resamples, down to a fifth."""
@@ -56,10 +51,6 @@ class Interval(NamedTuple):
         return list(self) if np.isfinite(self).all() else None
 
 
-UNKNOWN = Interval(-np.inf, np.inf)
-"""Of a figure on one unit, which tells nothing of others."""
-
-
 def compute_intervals(
     predicted: Indicators, actual: Indicators, groups: Iterable[Any] | None = None, seed: int = 1
 ) -> dict[str, Interval]:
@@ -68,47 +59,39 @@ def compute_intervals(
     blocks = _list_units(given, right, None if groups is None else number_groups(groups))
     sizes = np.concatenate([block.documents[:, 0] for block in blocks])
     if len(sizes) < 2:
-        return dict.fromkeys(METRICS, UNKNOWN)
+        return dict.fromkeys(METRICS, Interval(-np.inf, np.inf))  # one unit tells nothing of others
     # Units of unequal size tell as much as fewer of equal size.
     units = float(sizes.sum() ** 2 / (sizes**2).sum())
-    own = _count_drawn(blocks, (np.ones(block.size) for block in blocks), right.shape[1])
-    drawn = [counts.metrics() for counts in _resample(blocks, right.shape[1], seed)]
-    # Where nothing is right all given and all true labels are wrong decisions, seldom all labels there are.
-    cells = own.documents * right.shape[1]
-    worst = {"hamming_loss": min(1.0, (own.predicted_total + own.actual_total) / cells)}
+    resamples = _resample(blocks, right.shape[1], seed)
+    own = next(resamples)  # the units themselves
+    drawn = [counts.metrics() for counts in resamples]
+    # Where nothing is right, what was given and what is true are wrong decisions: seldom all that there are.
+    wrong = (own.predicted_total + own.actual_total) / max(own.documents * right.shape[1], 1)
     return {
-        name: _bound(value, np.array([one[name] for one in drawn]), units, worst.get(name, 1.0))
+        name: _bound(value, [one[name] for one in drawn], units, wrong if name == "hamming_loss" else 1.0)
         for name, value in own.metrics().items()
     }
 
 
-def _bound(value: float, drawn: NDArray[np.float64], units: float, most: float) -> Interval:
-    """Return the interval of a figure from those of resamples; it lies between 0 and `most`."""
-    pull, error = float(drawn.mean()) - value, float(drawn.std())
-    if error < _SAME:
-        # Units that are all alike say no more than how rare others are: in Wilson's bound, not their figure.
+def _bound(value: float, drawn: Sequence[float], units: float, most: float) -> Interval:
+    """Return the interval of a figure from those of resamples; where nothing is right it is 0 or `most`."""
+    pull, error = float(np.mean(drawn)) - value, float(np.std(drawn))
+    if error < 1e-9:  # units that are all alike, but for rounding, tell by Wilson how rare others are
         missed = 1 - compute_wilson_interval(units, units)[0]
-        return Interval(value - missed * value, value + missed * (most - value))
-    reach = compute_reach(error, units)
-    return Interval(max(0.0, value - reach - max(pull, 0.0)), min(1.0, value + reach - min(pull, 0.0)))
+        return Interval(value - missed * value, max(value, min(1.0, value + missed * (most - value))))
+    reach = error * find_reach(units)
+    low, high = value - reach - max(pull, 0.0), value + reach - min(pull, 0.0)
+    return Interval(max(low, min(0.0, *drawn)), min(high, max(1.0, *drawn)))
 
 
-def compute_reach(error: float, units: float) -> float:
-    """Return how far the 95 % interval reaches, from the deviation of resamples of so many units."""
-    if units <= 1:
-        return np.inf
-    # Resamples of few units vary less than samples do, and how far the units vary is hardly known.
-    return error * float(np.sqrt(units / (units - 1))) * find_t_quantile(max(1.0, units - 1))
-
-
-@cache
-def find_t_quantile(degrees: float) -> float:
-    """Return what t is 95 % sure not to exceed either way; SciPy, which has it, is not there to predict."""
+def find_reach(units: float) -> float:
+    """Return how many deviations of resamples a 95 % interval reaches: t, as units vary more than these."""
+    degrees = min(max(units - 1, 1.0), 10_000.0)
+    # SciPy, which has t, is an extra. The tangent of an angle so distributed is t by the root of the degrees.
     angles = np.linspace(0, np.pi / 2, 100_001)
-    degrees = min(degrees, 100_000.0)  # from there on t is normal
-    density = np.cos(angles) ** (degrees - 1)  # of the angle whose tangent is t by the root of the degrees
-    share = np.cumsum(density) - (density + density[0]) / 2
-    return float(np.sqrt(degrees) * np.tan(np.interp(LEVEL * share[-1], share, angles)))
+    share = np.cumsum(np.cos(angles) ** (degrees - 1))
+    tangent = np.tan(np.interp(LEVEL * share[-1], share, angles))
+    return float(tangent * np.sqrt(degrees * units / (units - 1)))
 
 
 class _DrawnUnits(NamedTuple):
@@ -183,24 +166,15 @@ def _resample(blocks: Sequence[_DrawnUnits], labels: int, seed: int) -> Iterator
     sizes = np.array([block.size for block in blocks])
     units = int(sizes.sum())
     fewer = _DRAWS // max(units, sum(len(block.cells) for block in blocks), 1)
-    for _ in range(max(RESAMPLES // 5, min(RESAMPLES, fewer))):
+    for place in range(1 + max(RESAMPLES // 5, min(RESAMPLES, fewer))):
         # How many are drawn from each block, and then which: the same as drawing from all at once.
         shares = generator.multinomial(units, sizes / units) if len(sizes) > 1 else sizes
-        drawn = (
-            np.bincount(generator.integers(size, size=draws), minlength=size)
-            for size, draws in zip(sizes, shares, strict=True)
-        )
-        yield _count_drawn(blocks, drawn, labels)
-
-
-def _count_drawn(
-    blocks: Sequence[_DrawnUnits], times: Iterable[NDArray[Any]], labels: int
-) -> Counts:
-    """Count units as often as each was drawn, (U,) for each block."""
-    sums, totals = np.zeros(3 * labels), np.zeros(3)
-    for block, often in zip(blocks, times, strict=True):
-        sums += np.bincount(block.cells, often[block.of_cell], 3 * labels)
-        totals += often @ block.documents
-    both, given, right = sums.astype(np.int64).reshape(3, labels)
-    documents, exact, example = totals
-    return Counts(both, given - both, right - both, int(documents), int(exact), float(example))
+        sums, totals = np.zeros(3 * labels), np.zeros(3)
+        for block, draws in zip(blocks, shares, strict=True):
+            drawn = generator.integers(block.size, size=draws) if place else np.arange(block.size)
+            times = np.bincount(drawn, minlength=block.size)
+            sums += np.bincount(block.cells, times[block.of_cell], 3 * labels)
+            totals += times @ block.documents
+        both, given, right = sums.astype(np.int64).reshape(3, labels)
+        documents, exact, example = totals
+        yield Counts(both, given - both, right - both, int(documents), int(exact), float(example))

@@ -80,7 +80,6 @@ def evaluate(
     all_groups = measured.part.iter_groups()
     groups = None if all_groups is None else number_groups(compress(all_groups, chosen.kept))
     units = number_texts(chosen.digests) if groups is None else groups
-    drawn = result.documents if units is None else len(np.unique(units))
     evidence = None
     if evidence_documents is not None:
         where = model, measured.corpus, measured.split, chosen.part, evidence_documents
@@ -96,8 +95,8 @@ def evaluate(
         overlap=chosen.overlap,
         fingerprint=chosen.fingerprint,
         intervals=result.intervals(units),
-        groups=0 if groups is None else drawn,
-        copies=result.documents - drawn if groups is None else 0,
+        unit="document" if units is None else "text" if groups is None else "group",
+        units=result.documents if units is None else len(np.unique(units)),
         evidence=evidence,
     )
 

@@ -10,6 +10,8 @@ import pytest
 
 from seq2set.config.catalog import METRICS, list_shown
 from seq2set.config.run_folder import RunFolder
+from seq2set.models.tagger import Examples
+from seq2set.workflows import cross_validation
 
 HEAD = "text,labels\n"
 FOUR = "wheat harvest bushels,grain\ncrude barrels,oil\nwheat harvest bushels,oil\ncrude barrels,oil;rye\n"
@@ -46,8 +48,65 @@ def test_groups_of_documents_are_drawn_together(seq2set, tmp_path: Path) -> None
     chosen = ("--set", "data.group=author", "--set", "linear.c=[1]")
     assert seq2set("train", "--data", data, "--model", "br", *chosen, "--out", tmp_path / "run").code == 0
     out = seq2set("evaluate", tmp_path / "run").out
-    assert "bootstrap over groups of documents" in out
+    assert "bootstrap over groups)" in out
     assert "groups to measure on are few" in out  # 40 documents or so of ten authors
+
+
+@pytest.fixture
+def grouped(seq2set, tmp_path: Path) -> Path:
+    """A run on a file whose rows have authors."""
+    words = ("wheat harvest", "crude barrels")
+    rows = [f"{words[n % 2]} {n},{('grain', 'oil')[n % 2]},author {n // 4}" for n in range(80)]
+    data = write_rows(tmp_path, "\n".join(rows) + "\n", "text,labels,author\n")
+    chosen = ("--set", "data.group=author", "--set", "linear.c=[1]")
+    outcome = seq2set("train", "--data", data, "--model", "br", *chosen, "--out", tmp_path / "grouped")
+    assert outcome.code == 0, outcome.err
+    return tmp_path / "grouped"
+
+
+def test_one_group_has_no_interval(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    rows = "".join(f"{'wheat' if n % 2 else 'barrels'} no {n},grain,ann\n" for n in range(8))
+    (tmp_path / "one.csv").write_text("text,labels,author\n" + rows, encoding="utf-8")
+    command = ("evaluate", br_run.path, "--data", tmp_path / "one.csv", "--group", "author")
+    outcome = seq2set(*command, "--report", tmp_path / "report")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.count("±–") == len(list_shown())
+    told = "one group tells nothing of others: figures have no interval"
+    assert outcome.out.replace("\n", " ").count(told) == 1
+    assert "are few" not in outcome.out
+    assert json.loads(seq2set(*command, "--json").out)["intervals"] == dict.fromkeys(METRICS)
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert told[1:] in page
+    assert 'class="interval"' not in page
+    single = write_rows(tmp_path, "wheat harvest,grain\n")
+    out = seq2set("evaluate", br_run.path, "--data", single).out.replace("\n", " ")
+    assert "one document tells nothing of others: figures have no interval" in out
+
+
+def test_the_caption_says_of_each_row_what_was_drawn(seq2set, br_run: RunFolder, grouped: Path) -> None:
+    out = seq2set("evaluate", br_run.path, grouped).out
+    caption = f"(bootstrap over documents; of {grouped} over groups)"
+    assert "".join(caption.split()) in "".join(out.split())
+
+
+def test_copies_in_a_file_are_no_further_documents(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    words = ("wheat harvest", "crude barrels")
+    rows = [f"{words[n % 2]} {n},{('grain', 'oil', 'oil')[n % 3]}\n" for n in range(30)]
+    once = write_rows(tmp_path, "".join(rows))
+    alone = json.loads(seq2set("evaluate", br_run.path, "--data", once, "--json").out)
+    spaced = (row.replace(" ", "  ", 1) for row in rows)  # white space tells no texts apart
+    twice = write_rows(tmp_path, "".join([*rows, *spaced]))
+    command = ("evaluate", br_run.path, "--data", twice)
+    found = json.loads(seq2set(*command, "--json").out)
+    assert found["documents"] == 60
+    for name in METRICS:
+        assert found["intervals"][name] == pytest.approx(alone["intervals"][name], abs=0.02), name
+    out = seq2set(*command).out.replace("\n", " ")
+    assert "30 of these 60 documents are copies of others: equal texts are drawn together" in out
+    assert "30 texts to measure on are few" in out
+    # Empty texts are not one text: nothing says that they belong together.
+    empty = write_rows(tmp_path, "".join(rows) + '"",grain\n' * 6)
+    assert "copies" not in seq2set("evaluate", br_run.path, "--data", empty).out
 
 
 def test_per_label_lists_every_label(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
@@ -97,3 +156,17 @@ def test_another_file_is_read_with_its_own_columns_and_encoding(
     outcome = seq2set("evaluate", br_run.path, "--data", tmp_path / "latin.csv", *columns, "--json")
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)["micro_f1"] == 1
+
+
+def test_folds_draw_copies_together() -> None:
+    sets = [("grain",), ("oil",), ("grain", "oil")] * 10
+    rows = [
+        {"id": str(n), "fold": n % 2, "true": list(one), "labels": [{"label": "oil"}]}
+        for n, one in enumerate(sets * 2)
+    ]
+    texts = [f"text {n}" for n in range(30)]
+    copied = cross_validation._measure(rows, Examples(texts * 2, sets * 2, [row["id"] for row in rows]))
+    apart = [f"text {n}" for n in range(60)]
+    found = cross_validation._measure(rows, Examples(apart, sets * 2, [row["id"] for row in rows]))
+    (low, high), (lower, higher) = (one["metrics"]["micro_f1"]["interval"] for one in (found, copied))
+    assert higher - lower == pytest.approx(2**0.5 * (high - low), rel=0.1)

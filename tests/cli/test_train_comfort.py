@@ -283,12 +283,14 @@ def test_folds_measure_on_every_document_once(seq2set, corpus: Path, tmp_path: P
     found = read_metadata(run)["cross_validation"]
     assert (found["folds"], found["documents"], list(found["metrics"])) == (3, 60, list(METRICS))
     # Each fold's model sees "wheat" and "crude", so that every document is right.
+    # By Wilson: 60 documents without an error do not say that there is none in others.
+    bounds = [pytest.approx(0.9398, abs=1e-4), 1.0]
     assert found["metrics"]["micro_f1"] == {
-        "mean": 1.0, "folds": [1.0, 1.0, 1.0], "together": 1.0, "interval": [1.0, 1.0],
+        "mean": 1.0, "folds": [1.0, 1.0, 1.0], "together": 1.0, "interval": bounds,
     }  # fmt: skip
     card = (run / "model/README.md").read_text(encoding="utf-8")
     assert (
-        "Cross-validation in 3 folds of 60 documents: micro-F1 1.0000 (95 % interval 1.0000 to 1.0000)"
+        "Cross-validation in 3 folds of 60 documents: micro-F1 1.0000 (95 % interval 0.9398 to 1.0000)"
         in card
     )
     assert "The test split was not looked at" not in card

@@ -67,7 +67,9 @@ def test_a_document_with_many_labels_weighs_no_more_than_another() -> None:
     # Document 3 has the mean of 0 and 1, document 5 has 2.
     figure = Figure.of(np.array([0.0, 1.0, 2.0]), np.array([3, 3, 5]))
     assert figure.value == 1.25
-    assert tuple(figure.interval) == (0.5, 2.0)  # of two documents either may be drawn twice
+    # By t with one degree of freedom: the standard error of 0.5 and 2.0 is 0.75.
+    assert figure.interval == pytest.approx((1.25 - 12.7062 * 0.75, 1.25 + 12.7062 * 0.75), rel=1e-4)
+    assert Figure.of(np.array([0.0, 1.0]), np.array([3, 3])).interval.list_bounds() is None
 
 
 def test_random_words_are_as_many_and_of_the_same_text(tagger: Tagger) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -80,10 +82,13 @@ def test_seeds_and_documents_add_up() -> None:
     assert found.seeds == (Variance(pytest.approx(1 / 36), 2),)
     assert found.value == pytest.approx(5 / 6)
     assert found.error == pytest.approx(18**-0.5)
-    # For the degrees of freedom the seeds count twice, in 36ths: (1 + 2)^2 / (1^2 / 1 + 2^2 / 2) = 3.
-    assert found.degrees == pytest.approx(3)
-    # The 97.5 % quantile of t with three degrees of freedom is 3.1824.
-    reach = 3.1824 * 18**-0.5
+    # For the degrees of freedom the seeds count twice, in 36ths: (1 + 2)^2 / (1^2 / 1 + 2^2 / 2) = 3, which
+    # are more than the one that two documents have.
+    assert found.degrees == 1
+    many = replace(found, documents=Variance(found.documents.value, 4.0))
+    assert many.degrees == pytest.approx(9 / (1 / 4 + 2))
+    # The 97.5 % quantile of t with one degree of freedom is 12.7062.
+    reach = 12.7062 * 18**-0.5
     assert found.interval == pytest.approx((5 / 6 - reach, 5 / 6 + reach), abs=1e-4)
 
 
@@ -97,6 +102,15 @@ def test_a_large_group_counts_for_more_and_leaves_fewer_degrees_of_freedom() -> 
     # Equal groups: 1 / (1 - 1/4) = 4/3 as in a sample variance.
     equal = row("br", counts, units=np.array(list("wxyz")), random=False).estimate
     assert equal.documents == (pytest.approx(4 / 64 * 4 / 3), pytest.approx(3))
+
+
+def test_seeds_do_not_make_up_for_groups() -> None:
+    """By Satterthwaite alone the interval holds the true value in 88 % of simulations with two groups."""
+    seeds = (Variance(0.04, 2), Variance(0.04, 2))
+    assert Estimate(0.5, Variance(0.01, 1), seeds).degrees == 1
+    assert Estimate(0.5, Variance(0.01, 500), seeds).degrees == pytest.approx(
+        0.17**2 / (0.0064 + 0.0001 / 500)
+    )
 
 
 def test_one_group_has_no_interval() -> None:

@@ -202,6 +202,23 @@ def test_where_few_documents_have_several_labels_it_is_said(tmp_path: Path, doub
         assert sentence[0].endswith("so that the order of labels can hardly matter here.")
 
 
+def test_what_is_the_same_by_construction_is_no_evidence(rows: dict[str, Summary]) -> None:
+    """A row whose trainings stand for both sides cannot differ: no test says that it hardly does."""
+    itself, up = found_margins(rows, "brbr", "lpbr")
+    (claim,) = judge_claims("x", [itself, up], NOT_BELOW)
+    assert claim.state == "holds"
+    assert claim.evidence == (
+        f"{up.text_with_interval()}; less than 1 point counts as none; "
+        "BR over BR are the same trainings by construction, which is not tested"
+    )
+    assert judge_claims("x", [up, itself], ABOVE)[0].state == "holds"  # what remains is judged
+    (alone,) = judge_claims("x", [itself], NOT_BELOW)
+    assert (alone.state, alone.evidence) == (
+        "is left open",
+        "BR over BR are the same trainings by construction, which is not tested",
+    )
+
+
 def test_what_it_would_take_to_settle_a_claim() -> None:
     def advice(value: float, tests: int = 1) -> str:
         # Documents alone leave 1.96 x 0.00447 = 0.00877 open, and with 80 % power 2.8 x 0.00447 = 0.0125.

@@ -6,7 +6,9 @@ from scipy import stats
 
 from seq2set.config.catalog import METRICS
 from seq2set.labels import intervals
-from seq2set.labels.intervals import Interval, compute_intervals
+from seq2set.labels.intervals import Interval, compute_intervals, find_reach
+from seq2set.labels.metrics import Counts
+from seq2set.labels.reliability import compute_wilson_interval
 
 
 def make_labels(documents: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -19,7 +21,7 @@ def test_every_metric_has_an_interval_around_its_value() -> None:
     given, right = make_labels(200)
     found = compute_intervals(given, right)
     assert list(found) == list(METRICS)
-    for name, value in intervals.Counts.of(given, right).metrics().items():
+    for name, value in Counts.of(given, right).metrics().items():
         assert found[name].low < value < found[name].high, name
 
 
@@ -31,22 +33,85 @@ def test_two_documents_have_three_resamples() -> None:
     assert found["hamming_loss"] == Interval(0.0, 1.0)
 
 
-def test_all_right_leaves_nothing_open() -> None:
+def test_no_error_in_some_documents_leaves_open_what_others_have() -> None:
+    """Wilson's bound of a share of 50 in 50 is 0.929; each metric could be that far from what was seen."""
     given, _ = make_labels(50)
-    assert compute_intervals(given, given)["micro_f1"] == Interval(1.0, 1.0)
+    found = compute_intervals(given, given)
+    low = compute_wilson_interval(50, 50)[0]
+    for name in ("micro_precision", "micro_f1", "macro_f1", "example_f1", "subset_accuracy"):
+        assert found[name] == pytest.approx((low, 1.0)), name
+    # A document that is wrong altogether has as many wrong decisions as it has labels and was given.
+    assert found["hamming_loss"] == pytest.approx((0.0, (1 - low) * 2 * given.mean()))
+    wrong = compute_intervals(np.tile([1, 0], (50, 1)), np.tile([0, 1], (50, 1)))
+    assert wrong["micro_f1"] == pytest.approx((0.0, 1 - low))
 
 
 def test_it_is_scipys_bootstrap() -> None:
     given, right = make_labels(150)
     exact = (given == right).all(axis=1).astype(float)
-    drawn = stats.bootstrap(
-        (exact,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1)
-    )
+    drawn = stats.bootstrap((exact,), np.mean, n_resamples=20_000, rng=np.random.default_rng(1))
     found = compute_intervals(given, right)["subset_accuracy"]
-    # Both are drawn: 1,000 resamples place a bound within about a tenth of the interval's width.
-    width = drawn.confidence_interval.high - drawn.confidence_interval.low
-    assert abs(found.low - drawn.confidence_interval.low) < width / 8
-    assert abs(found.high - drawn.confidence_interval.high) < width / 8
+    # Both are drawn: 1,000 resamples tell the standard error within about a fortieth.
+    reach = drawn.standard_error * stats.t.ppf(0.975, 149)
+    assert found == pytest.approx((exact.mean() - reach, exact.mean() + reach), abs=reach / 8)
+
+
+def test_an_interval_of_a_macro_average_holds_its_figure() -> None:
+    """A resample drops a rare label's only document, and its F1 then counts 0: not the figure's own fault."""
+    right = np.eye(60, dtype=bool)[np.arange(96) % 60]
+    given = right & (np.random.default_rng(1).random(right.shape) < 0.7)
+    rare = np.eye(200, dtype=bool)[np.r_[0:200, np.arange(300) % 20]]
+    for answers, truth in ((given, right), (rare, rare)):
+        found = compute_intervals(answers, truth)
+        for name, value in Counts.of(answers, truth).metrics().items():
+            assert found[name].low <= value <= found[name].high, name
+            assert found[name].high > found[name].low, name
+    assert found["macro_f1"].low > 0.85  # where all of 200 labels are right
+
+
+def test_intervals_hold_the_true_value_as_often_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixed predictor on samples of documents, whose figures on all documents are known."""
+    monkeypatch.setattr(intervals, "RESAMPLES", 50)
+    generator = np.random.default_rng(1)
+    rates = 0.4 / np.arange(1, 13)
+    recall, wrong = generator.uniform(0.5, 0.95, 12), rates / 5
+
+    def draw(documents: int) -> list[np.ndarray]:
+        right, chance = generator.random((documents, 12)) < rates, generator.random((documents, 12))
+        return [np.where(right, chance < recall, chance < wrong), right]
+
+    names = ("macro_f1", "micro_f1", "example_f1", "hamming_loss")
+    true, held = Counts.of(*draw(100_000)).metrics(), dict.fromkeys(names, 0)
+    for sample in range(60):
+        found = compute_intervals(*draw(100), seed=sample)
+        for name in names:
+            held[name] += found[name].low <= true[name] <= found[name].high
+    assert all(53 <= count <= 60 for count in held.values()), held
+
+
+def test_two_groups_tell_little_of_others() -> None:
+    """By t with as many degrees of freedom as groups less one; by quantiles of resamples half as wide."""
+    right = np.ones((400, 1))
+    for shares in ([0.7, 0.71], [0.6, 0.65, 0.7], [0.5, 0.55, 0.6, 0.7]):
+        each = 400 // len(shares)
+        given = np.concatenate([np.arange(each) < round(share * each) for share in shares])[:, None]
+        groups = np.repeat(np.arange(len(shares)), each)
+        found = compute_intervals(given, right[: len(given)], groups)["subset_accuracy"]
+        parts = given.reshape(len(shares), each).mean(axis=1)
+        expected = stats.t.interval(0.95, len(shares) - 1, parts.mean(), stats.sem(parts))
+        assert found == pytest.approx(expected, abs=0.06 * (expected[1] - expected[0]))
+    for degrees in (1, 1.5, 2, 7.3, 100, 50_000):
+        wanted = stats.t.ppf(0.975, degrees) * (1 + 1 / degrees) ** 0.5
+        assert find_reach(degrees + 1) == pytest.approx(wanted, rel=1e-3)
+
+
+def test_one_unit_has_no_interval() -> None:
+    """As in experiments: what other groups, or other documents, would say is not known at all."""
+    given, right = make_labels(40)
+    for found in (compute_intervals(given, right, ["a"] * 40), compute_intervals(given[:1], right[:1])):
+        assert set(found.values()) == {Interval(-np.inf, np.inf)}
+        assert [one.list_bounds() for one in found.values()] == [None] * len(METRICS)
+    assert Interval(0.2, 0.4).list_bounds() == [0.2, 0.4]
 
 
 def test_documents_of_a_group_are_drawn_together() -> None:
@@ -88,7 +153,7 @@ def test_large_splits_are_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> N
     given, right = make_labels(20)
     monkeypatch.setattr(intervals, "_DRAWS", 0)
     units = intervals._DrawnUnits.of(given, right, None)
-    assert len(list(intervals._resample([units], 4, 1))) == 200
+    assert len(list(intervals._resample([units], 4, 1))) == 1 + 200  # first the documents themselves
 
 
 def test_the_farther_bound_is_shown() -> None:

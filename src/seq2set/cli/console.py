@@ -137,8 +137,8 @@ def print_evaluation(*reports: Report) -> None:
         else:
             rows.append([report.model, *values])
     print_table((*heads, *numbers), rows, numbers=numbers, title=title)
-    unit = "groups of documents" if any(report.groups for report in reports) else "documents"
-    below = f"± reaches the farther end of the 95 % interval (bootstrap over {unit})"
+    others = "".join(f"; of {one.run} over {one.unit}s" for one in reports if one.unit != first.unit)
+    below = f"± reaches the farther end of the 95 % interval (bootstrap over {first.unit}s{others})"
     scores = [
         (f"{report.run}: " if several else "")
         + f"scores are {'' if report.result.calibrated else 'not '}calibrated: "
@@ -159,7 +159,7 @@ def print_evidence(*reports: Report) -> None:
     for report, found in measured:
         own, drawn = found.comprehensiveness, found.random_comprehensiveness
         figures = (own, drawn, found.sufficiency, found.random_sufficiency)
-        shown = (f"{one.value:.3f}\n±{one.interval.half_width(one.value):.3f}" for one in figures)
+        shown = (f"{mean:.3f}\n±{ends.half_width(mean):.3f}".replace("inf", "–") for mean, ends in figures)
         rows.append([report.run if len(reports) > 1 else report.model, *shown, f"{found.cost:.1f}x"])
     first = measured[0][1]
     labels, documents = count_things(first.labels, "label"), count_things(first.documents, "document")
@@ -176,7 +176,7 @@ _EVIDENCE = (
 
 def _format_figure(report: Report, name: str, digits: int) -> str:
     value = report.result.metrics[name]
-    half = f"{report.intervals[name].half_width(value):.{digits}f}"
+    half = f"{report.intervals[name].half_width(value):.{digits}f}".replace("inf", "–")
     return f"{value:.{digits}f}\n±{half.removeprefix('0')}"  # so that the table fits into 80 columns
 
 

@@ -159,8 +159,8 @@ def _print_folds(found: dict[str, Any]) -> None:
     for name, row in list_shown().items():
         one = found["metrics"][name]
         values = (one["mean"], min(one["folds"]), max(one["folds"]), one["together"])
-        low, high = (f"{value:.{row.digits}f}" for value in one["interval"])
-        rows.append((row.title, *(f"{value:.{row.digits}f}" for value in values), f"{low} to {high}"))
+        bounds = " to ".join(f"{value:.{row.digits}f}" for value in one["interval"] or ()) or "–"
+        rows.append((row.title, *(f"{value:.{row.digits}f}" for value in values), bounds))
     title = (
         f"{found['folds']} folds, {found['documents']:,} documents, each predicted by a model of the others"
     )

@@ -161,10 +161,8 @@ class Selection(NamedTuple):
     """The same where texts and labels are the same, in the same order"""
     kept: NDArray[np.bool_]
     """Which of all documents these are"""
-
-    def digests(self) -> Digests:
-        """Return the digests of their texts (N,)."""
-        return _hash_documents(self.part)
+    digests: Digests
+    """Those of their texts (N,)"""
 
 
 def select_unseen(
@@ -196,7 +194,7 @@ def select_unseen(
         changed=changed,
     )
     left = _KeptPart(part, ~away) if away.any() else part
-    return Selection(left, overlap, _compute_fingerprint(left), ~away)
+    return Selection(left, overlap, _compute_fingerprint(left, kept := digests[~away]), ~away, kept)
 
 
 def _hash_documents(part: Documents) -> Digests:
@@ -211,8 +209,16 @@ def find_seen(digests: Digests, seen: Digests | None) -> NDArray[np.bool_]:
     return np.asarray(seen[places] == digests)
 
 
-def _compute_fingerprint(part: Documents) -> str:
-    digest = hashlib.sha256(_hash_documents(part).tobytes())
+def number_texts(digests: Digests) -> NDArray[np.intp] | None:
+    """Return the number of each text (N,), where texts are the same and not empty; None where few are."""
+    apart = np.where(digests == EMPTY, np.arange(len(digests), dtype=np.uint64), digests)
+    _, numbers, copies = np.unique(apart, return_inverse=True, return_counts=True)
+    # Few copies lengthen an interval by half a hundredth, and would keep all documents in memory at once.
+    return numbers if (copies**2).sum() > 1.01 * len(digests) else None
+
+
+def _compute_fingerprint(part: Documents, digests: Digests) -> str:
+    digest = hashlib.sha256(digests.tobytes())
     for one in part.iter_labels():
         digest.update(json.dumps(sorted(set(one))).encode())
     return digest.hexdigest()[:16]

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.core.text_utils import Span
-from seq2set.labels.intervals import LEVEL, RESAMPLES, Interval
+from seq2set.labels.intervals import Interval, find_reach
 from seq2set.models.predictions import Inference, Request
 from seq2set.models.tagger import Tagger
 from seq2set.text.reasons import EVERY_WORD, Evidence
@@ -98,12 +98,12 @@ class Figure(NamedTuple):
 
     @classmethod
     def of(cls, values: Reals, documents: Ints) -> Figure:
-        """Average values (C,) within their documents (C,), then over these, which the bootstrap draws."""
+        """Average values (C,) within their documents (C,), then over these; the interval is by t."""
         _, of = np.unique(documents, return_inverse=True)
         means = np.bincount(of, values) / np.bincount(of)
-        generator, tails = np.random.default_rng(1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-        drawn = [means[generator.integers(len(means), size=len(means))].mean() for _ in range(RESAMPLES)]
-        return cls(float(means.mean()), Interval(*map(float, np.quantile(drawn, tails))))
+        mean, error = float(means.mean()), float(means.std()) / len(means) ** 0.5
+        reach = error * find_reach(len(means)) if len(means) > 1 else np.inf
+        return cls(mean, Interval(mean - reach, mean + reach))
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,7 @@ class Faithfulness:
             "documents": self.documents,
             "labels": self.labels,
             **{name: round(figure.value, 6) for name, figure in figures.items()},
-            "intervals": {
-                name: [round(one, 6) for one in figure.interval] for name, figure in figures.items()
-            },
+            "intervals": {name: figure.interval.list_bounds() for name, figure in figures.items()},
             "cost": round(self.cost, 2),
         }
 

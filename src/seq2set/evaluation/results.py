@@ -85,7 +85,7 @@ class Evaluation:
     accepted: AcceptedCounts | None = None
     """How the labels fared that may be accepted unseen, where the model says so"""
 
-    def intervals(self, groups: Iterable[str] | None = None) -> dict[str, Interval]:
+    def intervals(self, groups: Iterable[Any] | None = None) -> dict[str, Interval]:
         """Return the interval of each metric over documents, or over groups of them."""
         predicted, actual = (StoredRows(one, self.labels) for one in (self.chosen, self.actual))
         return compute_intervals(predicted, actual, groups)
@@ -121,8 +121,10 @@ class Report:
     """The same where the very same documents were measured on"""
     intervals: dict[str, Interval] = field(default_factory=dict)
     """The 95 % interval of each metric"""
-    groups: int = 0
-    """Over how many groups of documents the intervals are; 0: over the documents"""
+    unit: str = "document"
+    """What the intervals are over: document, group, or text where many have the same"""
+    units: int = 0
+    """How many of them there are"""
     evidence: Faithfulness | None = None
     """How faithful the reasons are, where that was measured"""
 
@@ -131,8 +133,13 @@ class Report:
         hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
         found = self.overlap.sentences(*hints) if self.overlap else []
         found = [*found, *_describe_unseen_labels(self.result)]
-        if (units := self.groups or self.result.documents) < FEW:
-            some = count_things(units, "group" if self.groups else "document")
+        if self.unit == "text":
+            some = f"{self.result.documents - self.units:,} of these {self.result.documents:,} documents"
+            found.append(f"{some} are copies of others: equal texts are drawn together")
+        if self.units == 1:
+            found.append(f"one {self.unit} tells nothing of others: figures have no interval")
+        elif self.units < FEW:
+            some = count_things(self.units, self.unit)
             close = "a difference that is smaller than the intervals says nothing"
             found.append(f"{some} to measure on are few: {close}")
         return found + ([self.result.accepted.describe()] if self.result.accepted else [])
@@ -154,7 +161,7 @@ class Report:
             **result.reliability.metrics(),
             "calibrated": result.calibrated,
             "accepted": result.accepted and result.accepted._asdict(),
-            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
+            "intervals": {name: one.list_bounds() for name, one in self.intervals.items()},
             "threshold": result.threshold,
             "rule": result.rule and result.rule.to_dict(),
             "unseen_labels": result.unseen_labels,

@@ -125,8 +125,8 @@ def _describe_evidence(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def _format_interval(found: Mapping[str, Any], name: str) -> str:
-    low, high = found["intervals"][name]
-    return f"{found[name]:.3f} ({low:.3f} to {high:.3f})"
+    bounds = found["intervals"][name]
+    return f"{found[name]:.3f}" + (" ({:.3f} to {:.3f})".format(*bounds) if bounds else "")
 
 
 def _describe_test(metadata: Mapping[str, Any]) -> str:
@@ -135,10 +135,10 @@ def _describe_test(metadata: Mapping[str, Any]) -> str:
         return "The test split was not looked at: `seq2set evaluate` reports it."
     found = metadata["cross_validation"]
     figure = found["metrics"]["micro_f1"]
-    low, high = figure["interval"]
+    bounds = "{:.4f} to {:.4f}".format(*figure["interval"]) if figure["interval"] else "–"
     return (
         f"Cross-validation in {found['folds']} folds of {found['documents']:,} documents: micro-F1 "
-        f"{figure['together']:.4f} (95 % interval {low:.4f} to {high:.4f}). It learnt from all of them."
+        f"{figure['together']:.4f} (95 % interval {bounds}). It learnt from all of them."
     )
 
 

@@ -3,6 +3,10 @@
 A metric of the catalog is any function of counts, so that no closed form gives the interval of all of them.
 Documents of one group, such as one author's, are drawn together: they do not vary independently.
 
+Quantiles of resamples would not do: a resample drops some labels' only documents, whose F1 then counts 0, so
+that nearly all macro averages lie below the figure. An interval reaches from the figure as far as t says, and
+on the other side by as much further as resamples lie below: the documents, too, lack labels that others have.
+
 Shapes: U units (groups, or documents), L labels.
 """
 
@@ -15,10 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2set.config.catalog import METRICS
 from seq2set.core.flat_arrays import StoredLists
 from seq2set.core.sparse import find_rows
 from seq2set.labels.indicator import Indicators, list_cells
 from seq2set.labels.metrics import Counts, f1
+from seq2set.labels.reliability import compute_wilson_interval
 
 RESAMPLES = 1_000
 LEVEL = 0.95
@@ -40,18 +46,52 @@ class Interval(NamedTuple):
         """Return how far the farther bound is from a value."""
         return max(self.high - value, value - self.low)
 
+    def list_bounds(self) -> list[float] | None:
+        """Return both for JSON; None where nothing is known of them."""
+        return list(self) if np.isfinite(self).all() else None
+
 
 def compute_intervals(
     predicted: Indicators, actual: Indicators, groups: Iterable[Any] | None = None, seed: int = 1
 ) -> dict[str, Interval]:
     """Return the 95 % interval of every metric of the catalog, on two (documents, labels) matrices."""
     given, right = (one if hasattr(one, "shape") else np.asarray(one) for one in (predicted, actual))
-    units = _list_units(given, right, None if groups is None else number_groups(groups))
-    drawn = [counts.metrics() for counts in _resample(units, right.shape[1], seed)]
-    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    blocks = _list_units(given, right, None if groups is None else number_groups(groups))
+    sizes = np.concatenate([block.documents[:, 0] for block in blocks])
+    if len(sizes) < 2:
+        return dict.fromkeys(METRICS, Interval(-np.inf, np.inf))  # one unit tells nothing of others
+    # Units of unequal size tell as much as fewer of equal size.
+    units = float(sizes.sum() ** 2 / (sizes**2).sum())
+    resamples = _resample(blocks, right.shape[1], seed)
+    own = next(resamples)  # the units themselves
+    drawn = [counts.metrics() for counts in resamples]
+    # Where nothing is right, what was given and what is true are wrong decisions: seldom all that there are.
+    wrong = (own.predicted_total + own.actual_total) / max(own.documents * right.shape[1], 1)
     return {
-        name: Interval(*map(float, np.quantile([one[name] for one in drawn], tails))) for name in drawn[0]
+        name: _bound(value, [one[name] for one in drawn], units, wrong if name == "hamming_loss" else 1.0)
+        for name, value in own.metrics().items()
     }
+
+
+def _bound(value: float, drawn: Sequence[float], units: float, most: float) -> Interval:
+    """Return the interval of a figure from those of resamples; where nothing is right it is 0 or `most`."""
+    pull, error = float(np.mean(drawn)) - value, float(np.std(drawn))
+    if error < 1e-9:  # units that are all alike, but for rounding, tell by Wilson how rare others are
+        missed = 1 - compute_wilson_interval(units, units)[0]
+        return Interval(value - missed * value, max(value, min(1.0, value + missed * (most - value))))
+    reach = error * find_reach(units)
+    low, high = value - reach - max(pull, 0.0), value + reach - min(pull, 0.0)
+    return Interval(max(low, min(0.0, *drawn)), min(high, max(1.0, *drawn)))
+
+
+def find_reach(units: float) -> float:
+    """Return how many deviations of resamples a 95 % interval reaches: t, as units vary more than these."""
+    degrees = min(max(units - 1, 1.0), 10_000.0)
+    # SciPy, which has t, is an extra. The tangent of an angle so distributed is t by the root of the degrees.
+    angles = np.linspace(0, np.pi / 2, 100_001)
+    share = np.cumsum(np.cos(angles) ** (degrees - 1))
+    tangent = np.tan(np.interp(LEVEL * share[-1], share, angles))
+    return float(tangent * np.sqrt(degrees * units / (units - 1)))
 
 
 class _DrawnUnits(NamedTuple):
@@ -126,12 +166,12 @@ def _resample(blocks: Sequence[_DrawnUnits], labels: int, seed: int) -> Iterator
     sizes = np.array([block.size for block in blocks])
     units = int(sizes.sum())
     fewer = _DRAWS // max(units, sum(len(block.cells) for block in blocks), 1)
-    for _ in range(max(RESAMPLES // 5, min(RESAMPLES, fewer))):
+    for place in range(1 + max(RESAMPLES // 5, min(RESAMPLES, fewer))):
         # How many are drawn from each block, and then which: the same as drawing from all at once.
         shares = generator.multinomial(units, sizes / units) if len(sizes) > 1 else sizes
         sums, totals = np.zeros(3 * labels), np.zeros(3)
         for block, draws in zip(blocks, shares, strict=True):
-            drawn = generator.integers(block.size, size=draws)
+            drawn = generator.integers(block.size, size=draws) if place else np.arange(block.size)
             times = np.bincount(drawn, minlength=block.size)
             sums += np.bincount(block.cells, times[block.of_cell], 3 * labels)
             totals += times @ block.documents

@@ -99,7 +99,7 @@ class TunableModel(NamedTuple):
         groups = part.groups() if isinstance(part, Split) else getattr(part, "groups", None)
         if groups is not None:
             groups = [one for one, stays in zip(groups, chosen.kept, strict=True) if stays]
-        documents = TuningDocuments(source.name, source.split, chosen.part, chosen.digests(), own, groups)
+        documents = TuningDocuments(source.name, source.split, chosen.part, chosen.digests, own, groups)
         return cls(folder, predictor, seen, documents)
 
     def store(self, tagger: Tagger, records: Mapping[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """Cross-validation for small corpora: every document is predicted by a model that did not learn from it.
 
 A test split of forty documents says little; five folds measure on all documents, at five times the cost. The
-interval is over documents, or groups of them, of all folds together. It does not know how much another
-drawing of the folds would change.
+interval is over documents, or groups of them, of all folds together; equal texts are drawn together. It does
+not know how much another drawing of the folds would change.
 
 Shapes: N documents, L labels.
 """
@@ -23,6 +23,7 @@ from seq2set.core.errors import InputError
 from seq2set.core.files import read_json, write_json, write_text
 from seq2set.core.progress import Progress
 from seq2set.corpora.carve import stratify
+from seq2set.corpora.seen_texts import hash_texts, number_texts
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.labels.intervals import compute_intervals
 from seq2set.labels.labels import Labels
@@ -111,8 +112,9 @@ def _measure(rows: list[Row], pooled: Examples) -> dict[str, Any]:
     right = labels.rows(row["true"] for row in rows)
     given = labels.rows([one["label"] for one in row["labels"]] for row in rows)
     of_row = np.array([row["fold"] for row in rows])
-    groups = dict(zip(pooled.ids, pooled.groups, strict=True)) if pooled.groups is not None else None
-    units = [groups[row["id"]] for row in rows] if groups else None
+    together = pooled.groups if pooled.groups is not None else number_texts(hash_texts(pooled.texts))
+    of_id = None if together is None else dict(zip(pooled.ids, together, strict=True))
+    units = None if of_id is None else [of_id[row["id"]] for row in rows]
     metrics, intervals = Counts.of(given, right).metrics(), compute_intervals(given, right, units)
     by_fold = [
         Counts.of(given[of_row == fold], right[of_row == fold]).metrics() for fold in np.unique(of_row)
@@ -125,7 +127,7 @@ def _measure(rows: list[Row], pooled: Examples) -> dict[str, Any]:
                 "mean": float(np.mean([one[name] for one in by_fold])),
                 "folds": [one[name] for one in by_fold],
                 "together": value,
-                "interval": list(intervals[name]),
+                "interval": intervals[name].list_bounds(),
             }
             for name, value in metrics.items()
         },

@@ -23,7 +23,7 @@ from seq2set.corpora.prepare import PrepareOptions
 from seq2set.corpora.prepared import Split
 from seq2set.corpora.readers import build_read_options
 from seq2set.corpora.readers.options import AUTO
-from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, select_unseen
+from seq2set.corpora.seen_texts import Documents, SeenTexts, Selection, number_texts, select_unseen
 from seq2set.evaluation.measure import Keep, evaluate_tagger
 from seq2set.evaluation.results import Report
 from seq2set.inference.model_folder import read_seen
@@ -79,6 +79,7 @@ def evaluate(
         result = evaluate_tagger(predictor.tagger, chosen.part, request, progress, keep)
     all_groups = measured.part.iter_groups()
     groups = None if all_groups is None else number_groups(compress(all_groups, chosen.kept))
+    units = number_texts(chosen.digests) if groups is None else groups
     evidence = None
     if evidence_documents is not None:
         where = model, measured.corpus, measured.split, chosen.part, evidence_documents
@@ -93,8 +94,9 @@ def evaluate(
         run=str(model),
         overlap=chosen.overlap,
         fingerprint=chosen.fingerprint,
-        intervals=result.intervals(groups),
-        groups=0 if groups is None else len(np.unique(groups)),
+        intervals=result.intervals(units),
+        unit="document" if units is None else "text" if groups is None else "group",
+        units=result.documents if units is None else len(np.unique(units)),
         evidence=evidence,
     )
 

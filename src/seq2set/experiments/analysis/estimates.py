@@ -87,12 +87,12 @@ class Estimate:
 
     @property
     def degrees(self) -> float:
-        """The degrees of freedom by Satterthwaite."""
+        """The degrees of freedom by Satterthwaite, and no more than those of the documents, or groups."""
         parts = [self.documents, *(Variance(SEED_CAUTION * one.value, one.degrees) for one in self.seeds)]
         total = sum(one.value for one in parts)
         if total <= NOTHING**2:
             return self.documents.degrees
-        return total**2 / sum(one.value**2 / one.degrees for one in parts)
+        return min(total**2 / sum(one.value**2 / one.degrees for one in parts), self.documents.degrees)
 
     @property
     def interval(self) -> Interval:

@@ -198,6 +198,11 @@ def judge_claims(
     """Judge a claim by the differences that it is about, told after `where`; none where there are none."""
     if not differences:
         return []
+    same = "are the same trainings by construction, which is not tested"
+    told = [f"{one.title} {same}" for one in differences if one.estimate.same]
+    differences = [one for one in differences if not one.estimate.same]
+    if not differences:
+        return [Claim(text, None, "; ".join(told))]
     beyond = expected.beyond / 100
     chances = [one.estimate.compute_p(beyond) for one in differences]
     verdicts: list[bool | None] = []  # whether each speaks for the claim, against it, or not at all
@@ -212,7 +217,7 @@ def judge_claims(
         evidence.append(f"less than {NEGLIGIBLE:g} point counts as none")
     if holds is None:
         evidence.append(advise(decisive, expected, len(differences)))
-    return [Claim(text, holds, "; ".join(evidence))]
+    return [Claim(text, holds, "; ".join([*evidence, *told]))]
 
 
 def _list_decisive(decisive: Sequence[Contrast], among: int, *, holds: bool | None) -> str:

@@ -54,6 +54,18 @@ def html_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return train(tiny_config(*settings, model="br"), folder / "run")
 
 
+def test_a_corpus_that_was_prepared_without_html_makes_such_models(
+    html_run: RunFolder, type_command: Callable[..., str], tmp_path: Path
+) -> None:
+    table = html_run.path.parent / "html.csv"
+    type_command("data", "prepare", "small", "--from", table, "--strip-html", "--out", tmp_path / "corpus")
+    settings = (f"data.corpus='{tmp_path / 'corpus'}'", "decision.calibrate=false")
+    run = train(tiny_config(*settings, model="br"), tmp_path / "run")
+    one, other = (Predictor.open(path).predict([TEXT]) for path in (run.path, html_run.path))
+    assert one == other
+    assert evaluate(run.path).result.metrics == evaluate(html_run.path).result.metrics
+
+
 @pytest.fixture
 def type_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Run `seq2set` in this process, and return what it printed."""

@@ -20,7 +20,7 @@ from seq2set.corpora.prepare import (
     prepare,
     refuse_source_inside,
 )
-from seq2set.corpora.prepared import READING, PreparedCorpus
+from seq2set.corpora.prepared import READING, STRIPPED, PreparedCorpus
 from seq2set.corpora.readers import (
     DEFAULT_OPTIONS,
     ReadOptions,
@@ -89,7 +89,7 @@ def prepare_own(name: str, own: OwnFiles, out: Path) -> PreparedCorpus:
         own = own._replace(read=replace(own.read, split=None))
     own = own._replace(read=_find_split_column(own, remarks))
     own = own._replace(read=_find_separator(own, remarks))
-    notes: dict[str, list[str]] = {READING: remarks}
+    notes = {READING: remarks} | ({STRIPPED: True} if own.read.strip_html else {})
     return prepare(
         _read(own, remarks),
         out,

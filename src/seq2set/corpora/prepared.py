@@ -27,6 +27,9 @@ READING = "reading"
 DRAWN = "drawn"
 """The note that the test split of a corpus whose documents name their splits was drawn here all the same."""
 
+STRIPPED = "html_removed"
+"""The note that HTML was removed from the texts."""
+
 FORMAT = 1
 """The version of the folder's layout."""
 
@@ -163,6 +166,11 @@ class PreparedCorpus:
         """
         given = bool(self.facts.get("split", {}).get("method") == "given")
         return given and not self.facts.get("notes", {}).get(DRAWN)
+
+    @property
+    def was_stripped(self) -> bool:
+        """Whether HTML was removed from its texts, so that a model that learns from them has to remove it."""
+        return bool(self.facts.get("notes", {}).get(STRIPPED))
 
     @property
     def seed(self) -> int:

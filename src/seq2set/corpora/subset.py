@@ -14,7 +14,7 @@ from typing import Any
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
-from seq2set.corpora.prepared import DRAWN, PreparedCorpus, is_prepared
+from seq2set.corpora.prepared import DRAWN, STRIPPED, PreparedCorpus, is_prepared
 from seq2set.corpora.splits import SplitPlan
 
 NOTE = "reduced"
@@ -44,7 +44,9 @@ def open_reduced_corpus(
         source=f"a part of {corpus.name}: {corpus.facts['source']}",
         licence=corpus.facts["licence"],
         plan=SplitPlan("given", valid=0, test=0),
-        notes={NOTE: made} | ({"tree": notes["tree"]} if "tree" in notes else {}) | _note_splits(corpus),
+        notes={NOTE: made}
+        | {name: notes[name] for name in ("tree", STRIPPED) if name in notes}
+        | _note_splits(corpus),
     )
 
 

@@ -35,7 +35,7 @@ from seq2set.workflows.prediction_input import InputFile, find_inputs, read_bloc
 from seq2set.workflows.teacher import Opinion, Teacher, fit_confidence
 from seq2set.workflows.teaching_record import Teaching, TeachingRecord, hash_parts, refuse_other_teaching
 from seq2set.workflows.train import Origin, fit_model, record_provenance
-from seq2set.workflows.training_corpus import follow_corpus, open_training_corpus
+from seq2set.workflows.training_corpus import adopt_reading, follow_corpus, open_training_corpus
 from seq2set.workflows.training_data import TrainingData, load_training_data
 
 
@@ -70,7 +70,9 @@ def distill(
     data = load_training_data(corpus, progress)
     _refuse_few_documents(data.learn, teaching.folds)
     opened = Teacher.open(teacher, Labels.build(data.learn.label_sets).names, corpus.name)
-    further = _read_unlabelled(teaching.unlabelled, build_read_options(place), corpus)
+    student = adopt_reading(config, corpus)
+    read = replace(build_read_options(place), strip_html=student.data.strip_html)
+    further = _read_unlabelled(teaching.unlabelled, read, corpus)
     record = TeachingRecord.of(opened, teaching, further.texts)
     if resume:
         refuse_other_teaching(out, record)
@@ -92,9 +94,9 @@ def distill(
             return run
         for remark in _list_remarks(opened, data, further):
             progress.note(remark)
-        learn = _teach(opened, teaching, data, further.texts, config, run, progress)
+        learn = _teach(opened, teaching, data, further.texts, student, run, progress)
         taught = TrainingData(learn, data.tune)
-        trained = fit_model(config, taught, Origin.of(corpus), run, progress, held_out=data.is_carved)
+        trained = fit_model(student, taught, Origin.of(corpus), run, progress, held_out=data.is_carved)
         trained.metadata["teacher"] = record.describe(len(learn) - len(data.learn))
         if further.texts:
             # By these texts it says what it learnt from its own documents: they are not unseen either.

@@ -29,7 +29,7 @@ from seq2set.training.history import add_tensorboard
 from seq2set.workflows.calibration import calibrate_trained
 from seq2set.workflows.cross_validation import cross_validate, recall_folds
 from seq2set.workflows.starting_model import StartingModel, find_start
-from seq2set.workflows.training_corpus import follow_corpus, open_training_corpus
+from seq2set.workflows.training_corpus import adopt_reading, follow_corpus, open_training_corpus
 from seq2set.workflows.training_data import TrainingData, carve_validation, load_training_data, pool_documents
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def train(
         measured = None
         if folds is not None and pooled is not None:
             measured = cross_validate(config, pooled, run, folds, corpus.seed, progress)
-        trained = fit_model(config, data, origin, run, progress, priors, start)
+        trained = fit_model(adopt_reading(config, corpus), data, origin, run, progress, priors, start)
         if measured is not None:
             trained.metadata["cross_validation"] = measured
         if get_rank() == 0:

@@ -139,6 +139,13 @@ def follow_corpus(config: Config, out: Path, *, resume: bool, force: bool) -> Fo
     return Followed(named, config.data.model_copy(update={"corpus": place}))
 
 
+def adopt_reading(config: Config, corpus: PreparedCorpus) -> Config:
+    """Return the settings of a model that is to read texts as those of its corpus were read."""
+    if not corpus.was_stripped:
+        return config
+    return config.model_copy(update={"data": config.data.model_copy(update={"strip_html": True})})
+
+
 def open_training_corpus(data: DataSettings) -> PreparedCorpus:
     """Open the corpus that the settings name."""
     if not data.corpus:

@@ -309,7 +309,7 @@ def test_a_number_of_folds_that_cannot_be(seq2set, corpus: Path, tmp_path: Path)
     for folds, extra, most in (("1", (), 60), ("61", (), 60), ("11", grouped, 10)):
         call = ("train", "--data", corpus, "--out", tmp_path / "run", "--folds", folds, *BR, *extra)
         outcome = seq2set(*call)
-        said = f"--folds is {folds}; it must be from 2 to {most}, the documents or groups that there are"
+        said = f"--folds is {folds}; it must be from 2 to {most}, the groups or different texts there are"
         assert (outcome.code, outcome.err.endswith(f"seq2set: {said}\n")) == (2, True)
 
 
@@ -326,6 +326,6 @@ def test_folds_keep_groups_together(seq2set, corpus: Path, tmp_path: Path) -> No
 
 def test_folds_share_out_each_label() -> None:
     labels = [("rare",) if n < 4 else ("common",) for n in range(20)]
-    folds = assign_folds(Examples(["x"] * 20, labels), 4, seed=1)
+    folds = assign_folds(Examples([f"text {n}" for n in range(20)], labels), 4, seed=1)
     assert np.bincount(folds).tolist() == [5, 5, 5, 5]
     assert sorted(folds[:4].tolist()) == [0, 1, 2, 3]

@@ -126,11 +126,13 @@ def test_what_cannot_go_on_is_a_sentence(
     sentence: str,
 ) -> None:
     monkeypatch.chdir(folder)
+    named = folder / "second.jsonl"
     if "--valid" in options:
         seen = [line for line in (folder / "first.jsonl").read_text("utf-8").splitlines() if line]
         learnt = write_learnt(first, seen, tmp_path / "learnt.jsonl")
         options = ("--valid", learnt)
-    data = ("--data", folder / "second.jsonl", "--out", tmp_path / "run")
+        named = write(tmp_path / "third.jsonl", 40, seed=3)
+    data = ("--data", named, "--out", tmp_path / "run")
     outcome = seq2set("train", "--from", first, *data, *options)
     assert (outcome.code, sentence in outcome.err) == (2, True), outcome.err
     assert "Traceback" not in outcome.err

@@ -61,6 +61,27 @@ def _digest(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(words.encode(), digest_size=8).digest(), "big") if words else EMPTY
 
 
+def join_copies(texts: Iterable[str], groups: Sequence[str] | None = None) -> NDArray[np.int64]:
+    """Return a number for each document (N,): the same in a group, of equal texts, and of both in turn.
+
+    Where no text stands twice they number the groups in their order, or the documents.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    digests = hash_texts(texts)
+    documents = np.arange(len(digests), dtype=np.int64)
+    own = documents if groups is None else np.unique(np.array(groups), return_inverse=True)[1]
+    _, of_text = np.unique(digests, return_inverse=True)
+    of_text[digests == EMPTY] = documents[digests == EMPTY] + len(digests)
+    size = 3 * len(digests)
+    pairs = csr_matrix((np.ones(len(digests), np.int8), (of_text, own + 2 * len(digests))), (size, size))
+    of_unit = connected_components(pairs, directed=False)[1][of_text]
+    least = np.full(size, size, np.int64)
+    np.minimum.at(least, of_unit, own)
+    return np.asarray(least[of_unit])
+
+
 class SeenTexts(NamedTuple):
     """The digests of the texts that a model learnt and was tuned on, in ascending order; None: not known."""
 

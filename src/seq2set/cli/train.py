@@ -59,6 +59,7 @@ def train(
     from seq2set.config import build_config
     from seq2set.core.hardware import get_rank
     from seq2set.workflows.train import train as run_training
+    from seq2set.workflows.training_corpus import drop_absent_group
 
     rule = None if metric is None else "best"
     settings = {"data.corpus": data, "decision.metric": metric, "decision.rule": rule, "ensemble": ensemble}
@@ -66,9 +67,10 @@ def train(
     idle_options.refuse_settings(assignments, decided)
     merged = options.merge_assignments(assignments, columns, settings)
     base = _read_base(begin_from, preset, model)
-    if resume:
-        base = options.read_begun(out, preset) or base
-    chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=base)
+    begun = options.read_begun(out, preset) if resume else None
+    chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=begun or base)
+    if base is not None and begun is None and not any(one.startswith("data.group") for one in merged):
+        chosen = chosen.model_copy(update={"data": drop_absent_group(chosen.data)})
     idle_options.refuse_unread(chosen.data.corpus, columns, assignments)
     _refuse_ensemble(chosen, ensemble)
     progress = RichProgress()

@@ -16,10 +16,14 @@ from seq2set.config.provenance import Provenance, read_provenance
 from seq2set.config.run_folder import RunFolder, recall_defaults
 from seq2set.config.schema import DataSettings
 from seq2set.core.errors import InputError
-from seq2set.corpora.open_corpus import hash_content, open_configured
+from seq2set.corpora.open_corpus import hash_content, open_configured, read_headers
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
+from seq2set.corpora.readers.columns import has_column
 from seq2set.inference.model_folder import find_model_folder, read_settings
 from seq2set.inference.predictor import Predictor
+
+UNSAID = {"split": "auto", "valid": "", "test": "", "encoding": DataSettings().encoding}
+"""Settings of `data` for another corpus, where a training's own say nothing of it"""
 
 
 class TrainingCorpus(NamedTuple):
@@ -35,10 +39,11 @@ class TrainingCorpus(NamedTuple):
     columns: Mapping[str, str] | None = None
     """Settings of `data` that were asked for when the model is measured"""
 
-    def describe_other(self, corpus: str | None) -> DataSettings:
-        """Return how another corpus is read, which need not have this one's columns of groups and splits."""
-        unsaid = {"corpus": corpus, "group": "", "split": "auto", "valid": "", "test": ""}
-        return self.data.model_copy(update={**unsaid, **(self.columns or {})})
+    def describe_other(self, corpus: str) -> DataSettings:
+        """Return how another corpus is read, which need not have this one's groups, splits and encoding."""
+        typed = self.columns or {}
+        data = self.data.model_copy(update={"corpus": corpus, **UNSAID, **typed})
+        return data if "group" in typed else drop_absent_group(data)
 
 
 def find_training_corpus(
@@ -54,6 +59,14 @@ def find_training_corpus(
     if begun is None or begun.fingerprint != fingerprint:
         return TrainingCorpus(data, fingerprint=fingerprint, columns=columns)
     return TrainingCorpus(data, begun.path, begun.digest, fingerprint, columns)
+
+
+def drop_absent_group(data: DataSettings) -> DataSettings:
+    """Return settings without the column of groups where files that they name do not have it."""
+    headers = read_headers(data) if data.group and data.corpus else []
+    if headers and all(has_column(names, data.group) for names in headers):
+        return data
+    return data.model_copy(update={"group": ""})
 
 
 def name_training_corpus(model: Path) -> str:

@@ -2,21 +2,20 @@
 
 There is one way, so that a training, a study, an experiment and the estimator are scored on the same
 documents of the same data. Each label is shared out as the documents are (`stratify`); groups stay whole, and
-so do documents of equal texts; a label never leaves the documents to learn from, even if fewer are set aside
-then; and the seed is the corpus's, not a training's.
+so do equal texts (`join_copies`); a label never leaves the documents to learn from, even if fewer are set
+aside then; and the seed is the corpus's, not a training's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from seq2set.core.sparse import SparseRows
-from seq2set.corpora.seen_texts import join_copies
 from seq2set.labels.indicator import build_flat_indicator
 
 if TYPE_CHECKING:
@@ -35,19 +34,14 @@ Parts = NDArray[np.int8]
 
 
 def carve_documents(
-    label_sets: Sequence[Sequence[str]],
-    share: float,
-    seed: int,
-    groups: Sequence[str] | None = None,
-    texts: Iterable[str] | None = None,
+    label_sets: Sequence[Sequence[str]], share: float, seed: int, groups: ArrayLike | None = None
 ) -> Bools:
     """Return for each document whether it is set aside; none is where a label, or all, would be lost."""
     names: dict[str, int] = {}
     sets = ([names.setdefault(label, len(names)) for label in dict.fromkeys(one)] for one in label_sets)
     rows = SparseRows.from_sets(sets, 0)  # how many labels there are is known when all are read
     labels = build_flat_indicator(rows.indices, rows.indptr, len(names), np.int8)
-    units = join_copies([""] * len(label_sets) if texts is None else texts, groups)
-    codes = None if groups is None and len(np.unique(units)) == len(units) else units
+    codes = None if groups is None else np.unique(np.array(groups), return_inverse=True)[1]
     return carve(labels, max(1, round(share * len(label_sets))), seed, codes)
 
 

@@ -70,14 +70,12 @@ def join_copies(texts: Iterable[str], groups: Sequence[str] | None = None) -> ND
     from scipy.sparse.csgraph import connected_components
 
     digests = hash_texts(texts)
-    documents = np.arange(len(digests), dtype=np.int64)
+    count, documents = len(digests), np.arange(len(digests))
     own = documents if groups is None else np.unique(np.array(groups), return_inverse=True)[1]
-    _, of_text = np.unique(digests, return_inverse=True)
-    of_text[digests == EMPTY] = documents[digests == EMPTY] + len(digests)
-    size = 3 * len(digests)
-    pairs = csr_matrix((np.ones(len(digests), np.int8), (of_text, own + 2 * len(digests))), (size, size))
+    of_text = np.where(digests == EMPTY, count + documents, np.unique(digests, return_inverse=True)[1])
+    pairs = csr_matrix((np.ones(count), (of_text, 2 * count + own)), (3 * count, 3 * count))
     of_unit = connected_components(pairs, directed=False)[1][of_text]
-    least = np.full(size, size, np.int64)
+    least = np.full(3 * count, count)
     np.minimum.at(least, of_unit, own)
     return np.asarray(least[of_unit])
 

@@ -49,7 +49,11 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
     for finding in _find_label_rows(learn):
         progress.note(f"{finding.what}; {finding.todo}")
     lacks = "no other validation documents" if len(tune) else "no validation split"
-    tune = _leave_out_copies(learn, tune, progress)
+    copied = find_seen(hash_texts(tune.texts), SeenTexts.of(learn.texts if len(tune) else (), ()).trained)
+    if copied.any():  # tuned on these, a model would trust what it knows by heart
+        what = f"{copied.sum():,} of {len(tune):,} validation documents are left out"
+        progress.note(f"{what}: their texts stand in the training split as well")
+        tune = tune.pick(np.flatnonzero(~copied))
     if len(tune):
         return TrainingData(learn, tune)
     data = carve_validation(learn, SHARE, corpus.seed)
@@ -62,18 +66,6 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
         )
     progress.note(f"{corpus.name} has {lacks}{outcome}")
     return data
-
-
-def _leave_out_copies(learn: Examples, tune: Examples, progress: Progress) -> Examples:
-    """Leave out validation documents whose texts are learnt from, so that none is tuned on from memory."""
-    copied = find_seen(hash_texts(tune.texts), SeenTexts.of(learn.texts if len(tune) else (), ()).trained)
-    if not copied.any():
-        return tune
-    progress.note(
-        f"{copied.sum():,} of {len(tune):,} validation documents are left out: their texts stand in the "
-        "training split as well"
-    )
-    return tune.pick(np.flatnonzero(~copied))
 
 
 def _find_label_rows(examples: Examples) -> Iterator[Finding]:
@@ -107,7 +99,9 @@ def pool_documents(corpus: PreparedCorpus, folds: int) -> Examples:
 
 def carve_validation(examples: Examples, share: float = SHARE, seed: int = SEED) -> TrainingData:
     """Set a share of examples aside for tuning, unless a label would be lost or none of them has a label."""
-    aside = carve_documents(examples.label_sets, share, seed, examples.groups, examples.texts)
+    units = join_copies(examples.texts, examples.groups)
+    alone = examples.groups is None and len(np.unique(units)) == len(units)
+    aside = carve_documents(examples.label_sets, share, seed, None if alone else units)
     tune = examples.pick(np.flatnonzero(aside))
     if not any(tune.label_sets):
         return TrainingData(examples, examples)

@@ -64,6 +64,15 @@ def test_without_a_test_split_it_says_what_can_be_measured(seq2set, tmp_path: Pa
     assert seq2set("evaluate", run, "--split", "valid").code == 0
 
 
+def test_it_says_which_labels_count_nothing_in_macro_f1(seq2set, corpus: Path, tmp_path: Path) -> None:
+    with corpus.open("a", encoding="utf-8") as stream:
+        stream.write("rye harvest,rye,author 99\n")
+    call = ("train", "--data", corpus, "--out", tmp_path / "run", "--valid", "0", *BR)
+    outcome = seq2set(*call)
+    said = "; 1 of 3 labels has no document to measure on and counts 0 in macro-F1, such as 'rye'\n"
+    assert (outcome.code, said in outcome.err) == (0, True)
+
+
 def test_it_says_where_a_pretrained_encoder_could_be_used(
     seq2set, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,7 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
     from seq2set.core.text_utils import count_things
     from seq2set.corpora.open_corpus import is_unsplit
     from seq2set.corpora.own_files import parse_size
+    from seq2set.evaluation.results import describe_empty_labels
     from seq2set.inference.model_folder import read_metadata
 
     found = read_metadata(run.path)
@@ -136,7 +137,8 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
         for name, row in list_shown().items()
         if name in found["validation"]
     )
-    progress.note(f"validation, {documents}, on which the model was tuned: {figures}")
+    empty = describe_empty_labels({row["label"]: row["support"] for row in found.get("per_label", ())})
+    progress.note("; ".join((f"validation, {documents}, on which the model was tuned: {figures}", *empty)))
     if "why" in (calibrated := found.get("calibrated", {})):  # earlier versions recorded nothing
         progress.note(f"scores are not calibrated: {calibrated['why']}")
     if "cross_validation" in found:

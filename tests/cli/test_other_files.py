@@ -28,6 +28,15 @@ def write_cells(path: Path, seed: int, count: int, encoding: str = "utf-8", *, a
     return path
 
 
+def write_columns(path: Path, seed: int, count: int, columns: list[str]) -> Path:
+    rows = [
+        f"{text},{','.join(str(int(one in labels)) for one in columns)}\n"
+        for text, labels, _ in draw_documents(seed, count)
+    ]
+    path.write_text(f"text,{','.join(columns)}\n" + "".join(rows), encoding="utf-8")
+    return path
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQ2SET_CACHE", str(tmp_path / "cache"))
@@ -68,3 +77,45 @@ def test_another_file_need_not_have_the_encoding_of_the_training(seq2set, tmp_pa
         refused = seq2set(*call, "--data", same)
         assert (refused.code, "pass --encoding" in refused.err) == (2, True), refused.err
     assert measure(seq2set, run, "--data", mine)["documents"] == 20  # its own file is read as it was
+
+
+LABELS = sorted(WORDS)
+
+
+@pytest.fixture
+def run(seq2set, tmp_path: Path) -> Path:
+    mine = write_columns(tmp_path / "mine.csv", 1, 200, LABELS)
+    call = ("train", "--data", mine, "--label-columns", "is_*", "--out", tmp_path / "run", *BR)
+    assert seq2set(*call).code == 0
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("verb", [("evaluate",), ("tune", "--thresholds"), ("tune", "--calibrate")])
+def test_a_label_without_a_column_is_not_a_label_that_no_document_has(
+    seq2set, tmp_path: Path, run: Path, verb: tuple[str, ...]
+) -> None:
+    lacking = write_columns(tmp_path / "lacking.csv", 2, 200, LABELS[1:])
+    refused = seq2set(*verb, run, "--data", lacking)
+    said = (
+        f"{lacking}: the file has no column for 1 label of the model: is_alpha; add an empty one where no "
+        "document has the label, or name those there are: --label-columns"
+    )
+    assert (refused.code, said in refused.err) == (2, True), refused.err
+    for typed in ("is_*", "is_beta,is_gamma"):
+        told = seq2set(*verb, run, "--data", lacking, "--label-columns", typed)
+        assert told.code == 0, told.err
+        if verb == ("evaluate",):
+            said = "1 of 3 labels has no document to measure on and counts 0 in macro-F1, such as 'is_alpha'"
+            assert said in " ".join(told.out.split())
+
+
+def test_columns_for_all_labels_are_measured_without_a_word(seq2set, tmp_path: Path, run: Path) -> None:
+    for name, columns in (("all", LABELS), ("more", [*LABELS, "is_new"])):
+        other = write_columns(tmp_path / f"{name}.csv", 2, 120, columns)
+        outcome = seq2set("evaluate", run, "--data", other)
+        assert (outcome.code, "no column" in outcome.err) == (0, False)
+    # In JSON, what is left out is what a document does not have.
+    rows = [{"text": text} | dict.fromkeys(labels, 1) for text, labels, _ in draw_documents(2, 120)]
+    sparse = tmp_path / "sparse.jsonl"
+    sparse.write_text("".join(json.dumps(row) + "\n" for row in rows[:1]), encoding="utf-8")
+    assert measure(seq2set, run, "--data", sparse)["documents"] == 1

@@ -102,3 +102,18 @@ def test_a_narrow_terminal_cuts_no_figure(
     table = seq2set(*call).out
     for name, metric in list_shown().items():
         assert f" {found[name]:.{metric.digits}f} " in table, name
+
+
+def test_labels_that_no_document_has_are_counted(seq2set, br_run: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text(HEAD + "wheat harvest bushels,grain\ncrude barrels,oil\n", "utf-8")
+    call = ("evaluate", br_run.path, "--data", tmp_path / "own.csv")
+    outcome = seq2set(*call, "--json", "--per-label")
+    found = json.loads(outcome.out)
+    empty = [row["label"] for row in found["per_label"] if not row["support"]]
+    assert found["labels_without_documents"] == len(empty) == found["labels"] - 2 > 1
+    # As they cannot be found, what macro-F1 can reach is the share of the others.
+    assert found["macro_f1"] == pytest.approx(sum(row["f1"] for row in found["per_label"]) / found["labels"])
+    some = f"{len(empty)} of {found['labels']} labels have no document to measure on"
+    sentence = f"{some} and count 0 in macro-F1, such as '{empty[0]}'"
+    assert sentence in outcome.err
+    assert sentence in " ".join(seq2set(*call).out.split())

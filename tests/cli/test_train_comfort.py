@@ -64,6 +64,15 @@ def test_without_a_test_split_it_says_what_can_be_measured(seq2set, tmp_path: Pa
     assert seq2set("evaluate", run, "--split", "valid").code == 0
 
 
+def test_it_says_which_labels_count_nothing_in_macro_f1(seq2set, corpus: Path, tmp_path: Path) -> None:
+    with corpus.open("a", encoding="utf-8") as stream:
+        stream.write("rye harvest,rye,author 99\n")
+    call = ("train", "--data", corpus, "--out", tmp_path / "run", "--valid", "0", *BR)
+    outcome = seq2set(*call)
+    said = "; 1 of 3 labels has no document to measure on and counts 0 in macro-F1, such as 'rye'\n"
+    assert (outcome.code, said in outcome.err) == (0, True)
+
+
 def test_it_says_where_a_pretrained_encoder_could_be_used(
     seq2set, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,7 +320,7 @@ def test_a_number_of_folds_that_cannot_be(seq2set, corpus: Path, tmp_path: Path)
     for folds, extra, most in (("1", (), 60), ("61", (), 60), ("11", grouped, 10)):
         call = ("train", "--data", corpus, "--out", tmp_path / "run", "--folds", folds, *BR, *extra)
         outcome = seq2set(*call)
-        said = f"--folds is {folds}; it must be from 2 to {most}, the documents or groups that there are"
+        said = f"--folds is {folds}; it must be from 2 to {most}, the groups or different texts there are"
         assert (outcome.code, outcome.err.endswith(f"seq2set: {said}\n")) == (2, True)
 
 
@@ -328,6 +337,6 @@ def test_folds_keep_groups_together(seq2set, corpus: Path, tmp_path: Path) -> No
 
 def test_folds_share_out_each_label() -> None:
     labels = [("rare",) if n < 4 else ("common",) for n in range(20)]
-    folds = assign_folds(Examples(["x"] * 20, labels), 4, seed=1)
+    folds = assign_folds(Examples([f"text {n}" for n in range(20)], labels), 4, seed=1)
     assert np.bincount(folds).tolist() == [5, 5, 5, 5]
     assert sorted(folds[:4].tolist()) == [0, 1, 2, 3]

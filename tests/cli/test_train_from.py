@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def first(seq2set, folder: Path) -> Path:
     run = folder / "first"
     if not run.exists():
-        data = ("--data", folder / "first.jsonl", "--group", "text")
+        data = ("--data", folder / "first.jsonl", "--group", "text", "--encoding", "latin-1")
         outcome = seq2set("train", "--model", "seq2set-simp", "--out", run, *data, *SMALL)
         assert outcome.code == 0, outcome.err
     return run
@@ -60,7 +60,9 @@ def test_it_has_the_settings_the_words_and_the_memory_of_the_other(
     assert said in outcome.err
     assert "1 are new" in outcome.err
     config = load_config(run / "config.toml")
-    assert (config.encoder.hidden, config.model, config.data.group) == (8, "seq2set-simp", "")
+    assert (config.encoder.hidden, config.model) == (8, "seq2set-simp")
+    # Its column of groups is there; how another file is encoded is not known.
+    assert (config.data.group, config.data.encoding) == ("text", "utf-8")
     words = [(one / "model" / "tokenizer.json").read_bytes() for one in (first, run)]
     assert words[0] == words[1]
     assert read_metadata(run)["training"]["began from"] == "seq2set-simp on first"
@@ -105,6 +107,18 @@ def test_a_stopped_one_needs_the_other_no_more(seq2set, folder: Path, first: Pat
     assert (mixed.code, f"{tmp_path / 'run'} was not begun from {other}" in mixed.err) == (2, True)
 
 
+def test_a_column_of_groups_that_is_not_there_is_not_asked_for(
+    seq2set, folder: Path, first: Path, tmp_path: Path
+) -> None:
+    lines = (folder / "first.jsonl").read_text("utf-8").replace('"text"', '"body"')
+    (tmp_path / "body.jsonl").write_text(lines, encoding="utf-8")
+    call = ("train", "--from", first, "--data", tmp_path / "body.jsonl", "--text", "body", "--out")
+    refused = seq2set(*call, tmp_path / "typed", "--group", "text")
+    assert (refused.code, "there is no column 'text'" in refused.err) == (2, True)
+    assert seq2set(*call, tmp_path / "run").code == 0
+    assert load_config(tmp_path / "run" / "config.toml").data.group == ""
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -126,11 +140,13 @@ def test_what_cannot_go_on_is_a_sentence(
     sentence: str,
 ) -> None:
     monkeypatch.chdir(folder)
+    named = folder / "second.jsonl"
     if "--valid" in options:
         seen = [line for line in (folder / "first.jsonl").read_text("utf-8").splitlines() if line]
         learnt = write_learnt(first, seen, tmp_path / "learnt.jsonl")
         options = ("--valid", learnt)
-    data = ("--data", folder / "second.jsonl", "--out", tmp_path / "run")
+        named = write(tmp_path / "third.jsonl", 40, seed=3)
+    data = ("--data", named, "--out", tmp_path / "run")
     outcome = seq2set("train", "--from", first, *data, *options)
     assert (outcome.code, sentence in outcome.err) == (2, True), outcome.err
     assert "Traceback" not in outcome.err

@@ -45,7 +45,8 @@ def make_documents(count: int = 900) -> list[Document]:
         labels = draw.sample([*WORDS], k=draw.randint(1, 2))
         named = [WORDS[one] for one in labels if draw.random() < 0.85]
         words = named + draw.choices([*WORDS.values(), "rate", "rate"], k=2)
-        documents.append(Document(str(number), " ".join(["price", *words, f"n{number % 40}"]), tuple(labels)))
+        words = ["price", *words, f"n{number % 40}", f"u{number}"]  # no text stands there twice
+        documents.append(Document(str(number), " ".join(words), tuple(labels)))
     return documents
 
 

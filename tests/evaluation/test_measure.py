@@ -161,7 +161,9 @@ def test_what_is_odd_about_a_corpus_is_said_when_it_is_learnt_from(tmp_path: Pat
             said.append(sentence)
 
     documents = [
-        Document(str(n), "wheat" if n % 2 else "crude", (("grain", "oil", "grain|oil")[n % 3],), "train")
+        Document(
+            str(n), f"{'wheat' if n % 2 else 'crude'} {n}", (("grain", "oil", "grain|oil")[n % 3],), "train"
+        )
         for n in range(40)
     ]
     corpus = corpus_of(documents, tmp_path / "other")

@@ -99,7 +99,7 @@ def test_a_validation_split_with_few_labels_leaves_scores_as_they_are(tmp_path: 
 
 def test_documents_that_cannot_be_held_out_leave_scores_as_they_are(tmp_path: Path) -> None:
     documents = [
-        Document(f"{split}{number}", f"wheat tariff {number % 7}", ("grain", "trade"), split)
+        Document(f"{split}{number}", f"wheat tariff {split} {number % 7}", ("grain", "trade"), split)
         for split in ("train", "valid")
         for number in range(60)
     ]

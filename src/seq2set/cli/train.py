@@ -59,6 +59,7 @@ def train(
     from seq2set.config import build_config
     from seq2set.core.hardware import get_rank
     from seq2set.workflows.train import train as run_training
+    from seq2set.workflows.training_corpus import drop_absent_group
 
     rule = None if metric is None else "best"
     settings = {"data.corpus": data, "decision.metric": metric, "decision.rule": rule, "ensemble": ensemble}
@@ -66,9 +67,10 @@ def train(
     idle_options.refuse_settings(assignments, decided)
     merged = options.merge_assignments(assignments, columns, settings)
     base = _read_base(begin_from, preset, model)
-    if resume:
-        base = options.read_begun(out, preset) or base
-    chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=base)
+    begun = options.read_begun(out, preset) if resume else None
+    chosen = build_config(preset=preset, model=model, file=config, assignments=merged, base=begun or base)
+    if base is not None and begun is None and not any(one.startswith("data.group") for one in merged):
+        chosen = chosen.model_copy(update={"data": drop_absent_group(chosen.data)})
     idle_options.refuse_unread(chosen.data.corpus, columns, assignments)
     _refuse_ensemble(chosen, ensemble)
     progress = RichProgress()
@@ -125,6 +127,7 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
     from seq2set.core.text_utils import count_things
     from seq2set.corpora.open_corpus import is_unsplit
     from seq2set.corpora.own_files import parse_size
+    from seq2set.evaluation.results import describe_empty_labels
     from seq2set.inference.model_folder import read_metadata
 
     found = read_metadata(run.path)
@@ -134,7 +137,8 @@ def print_outcome(run: RunFolder, progress: Progress) -> None:
         for name, row in list_shown().items()
         if name in found["validation"]
     )
-    progress.note(f"validation, {documents}, on which the model was tuned: {figures}")
+    empty = describe_empty_labels({row["label"]: row["support"] for row in found.get("per_label", ())})
+    progress.note("; ".join((f"validation, {documents}, on which the model was tuned: {figures}", *empty)))
     if "why" in (calibrated := found.get("calibrated", {})):  # earlier versions recorded nothing
         progress.note(f"scores are not calibrated: {calibrated['why']}")
     if "cross_validation" in found:

@@ -1,9 +1,9 @@
 """Validation documents out of a training split, the same ones for everybody who asks.
 
 There is one way, so that a training, a study, an experiment and the estimator are scored on the same
-documents of the same data. Each label is shared out as the documents are (`stratify`); groups stay whole; a
-label never leaves the documents to learn from, even if fewer are set aside then; and the seed is the
-corpus's, not a training's.
+documents of the same data. Each label is shared out as the documents are (`stratify`); groups stay whole, and
+so do equal texts (`join_copies`); a label never leaves the documents to learn from, even if fewer are set
+aside then; and the seed is the corpus's, not a training's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from seq2set.core.sparse import SparseRows
 from seq2set.labels.indicator import build_flat_indicator
@@ -34,7 +34,7 @@ Parts = NDArray[np.int8]
 
 
 def carve_documents(
-    label_sets: Sequence[Sequence[str]], share: float, seed: int, groups: Sequence[str] | None = None
+    label_sets: Sequence[Sequence[str]], share: float, seed: int, groups: ArrayLike | None = None
 ) -> Bools:
     """Return for each document whether it is set aside; none is where a label, or all, would be lost."""
     names: dict[str, int] = {}

@@ -35,6 +35,7 @@ from seq2set.corpora.readers import (
     build_read_options,
     find_format,
     has_known_format,
+    read_column_names,
 )
 from seq2set.corpora.readers.aapd import is_aapd
 from seq2set.corpora.readers.files import SourceFile, find_files, hash_files, make_absolute, refuse_missing
@@ -210,6 +211,13 @@ def list_formats(spec: str) -> set[str]:
     paths = (file.path for file in find_files(spec, get_cache_folder()))
     found = [find_format(path) for path in paths if path.is_dir() or has_known_format(path)]
     return {name for name, row in FORMATS.items() if row in found}
+
+
+def read_headers(data: DataSettings) -> list[list[str]]:
+    """Return the columns of each plain file that settings name and that has any."""
+    files = [] if is_settled(data.corpus) else find_files(data.corpus, get_cache_folder())
+    names = (read_column_names(file.path, build_read_options(data)) for file in files)
+    return [one for one in names if one]
 
 
 def is_settled(spec: str) -> bool:

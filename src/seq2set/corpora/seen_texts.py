@@ -61,6 +61,25 @@ def _digest(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(words.encode(), digest_size=8).digest(), "big") if words else EMPTY
 
 
+def join_copies(texts: Iterable[str], groups: Sequence[str] | None = None) -> NDArray[np.int64]:
+    """Return a number for each document (N,): the same in a group, of equal texts, and of both in turn.
+
+    Where no text stands twice they number the groups in their order, or the documents.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    digests = hash_texts(texts)
+    count, documents = len(digests), np.arange(len(digests))
+    own = documents if groups is None else np.unique(np.array(groups), return_inverse=True)[1]
+    of_text = np.where(digests == EMPTY, count + documents, np.unique(digests, return_inverse=True)[1])
+    pairs = csr_matrix((np.ones(count), (of_text, 2 * count + own)), (3 * count, 3 * count))
+    of_unit = connected_components(pairs, directed=False)[1][of_text]
+    least = np.full(3 * count, count)
+    np.minimum.at(least, of_unit, own)
+    return np.asarray(least[of_unit])
+
+
 class SeenTexts(NamedTuple):
     """The digests of the texts that a model learnt and was tuned on, in ascending order; None: not known."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -133,6 +133,7 @@ class Report:
         hints = " (--include-seen keeps them)", " (--leave-out-seen leaves them out)"
         found = self.overlap.sentences(*hints) if self.overlap else []
         found = [*found, *_describe_unseen_labels(self.result)]
+        found += describe_empty_labels({row.label: row.support for row in self.result.per_label})
         if self.unit == "text":
             some = f"{self.result.documents - self.units:,} of these {self.result.documents:,} documents"
             found.append(f"{some} are copies of others: equal texts are drawn together")
@@ -165,6 +166,7 @@ class Report:
             "threshold": result.threshold,
             "rule": result.rule and result.rule.to_dict(),
             "unseen_labels": result.unseen_labels,
+            "labels_without_documents": sum(not row.support for row in result.per_label),
             "no_known_words": result.no_known_words,
             "documents_per_second": round(result.documents_per_second, 1),
             **({"evidence": self.evidence.to_dict()} if self.evidence else {}),
@@ -174,6 +176,14 @@ class Report:
 def have_same_documents(reports: Sequence[Report]) -> bool:
     """Say whether all figures stand on the very same documents, so that they can be compared."""
     return len({(report.data, report.split, report.fingerprint) for report in reports}) == 1
+
+
+def describe_empty_labels(documents: Mapping[str, int]) -> list[str]:
+    """Say how many labels macro-F1 counts as 0 because no document has them, given how many have each."""
+    empty = [label for label, count in documents.items() if not count]
+    has, counts = ("has", "counts") if len(empty) == 1 else ("have", "count")
+    some = f"{len(empty):,} of {len(documents):,} labels {has} no document to measure on and {counts} 0"
+    return [f"{some} in macro-F1, such as '{empty[0]}'"] if empty else []
 
 
 def _describe_unseen_labels(result: Evaluation) -> list[str]:

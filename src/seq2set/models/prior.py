@@ -94,7 +94,7 @@ def fold_documents(
     return fold_groups(folds, groups, generator)
 
 
-def fold_groups(folds: int, groups: Sequence[str], generator: np.random.Generator) -> npt.NDArray[np.int64]:
+def fold_groups(folds: int, groups: npt.ArrayLike, generator: np.random.Generator) -> npt.NDArray[np.int64]:
     """Return the fold of each document, where all documents of a group have the same one."""
     _, of_document, sizes = np.unique(np.array(groups), return_inverse=True, return_counts=True)
     order = generator.permutation(len(sizes))

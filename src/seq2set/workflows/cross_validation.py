@@ -23,7 +23,7 @@ from seq2set.core.errors import InputError
 from seq2set.core.files import read_json, write_json, write_text
 from seq2set.core.progress import Progress
 from seq2set.corpora.carve import stratify
-from seq2set.corpora.seen_texts import hash_texts, number_texts
+from seq2set.corpora.seen_texts import hash_texts, join_copies, number_texts
 from seq2set.evaluation.measure import evaluate_tagger
 from seq2set.labels.intervals import compute_intervals
 from seq2set.labels.labels import Labels
@@ -79,13 +79,14 @@ def cross_validate(
 
 
 def assign_folds(pooled: Examples, folds: int, seed: int) -> NDArray[np.int64]:
-    """Return the fold of each document (N,): each label is shared out evenly, groups stay whole."""
-    generator = np.random.default_rng(seed)
-    if pooled.groups is None:
-        labels = Labels.build(pooled.label_sets).indicator(pooled.label_sets).astype(np.int8)
-        sizes = np.bincount(np.arange(len(pooled)) % folds, minlength=folds)
-        return stratify(labels, sizes, generator).astype(np.int64)
-    return fold_groups(folds, pooled.groups, generator)
+    """Return the fold of each document (N,): labels are shared out evenly, groups and copies stay whole."""
+    generator, units = np.random.default_rng(seed), join_copies(pooled.texts, pooled.groups)
+    if pooled.groups is not None:
+        return fold_groups(folds, units, generator)
+    labels = Labels.build(pooled.label_sets).indicator(pooled.label_sets).astype(np.int8)
+    first, of_document = np.unique(units, return_inverse=True)  # of copies, the first one stands for all
+    sizes = np.bincount(np.arange(len(first)) % folds, minlength=folds)
+    return stratify(labels[first], sizes, generator).astype(np.int64)[of_document]
 
 
 def _predict_fold(

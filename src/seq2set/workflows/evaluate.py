@@ -210,7 +210,7 @@ class MeasuredSplit(NamedTuple):
 def open_measured(trained: TrainingCorpus, named: str | None, split: str | None) -> MeasuredSplit:
     """Open the documents to measure on: a split of a corpus, by default test, or all of a plain file."""
     own = named is None or is_training_corpus(trained, named)
-    others = trained.describe_other(named)
+    others = trained.data if named is None or own else trained.describe_other(named)
     asked = others.split != AUTO or others.valid or others.test
     if named and not own and split is None and not asked and is_unsplit(named):
         whole = open_corpus(named, replace(build_read_options(others), split=None), UNSPLIT)

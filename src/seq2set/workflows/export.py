@@ -90,7 +90,8 @@ def export_onnx(
         import_extra(package, "onnx")
     find_graph(tagger.config)
     trained = find_training_corpus(model, Predictor(tagger, read_metadata(model)))
-    part = open_measured(trained, options.data, "valid").part
+    # Answers are compared, and no labels are looked at.
+    part = open_measured(trained._replace(labels=()), options.data, "valid").part
     old = [name for name in files if name in (GRAPHS, WEIGHTS) or name.endswith(".onnx")]
     with report_output_errors(folder), replace_files(folder, drop=old) as aside:
         graphs = write_graphs(aside, tagger, int8=options.int8)

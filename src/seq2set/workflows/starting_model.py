@@ -26,6 +26,7 @@ from seq2set.inference.model_folder import (
 )
 from seq2set.models.neural import NeuralTagger
 from seq2set.models.tagger import Tagger
+from seq2set.workflows.training_corpus import UNSAID
 from seq2set.workflows.training_data import TrainingData
 
 if TYPE_CHECKING:
@@ -101,5 +102,4 @@ def find_start(named: Path | None, out: Path, *, resume: bool) -> Path | None:
 def read_start_config(named: Path) -> Config:
     """Return the settings of a model for a training on another corpus: its columns, but not its splits."""
     config = read_settings(named)
-    unsaid = {"corpus": "", "group": "", "split": "auto", "valid": "", "test": ""}
-    return config.model_copy(update={"data": config.data.model_copy(update=unsaid)})
+    return config.model_copy(update={"data": config.data.model_copy(update={"corpus": "", **UNSAID})})

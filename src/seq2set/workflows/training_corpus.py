@@ -7,7 +7,7 @@ file of the same name is not taken for the run's own, and a copy of the own file
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +15,18 @@ from seq2set.config import Config, load_config
 from seq2set.config.provenance import Provenance, read_provenance
 from seq2set.config.run_folder import RunFolder, recall_defaults
 from seq2set.config.schema import DataSettings
-from seq2set.core.errors import InputError
-from seq2set.corpora.open_corpus import hash_content, open_configured
+from seq2set.core.errors import CorpusError, InputError
+from seq2set.core.text_utils import count_things, shorten
+from seq2set.corpora.open_corpus import hash_content, list_formats, open_configured, read_headers
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
+from seq2set.corpora.readers import build_read_options
+from seq2set.corpora.readers.columns import clean_labels, has_column
+from seq2set.corpora.readers.options import find_label_columns
 from seq2set.inference.model_folder import find_model_folder, read_settings
 from seq2set.inference.predictor import Predictor
+
+UNSAID = {"split": "auto", "valid": "", "test": "", "encoding": DataSettings().encoding}
+"""Settings of `data` for another corpus, where a training's own say nothing of it"""
 
 
 class TrainingCorpus(NamedTuple):
@@ -34,11 +41,17 @@ class TrainingCorpus(NamedTuple):
     """Of the corpus that was made of them"""
     columns: Mapping[str, str] | None = None
     """Settings of `data` that were asked for when the model is measured"""
+    labels: Sequence[str] = ()
+    """Of the model, each of which must have a column in another file where labels are columns"""
 
-    def describe_other(self, corpus: str | None) -> DataSettings:
-        """Return how another corpus is read, which need not have this one's columns of groups and splits."""
-        unsaid = {"corpus": corpus, "group": "", "split": "auto", "valid": "", "test": ""}
-        return self.data.model_copy(update={**unsaid, **(self.columns or {})})
+    def describe_other(self, corpus: str) -> DataSettings:
+        """Return how another corpus is read, which need not have this one's groups, splits and encoding."""
+        typed = self.columns or {}
+        data = self.data.model_copy(update={"corpus": corpus, **UNSAID, **typed})
+        # What an object of JSON leaves out it does not have.
+        if not {"labels", "label_columns"} & set(typed) and "jsonl" not in list_formats(corpus):
+            _refuse_missing_columns(data, self.labels)
+        return data if "group" in typed else drop_absent_group(data)
 
 
 def find_training_corpus(
@@ -50,10 +63,27 @@ def find_training_corpus(
     """
     data = predictor.tagger.config.data.model_copy(update=dict(columns or {}))
     fingerprint = str(predictor.metadata.get("corpus", {}).get("fingerprint", ""))
-    begun = _read_record(model)
+    begun, labels = _read_record(model), predictor.tagger.labels.names
     if begun is None or begun.fingerprint != fingerprint:
-        return TrainingCorpus(data, fingerprint=fingerprint, columns=columns)
-    return TrainingCorpus(data, begun.path, begun.digest, fingerprint, columns)
+        return TrainingCorpus(data, fingerprint=fingerprint, columns=columns, labels=labels)
+    return TrainingCorpus(data, begun.path, begun.digest, fingerprint, columns, labels)
+
+
+def _refuse_missing_columns(data: DataSettings, labels: Sequence[str]) -> None:
+    """Refuse a file whose labels are columns and that has none for a label: nobody may have looked for it."""
+    headers = [one for one in read_headers(data) if find_label_columns(build_read_options(data), one)]
+    missing = [label for label in labels if not all(has_column(clean_labels(one), label) for one in headers)]
+    if missing:
+        said = f"the file has no column for {count_things(len(missing), 'label')} of the model: "
+        advice = "add an empty one where no document has the label, or name those there are: --label-columns"
+        raise CorpusError(f"{said}{shorten(', '.join(missing), 200)}; {advice}", data.corpus)
+
+
+def drop_absent_group(data: DataSettings) -> DataSettings:
+    """Return settings without the column of groups where files that they name do not have it."""
+    headers = read_headers(data) if data.group and data.corpus else []
+    there = bool(headers) and all(has_column(names, data.group) for names in headers)
+    return data if there else data.model_copy(update={"group": ""})
 
 
 def name_training_corpus(model: Path) -> str:

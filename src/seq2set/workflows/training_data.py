@@ -14,6 +14,7 @@ from seq2set.corpora.checks import Finding
 from seq2set.corpora.checks.labels import RowsPerLabel
 from seq2set.corpora.prepared import PreparedCorpus, Split
 from seq2set.corpora.readers.separators import guess_separator, quote_separator
+from seq2set.corpora.seen_texts import SeenTexts, find_seen, hash_texts, join_copies
 from seq2set.labels.labels import LabelTree
 from seq2set.models.tagger import Examples
 
@@ -47,6 +48,12 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
         )
     for finding in _find_label_rows(learn):
         progress.note(f"{finding.what}; {finding.todo}")
+    lacks = "no other validation documents" if len(tune) else "no validation split"
+    copied = find_seen(hash_texts(tune.texts), SeenTexts.of(learn.texts if len(tune) else (), ()).trained)
+    if copied.any():  # tuned on these, a model would trust what it knows by heart
+        what = f"{copied.sum():,} of {len(tune):,} validation documents are left out"
+        progress.note(f"{what}: their texts stand in the training split as well")
+        tune = tune.pick(np.flatnonzero(~copied))
     if len(tune):
         return TrainingData(learn, tune)
     data = carve_validation(learn, SHARE, corpus.seed)
@@ -57,7 +64,7 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
             ", and no training document can be set aside without losing a label, so the model is tuned on "
             "the documents that it learns from; give more of them a label"
         )
-    progress.note(f"{corpus.name} has no validation split{outcome}")
+    progress.note(f"{corpus.name} has {lacks}{outcome}")
     return data
 
 
@@ -82,17 +89,19 @@ def pool_documents(corpus: PreparedCorpus, folds: int) -> Examples:
         depths,
         [group for part in parts for group in part.groups or ()] if grouped else None,
     )
-    units = len(set(pooled.groups)) if pooled.groups is not None else len(pooled)
+    units = len(np.unique(join_copies(pooled.texts, pooled.groups)))
     if not 2 <= folds <= units:
         raise InputError(
-            f"--folds is {folds}; it must be from 2 to {units:,}, the documents or groups that there are"
+            f"--folds is {folds}; it must be from 2 to {units:,}, the groups or different texts there are"
         )
     return pooled
 
 
 def carve_validation(examples: Examples, share: float = SHARE, seed: int = SEED) -> TrainingData:
     """Set a share of examples aside for tuning, unless a label would be lost or none of them has a label."""
-    aside = carve_documents(examples.label_sets, share, seed, examples.groups)
+    units = join_copies(examples.texts, examples.groups)
+    alone = examples.groups is None and len(np.unique(units)) == len(units)
+    aside = carve_documents(examples.label_sets, share, seed, None if alone else units)
     tune = examples.pick(np.flatnonzero(aside))
     if not any(tune.label_sets):
         return TrainingData(examples, examples)

@@ -35,9 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def seq2set(folder: Path, example: str, *arguments: str | Path) -> str:
+def seq2set(folder: Path, example: str, *arguments: str | Path, **variables: str) -> str:
     """Run the command line after importing an example, and return what it prints."""
-    with start(folder, example, *arguments) as process:
+    with start(folder, example, *arguments, **variables) as process:
         printed, said = process.communicate()
     assert process.returncode == 0, said
     return printed
@@ -74,7 +74,9 @@ def test_the_metric(folder: Path) -> None:
     micro = found["micro_f1"]
     assert found["micro_jaccard"] == pytest.approx(micro / (2 - micro))  # J = F / (2 - F)
     assert "micro-Jaccard" in (folder / "report" / "index.html").read_text(encoding="utf-8")
-    assert "J(+)" in seq2set(folder, "my_metric", "evaluate", "br")
+    table = seq2set(folder, "my_metric", "evaluate", "br", COLUMNS="80")
+    assert re.search(r"^ *Models .* J\(\+\) *$", table, re.MULTILINE)
+    assert re.search(rf"^ *br .* {found['micro_jaccard']:.3f} *$", table, re.MULTILINE)
 
 
 def test_the_search(folder: Path) -> None:

@@ -117,8 +117,12 @@ def test_the_preset(folder: Path) -> None:
 
 def test_the_format(folder: Path) -> None:
     lines = [f"{'grain, trade' if n % 2 else 'oil'} | text {n} of a line" for n in range(40)]
-    (folder / "lines.piped").write_text("\n".join(lines), encoding="utf-8")
-    assert "40" in seq2set(folder, "my_format", "data", "stats", "lines.piped")
+    (folder / "lines.piped").write_text("\n".join(lines), encoding="utf-16-le")
+    call = ("data", "stats", "lines.piped", "--encoding", "utf-16-le")
+    assert "40" in seq2set(folder, "my_format", *call)
+    with start(folder, "my_format", *call, "--text", "body") as process:
+        _, said = process.communicate()
+    assert "--text has no effect on files in the format piped text" in said
 
 
 def test_the_source(folder: Path) -> None:

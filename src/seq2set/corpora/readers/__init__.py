@@ -22,8 +22,10 @@ from seq2set.corpora.readers.records import Record, RecordTable, build_document
 from seq2set.corpora.readers.streams import COMPRESSIONS, check_file, strip_compression
 
 __all__ = [
+    "COLUMN_OPTIONS",
     "DEFAULT_OPTIONS",
     "FORMATS",
+    "TEXT_OPTIONS",
     "ReadOptions",
     "build_read_options",
     "find_format",
@@ -33,6 +35,11 @@ __all__ = [
     "read_documents",
     "read_first_records",
 ]
+
+_NAMED = ("text", "id", "labels", "label_columns", "group", "split_column")
+TEXT_OPTIONS = ("encoding",)
+COLUMN_OPTIONS = (*_NAMED, "separator", "keep_missing", "strip_html")
+"""The options that make a difference to text files, and to tables."""
 
 FIRST_RECORDS = 1000
 """How many records are looked at for their keys and for the separator of their labels."""
@@ -49,8 +56,11 @@ class FileFormat(NamedTuple):
     media_types: tuple[str, ...] = ()
     """The types under which it is sent over HTTP, the usual one first"""
     compressible: bool = True
+    reads: tuple[str, ...] = TEXT_OPTIONS
+    """The options that make a difference to its files; others are refused beside them"""
 
 
+_DELIMITED = (*TEXT_OPTIONS, *COLUMN_OPTIONS, "delimiter", "plain_quotes")
 _READERS = "seq2set.corpora.readers"
 FORMATS = {
     "csv": FileFormat(
@@ -59,6 +69,7 @@ FORMATS = {
         (".csv",),
         f"{_READERS}.delimited:read_csv",
         ("text/csv",),
+        reads=_DELIMITED,
     ),
     "tsv": FileFormat(
         "TSV",
@@ -66,6 +77,7 @@ FORMATS = {
         (".tsv", ".tab"),
         f"{_READERS}.delimited:read_tsv",
         ("text/tab-separated-values",),
+        reads=_DELIMITED,
     ),
     "jsonl": FileFormat(
         "JSON",
@@ -73,6 +85,7 @@ FORMATS = {
         (".jsonl", ".ndjson", ".json"),
         f"{_READERS}.json_files:read_json",
         ("application/x-ndjson", "application/jsonl"),
+        reads=(*TEXT_OPTIONS, *COLUMN_OPTIONS),
     ),
     "parquet": FileFormat(
         "Parquet",
@@ -80,6 +93,7 @@ FORMATS = {
         (".parquet",),
         f"{_READERS}.parquet:read_parquet",
         compressible=False,
+        reads=COLUMN_OPTIONS,
     ),
     "xlsx": FileFormat(
         "Excel",
@@ -87,18 +101,21 @@ FORMATS = {
         (".xlsx", ".xlsm"),
         f"{_READERS}.excel:read_xlsx",
         compressible=False,
+        reads=(*COLUMN_OPTIONS, "sheet"),
     ),
     "txt": FileFormat(
         "Text",
         "one text per line, for prediction; to train, lines as fastText has them: __label__a text",
         (".txt",),
         f"{_READERS}.plain_text:read_txt",
+        reads=(*TEXT_OPTIONS, "strip_html"),
     ),
     "texts": FileFormat(
         "Text folder",
         "a folder of .txt files, one document each; sub-folders are labels",
         (),
         f"{_READERS}.plain_text:read_text_folder",
+        reads=(*TEXT_OPTIONS, "strip_html"),
     ),
     "aapd": FileFormat(
         "AAPD layout",

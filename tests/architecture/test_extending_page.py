@@ -123,12 +123,22 @@ def test_the_format(folder: Path) -> None:
     with start(folder, "my_format", *call, "--text", "body") as process:
         _, said = process.communicate()
     assert "--text has no effect on files in the format piped text" in said
+    (folder / "bare.piped").write_text("a text\n", encoding="utf-8")
+    with start(folder, "my_format", "data", "stats", "bare.piped") as process:
+        _, said = process.communicate()
+    assert "line 1: the line has no bar; it must be `label, label | text`" in said
 
 
 def test_the_source(folder: Path) -> None:
     assert "tickets" in seq2set(folder, "my_source", "data", "list")
     seq2set(folder, "my_source", "data", "prepare", "tickets", "--from", TICKETS, "--out", "tickets")
     assert json.loads((folder / "tickets" / "corpus.json").read_text(encoding="utf-8"))["name"] == "tickets"
+    (folder / "short.csv").write_text("id,text,labels\nt1,text\n", encoding="utf-16")
+    for name, sentence in (("short.csv", "line 2: the line has 2 cells"), ("no.csv", "does not exist")):
+        call = ("data", "prepare", "tickets", "--from", name, "--out", "refused", "--encoding", "utf-16")
+        with start(folder, "my_source", *call) as process:
+            _, said = process.communicate()
+        assert (process.returncode, said.count("\n"), sentence in said) == (2, 1, True), said
 
 
 def test_the_benchmark(folder: Path) -> None:
@@ -137,7 +147,7 @@ def test_the_benchmark(folder: Path) -> None:
 
 
 def test_the_study(folder: Path) -> None:
-    small = ["--set", "linear.c=[1.0]"]
+    small = ["--set", "linear.c=[1.0]", "--option", "lengths=1"]
     seq2set(folder, "my_study", "experiment", "terms", "--data", TICKETS, "--out", "terms", *small)
     found = json.loads((folder / "terms" / "terms" / "results.json").read_text(encoding="utf-8"))
     assert "How long terms should be" in json.dumps(found)

@@ -60,6 +60,7 @@ def refuse_unread(
     With `texts` there are other files beside it, of which columns are read.
     """
     from seq2set.corpora.open_corpus import is_settled, list_formats
+    from seq2set.corpora.readers import OPTIONS_OF_FORMATS
 
     given = {name: value for name, value in columns.items() if value is not None}
     _refuse_beside_files(given)
@@ -69,7 +70,7 @@ def refuse_unread(
         return
     if is_settled(corpus):
         _refuse_settled(corpus, given, read, texts=texts)
-    elif _list_reading_options() & given.keys() and not texts:
+    elif OPTIONS_OF_FORMATS & given.keys() and not texts:
         named = [str(given[name]) for name in ("valid", "test") if name in given]
         refuse_misread(set().union(*map(list_formats, [corpus, *named])), given)
 
@@ -105,20 +106,14 @@ def _refuse_settled(corpus: str, given: Settings, settings: Sequence[str], *, te
 
 def refuse_misread(formats: Collection[str], columns: Settings) -> None:
     """Refuse options for reading files that none of some formats has a use for."""
-    from seq2set.corpora.readers import FORMATS
+    from seq2set.corpora.readers import FORMATS, OPTIONS_OF_FORMATS
 
     read = {option for name in formats for option in FORMATS[name].reads}
     given = [name for name, value in columns.items() if value is not None]
-    vain = [name for name in given if name in _list_reading_options() - read]
+    vain = [name for name in given if name in OPTIONS_OF_FORMATS - read]
     if formats and vain:
         titles = join_names([FORMATS[name].title for name in sorted(formats)])
         _refuse(list(map(name_option, vain)), f"on files in the format {titles}")
-
-
-def _list_reading_options() -> set[str]:
-    from seq2set.corpora.readers import FORMATS
-
-    return {option for row in FORMATS.values() for option in row.reads}
 
 
 def refuse_settings(assignments: Iterable[str] | None, options: Mapping[str, str], by: str = "--set") -> None:

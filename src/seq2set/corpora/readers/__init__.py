@@ -22,10 +22,8 @@ from seq2set.corpora.readers.records import Record, RecordTable, build_document
 from seq2set.corpora.readers.streams import COMPRESSIONS, check_file, strip_compression
 
 __all__ = [
-    "COLUMN_OPTIONS",
     "DEFAULT_OPTIONS",
     "FORMATS",
-    "TEXT_OPTIONS",
     "ReadOptions",
     "build_read_options",
     "find_format",
@@ -125,6 +123,7 @@ FORMATS = {
     ),
 }
 """The formats that can be read, by name."""
+OPTIONS_OF_FORMATS = frozenset(option for row in FORMATS.values() for option in row.reads)
 
 _OTHERS = {
     ".xls": "save it as .xlsx or .csv",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from seq2set.core.errors import CorpusError
 from seq2set.core.names import load_named
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.columns import PathWatch
+from seq2set.corpora.readers.cells.columns import PathWatch
 from seq2set.corpora.readers.options import (
     DEFAULT_OPTIONS,
     ReadOptions,

@@ -18,7 +18,7 @@ from seq2set.benchmarks.serving.serve import ServerProcess
 from seq2set.config import load_config
 from seq2set.core.errors import Seq2SetError
 from seq2set.corpora.readers import ReadOptions, read_documents
-from seq2set.corpora.readers.label_cells import looks_broken, parse_bare_list, parse_list
+from seq2set.corpora.readers.cells.label_cells import looks_broken, parse_bare_list, parse_list
 
 SIGNS = [
     *(

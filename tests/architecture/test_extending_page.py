@@ -35,9 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def seq2set(folder: Path, example: str, *arguments: str | Path) -> str:
+def seq2set(folder: Path, example: str, *arguments: str | Path, **variables: str) -> str:
     """Run the command line after importing an example, and return what it prints."""
-    with start(folder, example, *arguments) as process:
+    with start(folder, example, *arguments, **variables) as process:
         printed, said = process.communicate()
     assert process.returncode == 0, said
     return printed
@@ -74,7 +74,9 @@ def test_the_metric(folder: Path) -> None:
     micro = found["micro_f1"]
     assert found["micro_jaccard"] == pytest.approx(micro / (2 - micro))  # J = F / (2 - F)
     assert "micro-Jaccard" in (folder / "report" / "index.html").read_text(encoding="utf-8")
-    assert "J(+)" in seq2set(folder, "my_metric", "evaluate", "br")
+    table = seq2set(folder, "my_metric", "evaluate", "br", COLUMNS="80")
+    assert re.search(r"^ *Models .* J\(\+\) *$", table, re.MULTILINE)
+    assert re.search(rf"^ *br .* {found['micro_jaccard']:.3f} *$", table, re.MULTILINE)
 
 
 def test_the_search(folder: Path) -> None:
@@ -115,14 +117,28 @@ def test_the_preset(folder: Path) -> None:
 
 def test_the_format(folder: Path) -> None:
     lines = [f"{'grain, trade' if n % 2 else 'oil'} | text {n} of a line" for n in range(40)]
-    (folder / "lines.piped").write_text("\n".join(lines), encoding="utf-8")
-    assert "40" in seq2set(folder, "my_format", "data", "stats", "lines.piped")
+    (folder / "lines.piped").write_text("\n".join(lines), encoding="utf-16-le")
+    call = ("data", "stats", "lines.piped", "--encoding", "utf-16-le")
+    assert "40" in seq2set(folder, "my_format", *call)
+    with start(folder, "my_format", *call, "--text", "body") as process:
+        _, said = process.communicate()
+    assert "--text has no effect on files in the format piped text" in said
+    (folder / "bare.piped").write_text("a text\n", encoding="utf-8")
+    with start(folder, "my_format", "data", "stats", "bare.piped") as process:
+        _, said = process.communicate()
+    assert "line 1: the line has no bar; it must be `label, label | text`" in said
 
 
 def test_the_source(folder: Path) -> None:
     assert "tickets" in seq2set(folder, "my_source", "data", "list")
     seq2set(folder, "my_source", "data", "prepare", "tickets", "--from", TICKETS, "--out", "tickets")
     assert json.loads((folder / "tickets" / "corpus.json").read_text(encoding="utf-8"))["name"] == "tickets"
+    (folder / "short.csv").write_text("id,text,labels\nt1,text\n", encoding="utf-16")
+    for name, sentence in (("short.csv", "line 2: the line has 2 cells"), ("no.csv", "does not exist")):
+        call = ("data", "prepare", "tickets", "--from", name, "--out", "refused", "--encoding", "utf-16")
+        with start(folder, "my_source", *call) as process:
+            _, said = process.communicate()
+        assert (process.returncode, said.count("\n"), sentence in said) == (2, 1, True), said
 
 
 def test_the_benchmark(folder: Path) -> None:
@@ -131,7 +147,7 @@ def test_the_benchmark(folder: Path) -> None:
 
 
 def test_the_study(folder: Path) -> None:
-    small = ["--set", "linear.c=[1.0]"]
+    small = ["--set", "linear.c=[1.0]", "--option", "lengths=1"]
     seq2set(folder, "my_study", "experiment", "terms", "--data", TICKETS, "--out", "terms", *small)
     found = json.loads((folder / "terms" / "terms" / "results.json").read_text(encoding="utf-8"))
     assert "How long terms should be" in json.dumps(found)

@@ -100,6 +100,7 @@ def test_a_narrow_terminal_cuts_no_figure(
     found = json.loads(seq2set(*call, "--json").out.splitlines()[0])
     monkeypatch.setenv("COLUMNS", "40")
     table = seq2set(*call).out
+    assert all(f" {name} " in table for name in ("Models", "br"))
     for name, metric in list_shown().items():
         assert f" {found[name]:.{metric.digits}f} " in table, name
 

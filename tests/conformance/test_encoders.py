@@ -114,8 +114,8 @@ def test_settings_of_an_encoder_count_with_that_encoder() -> None:
 def test_an_unknown_encoder_is_refused() -> None:
     *others, last = map(repr, ENCODERS)
     kinds = f"{', '.join(others)} or {last}"
-    with pytest.raises(ConfigError, match=f"encoder.kind is 'gru'; it must be {kinds}"):
-        build_config(assignments=["encoder.kind=gru"])
+    with pytest.raises(ConfigError, match=f"encoder.kind is 'nonsuch'; it must be {kinds}"):
+        build_config(assignments=["encoder.kind=nonsuch"])
 
 
 def test_the_vocabulary_is_a_tokenization() -> None:

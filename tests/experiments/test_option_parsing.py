@@ -39,10 +39,15 @@ def test_a_choice() -> None:
         options(texts="gone")
 
 
-def test_an_option_is_declared_once() -> None:
-    declared = [name for row in EXPERIMENTS.values() for name in row.options]
-    assert len(declared) == len(set(declared)) == len(list_options())
+def test_two_studies_have_no_option_of_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXPERIMENTS, "depth", EXPERIMENTS["remove-frequent"])
+    sentence = "the studies remove-frequent and depth both have an option 'steps'; rename one"
+    with pytest.raises(InputError, match=sentence):
+        list_options()
+
+
+def test_every_default_is_read_as_if_it_were_given() -> None:
     for name, option in list_options().items():
-        option.read(name, None)  # a default is read as if it were given
+        option.read(name, None)
     assert list_options()["bands"].help == "how many bands of equally many labels, by default 5"
     assert "by default" not in list_options()["limits"].help

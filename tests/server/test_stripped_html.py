@@ -22,7 +22,7 @@ from safetensors.numpy import load_file
 from seq2set import Seq2SetClassifier
 from seq2set.cli.app import main
 from seq2set.config.run_folder import RunFolder
-from seq2set.corpora.readers.markup import strip_markup
+from seq2set.corpora.readers.cells.markup import strip_markup
 from seq2set.inference.given_texts import locate_letters
 from seq2set.inference.predictor import Predictor, TextItem
 from seq2set.models.predictions import Request, Suggestion

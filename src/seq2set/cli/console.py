@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich import box
 from rich.console import Console
@@ -92,25 +92,32 @@ class PlainProgress(StderrProgress):
 
 Cell = str | Text
 
+SHORT_NAME = 16
+"""Characters of a name up to which its column is not cut, like `Seq2Set (simp.)`."""
+
 
 def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: Collection[str] = (), title: str = ""
 ) -> None:
-    """Print a table; the columns whose heads are `numbers` are aligned to the right and never cut."""
+    """Print a table; columns headed by `numbers` are aligned right and, like short names, never cut."""
+    console = Console()
+    roomy = console.options.update(max_width=1_000)
     above = Text(title, style="bold") if title else None
     table = Table(title=above, box=box.SIMPLE_HEAD, title_justify="left", collapse_padding=True)
-    for head in heads:
-        is_number = head in numbers
-        table.add_column(
-            Text(head), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold"
-        )
-    for row in rows:
-        # As plain text: brackets, as in seq2set[demo], are not markup here.
-        table.add_row(*(cell if isinstance(cell, Text) else Text(show_controls(cell)) for cell in row))
-    console = Console()
+    # As plain text: brackets, as in seq2set[demo], are not markup here.
+    shown = [[cell if isinstance(cell, Text) else Text(show_controls(cell)) for cell in row] for row in rows]
+    for head, *cells in zip(map(Text, heads), *shown, strict=True):
+        is_number = head.plain in numbers
+        widest = max(Measurement.get(console, roomy, cell).maximum for cell in (head, *cells))
+        is_whole = is_number or widest <= SHORT_NAME
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        least = widest if is_whole else None
+        table.add_column(head, justify=justify, no_wrap=is_whole, min_width=least, overflow="fold")
+    for row in shown:
+        table.add_row(*row)
     # A line that the terminal wraps, or a file keeps whole, is better than a number without its end.
-    least = Measurement.get(console, console.options.update(max_width=1_000), table).minimum
-    Console(highlight=False, width=max(console.width, least)).print(table)
+    width = max(console.width, Measurement.get(console, roomy, table).minimum)
+    Console(highlight=False, width=width).print(table)
 
 
 def print_evaluation(*reports: Report) -> None:

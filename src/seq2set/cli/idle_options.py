@@ -15,19 +15,6 @@ if TYPE_CHECKING:
     from seq2set.cli.options import Settings
     from seq2set.config import Config
 
-_TEXT = ("csv", "tsv", "jsonl", "txt", "texts", "aapd")
-_TABLES = ("csv", "tsv", "jsonl", "parquet", "xlsx")
-_READ_IN = {
-    "sheet": ("xlsx",),
-    "delimiter": ("csv", "tsv"),
-    "plain_quotes": ("csv", "tsv"),
-    "encoding": _TEXT,
-    "strip_html": (*_TABLES, "txt", "texts"),
-} | dict.fromkeys(
-    ("text", "id", "labels", "separator", "label_columns", "keep_missing", "group", "split_column"), _TABLES
-)
-"""The formats of files in which an option for reading them makes a difference"""
-
 
 def refuse_idle(context: typer.Context, why: str, *names: str) -> None:
     """Refuse those of some options that were typed, by the names of their values, and say why."""
@@ -73,6 +60,7 @@ def refuse_unread(
     With `texts` there are other files beside it, of which columns are read.
     """
     from seq2set.corpora.open_corpus import is_settled, list_formats
+    from seq2set.corpora.readers import OPTIONS_OF_FORMATS
 
     given = {name: value for name, value in columns.items() if value is not None}
     _refuse_beside_files(given)
@@ -82,7 +70,7 @@ def refuse_unread(
         return
     if is_settled(corpus):
         _refuse_settled(corpus, given, read, texts=texts)
-    elif any(name in _READ_IN for name in given) and not texts:
+    elif OPTIONS_OF_FORMATS & given.keys() and not texts:
         named = [str(given[name]) for name in ("valid", "test") if name in given]
         refuse_misread(set().union(*map(list_formats, [corpus, *named])), given)
 
@@ -118,10 +106,11 @@ def _refuse_settled(corpus: str, given: Settings, settings: Sequence[str], *, te
 
 def refuse_misread(formats: Collection[str], columns: Settings) -> None:
     """Refuse options for reading files that none of some formats has a use for."""
-    from seq2set.corpora.readers import FORMATS
+    from seq2set.corpora.readers import FORMATS, OPTIONS_OF_FORMATS
 
+    read = {option for name in formats for option in FORMATS[name].reads}
     given = [name for name, value in columns.items() if value is not None]
-    vain = [name for name in given if not set(formats) & set(_READ_IN.get(name, formats))]
+    vain = [name for name in given if name in OPTIONS_OF_FORMATS - read]
     if formats and vain:
         titles = join_names([FORMATS[name].title for name in sorted(formats)])
         _refuse(list(map(name_option, vain)), f"on files in the format {titles}")

@@ -173,9 +173,9 @@ class EncoderSettings(Settings):
     embedding: Size = 256
     """Size of a word vector."""
     hidden: Size = 256
-    """Hidden units per direction of the LSTM."""
+    """Hidden units of the encoder; of `bilstm` per direction."""
     layers: Layers = 2
-    """Layers of the LSTM."""
+    """Layers of the encoder."""
     dropout: Share = 0.3
     """The share of units that training drops."""
     max_words: Words = 500

@@ -29,12 +29,12 @@ from seq2set.corpora.readers import (
     read_first_records,
 )
 from seq2set.corpora.readers.aapd import is_aapd
-from seq2set.corpora.readers.columns import find_value, split_names
+from seq2set.corpora.readers.cells.columns import find_value, split_names
+from seq2set.corpora.readers.cells.label_cells import LabelTally
+from seq2set.corpora.readers.cells.markup import has_markup
+from seq2set.corpora.readers.cells.separators import find_separator, quote_separator
 from seq2set.corpora.readers.files import SourceFile
-from seq2set.corpora.readers.label_cells import LabelTally
-from seq2set.corpora.readers.markup import has_markup
 from seq2set.corpora.readers.options import AUTO, find_label_columns
-from seq2set.corpora.readers.separators import find_separator, quote_separator
 from seq2set.corpora.splits import METHODS, TEST, Method, SplitPlan, find_split_index
 
 SPLIT_COLUMNS = ("split", "subset", "set", "partition", "data_split")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, issparse
 
 from seq2set.core.errors import InputError
-from seq2set.corpora.readers.columns import clean_labels
+from seq2set.corpora.readers.cells.columns import clean_labels
 
 
 class EstimatorInputError(InputError, ValueError):

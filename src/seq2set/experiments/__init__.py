@@ -182,8 +182,13 @@ ALL = "all"
 
 
 def list_options() -> dict[str, StudyOption]:
-    """Return the options of all studies; no two studies have one of the same name."""
-    return {name: option for row in EXPERIMENTS.values() for name, option in row.options.items()}
+    """Return the options of all studies; no two studies may have one of the same name."""
+    owners: dict[str, str] = {}
+    for study, row in EXPERIMENTS.items():
+        for name in row.options:
+            if (other := owners.setdefault(name, study)) != study:
+                raise InputError(f"the studies {other} and {study} both have an option '{name}'; rename one")
+    return {name: EXPERIMENTS[study].options[name] for name, study in owners.items()}
 
 
 def find_experiment(name: str) -> StudyRow:

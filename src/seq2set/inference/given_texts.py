@@ -8,7 +8,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from seq2set.core.text_utils import Span
-from seq2set.corpora.readers.markup import _TextCollector, strip_markup
+from seq2set.corpora.readers.cells.markup import _TextCollector, strip_markup
 from seq2set.models.predictions import Inference, Request
 
 if TYPE_CHECKING:  # the server's front has no model

@@ -23,7 +23,7 @@ from seq2set.core.errors import CorpusError, InputError
 from seq2set.core.progress import Progress, Silent
 from seq2set.corpora.prepared import PreparedCorpus
 from seq2set.corpora.readers import ReadOptions, build_read_options, read_column_names
-from seq2set.corpora.readers.columns import has_column, split_names
+from seq2set.corpora.readers.cells.columns import has_column, split_names
 from seq2set.corpora.seen_texts import EMPTY, NOTHING_KNOWN, hash_texts
 from seq2set.inference.given_texts import strip_texts
 from seq2set.inference.model_folder import find_model_folder, read_seen

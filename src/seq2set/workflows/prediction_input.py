@@ -26,7 +26,7 @@ from seq2set.corpora.readers import (
     read_documents,
 )
 from seq2set.corpora.readers.aapd import is_aapd
-from seq2set.corpora.readers.columns import has_column, split_names
+from seq2set.corpora.readers.cells.columns import has_column, split_names
 from seq2set.corpora.readers.delimited import read_delimiter
 from seq2set.corpora.readers.files import limit_retries, list_folder
 from seq2set.corpora.readers.options import DEFAULT_ID

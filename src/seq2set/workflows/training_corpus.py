@@ -20,7 +20,7 @@ from seq2set.core.text_utils import count_things, shorten
 from seq2set.corpora.open_corpus import hash_content, list_formats, open_configured, read_headers
 from seq2set.corpora.prepared import PreparedCorpus, is_prepared
 from seq2set.corpora.readers import build_read_options
-from seq2set.corpora.readers.columns import clean_labels, has_column
+from seq2set.corpora.readers.cells.columns import clean_labels, has_column
 from seq2set.corpora.readers.options import find_label_columns
 from seq2set.inference.model_folder import find_model_folder, read_settings
 from seq2set.inference.predictor import Predictor

@@ -13,7 +13,7 @@ from seq2set.corpora.carve import SEED, SHARE, carve_documents
 from seq2set.corpora.checks import Finding
 from seq2set.corpora.checks.labels import RowsPerLabel
 from seq2set.corpora.prepared import PreparedCorpus, Split
-from seq2set.corpora.readers.separators import guess_separator, quote_separator
+from seq2set.corpora.readers.cells.separators import guess_separator, quote_separator
 from seq2set.corpora.seen_texts import SeenTexts, find_seen, hash_texts, join_copies
 from seq2set.labels.labels import LabelTree
 from seq2set.models.tagger import Examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seq2set.corpora.readers.label_cells import looks_broken, parse_bare_list, parse_list
+from seq2set.corpora.readers.cells.label_cells import looks_broken, parse_bare_list, parse_list
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.readers import ReadOptions, read_documents
 from seq2set.corpora.readers import json_files as json_reader
-from seq2set.corpora.readers.columns import find_value, is_set
+from seq2set.corpora.readers.cells.columns import find_value, is_set
+from seq2set.corpora.readers.cells.markup import strip_markup
+from seq2set.corpora.readers.cells.separators import find_separator
 from seq2set.corpora.readers.files import find_files, hash_files, make_absolute
-from seq2set.corpora.readers.markup import strip_markup
-from seq2set.corpora.readers.separators import find_separator
 
 TEXTS = ReadOptions(labels=None)
 

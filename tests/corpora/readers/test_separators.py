@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from seq2set.corpora.readers.separators import guess_separator, quote_separator
+from seq2set.corpora.readers.cells.separators import guess_separator, quote_separator
 
 
 @pytest.mark.parametrize(

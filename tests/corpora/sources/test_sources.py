@@ -6,7 +6,7 @@ import pytest
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.core.names import load_named
 from seq2set.corpora.prepare import PrepareOptions
-from seq2set.corpora.sources import SOURCES, read_source
+from seq2set.corpora.sources import NO_LIMIT, SOURCES, read_source
 from seq2set.corpora.sources.debtags import UPDATE
 from seq2set.corpora.sources.medline import FILE, PACKAGE
 
@@ -33,8 +33,10 @@ def test_how_to_get_says_what_the_readers_look_for():
     assert UPDATE in SOURCES["debtags"].how_to_get
 
 
-def test_only_medline_and_debtags_need_no_path():
-    assert [name for name, row in SOURCES.items() if not row.needs_path] == ["debtags", "medline"]
+def test_what_comes_with_a_package_or_the_system_needs_no_path():
+    assert not SOURCES["debtags"].needs_path
+    assert not SOURCES["medline"].needs_path
+    assert SOURCES["reuters"].needs_path
 
 
 @pytest.mark.parametrize("name", [name for name, row in SOURCES.items() if row.needs_path])
@@ -44,8 +46,9 @@ def test_a_source_that_is_not_bundled_names_the_command(name):
         read_source(name, None, ASKED_NOTHING)
 
 
-def test_only_feedback_and_reuters_have_no_word_limit():
-    assert [name for name, row in SOURCES.items() if not row.max_words] == ["feedback", "reuters"]
+def test_feedback_and_reuters_have_no_word_limit_and_the_papers_aapd_has():
+    assert (SOURCES["feedback"].max_words, SOURCES["reuters"].max_words) == (NO_LIMIT, NO_LIMIT)
+    assert SOURCES["aapd"].max_words == 500
 
 
 def test_an_unknown_name_suggests_the_nearest():

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 from seq2set.core.errors import InputError
 from seq2set.corpora.documents import SPLITS, Document
 from seq2set.corpora.prepared import PreparedCorpus
-from seq2set.corpora.readers.label_cells import EXAMPLES, ValueCounter
+from seq2set.corpora.readers.cells.label_cells import EXAMPLES, ValueCounter
 
 Level = Literal["error", "warning", "note"]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from seq2set.core.text_utils import replace_surrogates
 from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, format_share
 from seq2set.corpora.own_files import MARKUP_SHARE
-from seq2set.corpora.readers.markup import has_markup
+from seq2set.corpora.readers.cells.markup import has_markup
 from seq2set.text.tokenizer import build_tokenizer
 
 TEXTLESS_SHARE = 0.05

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from seq2set.core.text_utils import count_things
 from seq2set.corpora.checks import CheckedDocument, ExampleCounter, Finding, describe_found, format_share
 from seq2set.corpora.label_table import LabelTable
-from seq2set.corpora.readers.label_cells import EXAMPLES
-from seq2set.corpora.readers.separators import guess_separator, quote_separator
+from seq2set.corpora.readers.cells.label_cells import EXAMPLES
+from seq2set.corpora.readers.cells.separators import guess_separator, quote_separator
 
 _Item = TypeVar("_Item")
 

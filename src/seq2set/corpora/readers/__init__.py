@@ -10,7 +10,7 @@ from typing import NamedTuple
 from seq2set.core.errors import CorpusError
 from seq2set.core.names import load_named
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.columns import PathWatch
+from seq2set.corpora.readers.cells.columns import PathWatch
 from seq2set.corpora.readers.options import (
     DEFAULT_OPTIONS,
     ReadOptions,
@@ -34,6 +34,11 @@ __all__ = [
     "read_first_records",
 ]
 
+_NAMED = ("text", "id", "labels", "label_columns", "group", "split_column")
+TEXT_OPTIONS = ("encoding",)
+COLUMN_OPTIONS = (*_NAMED, "separator", "keep_missing", "strip_html")
+"""The options that make a difference to text files, and to tables."""
+
 FIRST_RECORDS = 1000
 """How many records are looked at for their keys and for the separator of their labels."""
 
@@ -49,8 +54,11 @@ class FileFormat(NamedTuple):
     media_types: tuple[str, ...] = ()
     """The types under which it is sent over HTTP, the usual one first"""
     compressible: bool = True
+    reads: tuple[str, ...] = TEXT_OPTIONS
+    """The options that make a difference to its files; others are refused beside them"""
 
 
+_DELIMITED = (*TEXT_OPTIONS, *COLUMN_OPTIONS, "delimiter", "plain_quotes")
 _READERS = "seq2set.corpora.readers"
 FORMATS = {
     "csv": FileFormat(
@@ -59,6 +67,7 @@ FORMATS = {
         (".csv",),
         f"{_READERS}.delimited:read_csv",
         ("text/csv",),
+        reads=_DELIMITED,
     ),
     "tsv": FileFormat(
         "TSV",
@@ -66,6 +75,7 @@ FORMATS = {
         (".tsv", ".tab"),
         f"{_READERS}.delimited:read_tsv",
         ("text/tab-separated-values",),
+        reads=_DELIMITED,
     ),
     "jsonl": FileFormat(
         "JSON",
@@ -73,6 +83,7 @@ FORMATS = {
         (".jsonl", ".ndjson", ".json"),
         f"{_READERS}.json_files:read_json",
         ("application/x-ndjson", "application/jsonl"),
+        reads=(*TEXT_OPTIONS, *COLUMN_OPTIONS),
     ),
     "parquet": FileFormat(
         "Parquet",
@@ -80,6 +91,7 @@ FORMATS = {
         (".parquet",),
         f"{_READERS}.parquet:read_parquet",
         compressible=False,
+        reads=COLUMN_OPTIONS,
     ),
     "xlsx": FileFormat(
         "Excel",
@@ -87,18 +99,21 @@ FORMATS = {
         (".xlsx", ".xlsm"),
         f"{_READERS}.excel:read_xlsx",
         compressible=False,
+        reads=(*COLUMN_OPTIONS, "sheet"),
     ),
     "txt": FileFormat(
         "Text",
         "one text per line, for prediction; to train, lines as fastText has them: __label__a text",
         (".txt",),
         f"{_READERS}.plain_text:read_txt",
+        reads=(*TEXT_OPTIONS, "strip_html"),
     ),
     "texts": FileFormat(
         "Text folder",
         "a folder of .txt files, one document each; sub-folders are labels",
         (),
         f"{_READERS}.plain_text:read_text_folder",
+        reads=(*TEXT_OPTIONS, "strip_html"),
     ),
     "aapd": FileFormat(
         "AAPD layout",
@@ -108,6 +123,7 @@ FORMATS = {
     ),
 }
 """The formats that can be read, by name."""
+OPTIONS_OF_FORMATS = frozenset(option for row in FORMATS.values() for option in row.reads)
 
 _OTHERS = {
     ".xls": "save it as .xlsx or .csv",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.cells.columns import clean_labels, replace_nul
 from seq2set.corpora.readers.options import DEFAULT_OPTIONS, ReadOptions
 from seq2set.corpora.readers.streams import find_file, read_lines
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 from seq2set.core.errors import CorpusError
 from seq2set.core.text_utils import count_things
-from seq2set.corpora.readers.columns import has_column, replace_nul, split_names
+from seq2set.corpora.readers.cells.columns import has_column, replace_nul, split_names
 from seq2set.corpora.readers.limits import LONGEST, refuse_long
 from seq2set.corpora.readers.options import ReadOptions
 from seq2set.corpora.readers.records import Record, RecordTable

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2set.core.errors import CorpusError, import_extra
-from seq2set.corpora.readers.columns import replace_nul
+from seq2set.corpora.readers.cells.columns import replace_nul
 from seq2set.corpora.readers.limits import check_workbook
 from seq2set.corpora.readers.options import ReadOptions
 from seq2set.corpora.readers.records import Record, RecordTable

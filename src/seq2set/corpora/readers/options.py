@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seq2set.core.errors import CorpusError, InputError, suggest
-from seq2set.corpora.readers.columns import PathWatch, find_root, has_column, match_columns, split_names
-from seq2set.corpora.readers.label_cells import LabelTally
+from seq2set.corpora.readers.cells.columns import PathWatch, find_root, has_column, match_columns, split_names
+from seq2set.corpora.readers.cells.label_cells import LabelTally
 
 if TYPE_CHECKING:
     from seq2set.config import DataSettings
@@ -29,7 +29,7 @@ _ESCAPES = {"\\t": "\t", "\\n": "\n", "tab": "\t"}
 class ReadOptions:
     """The names of the columns, what separates labels written as one text, and the encoding.
 
-    Names may be several, or paths (see `columns`). A column named `id` may be absent, and `id` may be empty:
+    Names may be several, or paths (see `cells.columns`). A column named `id` may be absent, and `id` empty:
     documents are then numbered from 1. `separator` stands for `;` where none is named, `delimiter` for the
     one that the header suggests. `label_columns` are columns of zeros and ones that are each called after a
     label. `group` and `split` are read only where they are named, and no labels are read where `labels` is

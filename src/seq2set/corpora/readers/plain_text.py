@@ -11,9 +11,9 @@ from pathlib import Path
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.cells.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.cells.markup import strip_markup
 from seq2set.corpora.readers.limits import refuse_long
-from seq2set.corpora.readers.markup import strip_markup
 from seq2set.corpora.readers.options import ReadOptions
 from seq2set.corpora.readers.streams import NumberedLine, read_lines, read_text
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from seq2set.core.errors import CorpusError
 from seq2set.core.text_utils import replace_surrogates
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.columns import clean_labels, find_value, is_set, replace_nul, split_names
-from seq2set.corpora.readers.label_cells import (
+from seq2set.corpora.readers.cells.columns import clean_labels, find_value, is_set, replace_nul, split_names
+from seq2set.corpora.readers.cells.label_cells import (
     MISSING_CELL,
     LabelTally,
     is_missing,
@@ -18,7 +18,7 @@ from seq2set.corpora.readers.label_cells import (
     parse_bare_list,
     parse_list,
 )
-from seq2set.corpora.readers.markup import strip_markup
+from seq2set.corpora.readers.cells.markup import strip_markup
 from seq2set.corpora.readers.options import DEFAULT_SEPARATOR, ReadOptions, check_columns, find_label_columns
 
 

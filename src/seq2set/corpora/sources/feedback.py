@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from seq2set.core.errors import CorpusError
 from seq2set.corpora.documents import Document
-from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.cells.columns import clean_labels, replace_nul
 from seq2set.corpora.readers.limits import LONGEST, refuse_long
 from seq2set.corpora.readers.streams import check_file
 from seq2set.corpora.sources.raw_corpus import Notes, RawCorpus

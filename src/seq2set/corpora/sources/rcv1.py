@@ -26,7 +26,7 @@ import numpy as np
 from seq2set.core.errors import CorpusError, InputError
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import PrepareOptions
-from seq2set.corpora.readers.columns import clean_labels, replace_nul
+from seq2set.corpora.readers.cells.columns import clean_labels, replace_nul
 from seq2set.corpora.readers.json_files import read_objects
 from seq2set.corpora.readers.records import Record
 from seq2set.corpora.readers.streams import NumberedLine, find_file, read_lines, strip_compression

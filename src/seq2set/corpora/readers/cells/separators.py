@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from seq2set.corpora.readers.label_cells import looks_broken, looks_like_list
+from seq2set.corpora.readers.cells.label_cells import looks_broken, looks_like_list
 
 SIGNS = (";", "|", "\n", "\t")
 """Signs that hardly ever stand inside a label: one that occurs separates."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,15 @@ def test_a_model_and_a_metric_of_a_row_are_evaluated(linear_run: Path, tmp_path:
     page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
     assert "toy labels per document" in page
     assert "toy-frequency" in page
+
+
+def test_a_metric_brings_its_own_thresholds_per_label(linear_run: Path) -> None:
+    chosen = ["--thresholds", linear_run, "--kind", "per-label", "--metric", "toy_labels", "--dry-run"]
+    found = re.search(r"(rule: .*)\ntoy_labels on .* 1\.0000 -> (.*)", seq2set("tune", *chosen))
+    assert found is not None
+    assert "(per-label)" in found[1]
+    # All that enough documents have, in the place of the most frequent one.
+    assert float(found[2]) > 1
 
 
 def test_a_search_a_reward_and_an_encoder_of_a_row_train_and_predict(network_run: Path) -> None:

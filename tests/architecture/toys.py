@@ -38,6 +38,7 @@ from seq2set.text.vocabulary import Words
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from seq2set.labels.label_thresholds import LabelChoice
     from seq2set.nn.decoding.searches import SearchResult
     from seq2set.nn.encoders import Encoder
 
@@ -45,6 +46,11 @@ if TYPE_CHECKING:
 def labels_per_document(counts: Counts) -> float:
     """Return the mean number of labels that a document is given."""
     return counts.predicted_total / counts.documents
+
+
+def give_most(choice: LabelChoice) -> np.ndarray[Any, Any]:
+    """Return thresholds by which every label is given as often as it can be."""
+    return choice.take(len(cuts.values) - 1 for cuts in choice.cuts.values())
 
 
 def find_first(decoder: Any, settings: Any, most: int | None) -> SearchResult:
@@ -142,6 +148,7 @@ METRICS["toy_labels"] = Metric(
     "toys",
     digits=2,
     tunable=True,
+    label_thresholds="toys:give_most",
 )
 ENCODERS["toy-bag"] = EncoderKind("word vectors and their mean, a toy", "toys:build_bag")
 SEARCHES["toy-first"] = Search("the first label of the greedy search", "toys:find_first", decides=True)

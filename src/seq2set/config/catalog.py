@@ -109,6 +109,12 @@ class Metric(NamedTuple):
     """whether terminal, report, model card and page show it; JSON has every metric"""
     tunable: bool = False
     """whether thresholds and settings can be tuned for it"""
+    of_totals: str = ""
+    """of one of sums over all labels: `of(totals) -> values`, see seq2set.labels.thresholds.CutTotals"""
+    label_thresholds: str = ""
+    """`find(choice) -> thresholds`, see seq2set.labels.label_thresholds.LabelChoice; none: not per label"""
+    is_macro: bool = False
+    """whether it is tuned as a mean over labels, in which rare ones count as much as others"""
 
 
 class Preset(NamedTuple):
@@ -285,6 +291,8 @@ METRICS: dict[str, Metric] = {
         4,
         in_paper=True,
         tunable=True,
+        of_totals="seq2set.labels.thresholds:measure_hamming_loss",
+        label_thresholds="seq2set.labels.label_thresholds:minimise_hamming_loss",
     ),
     "micro_precision": Metric(
         "micro-precision",
@@ -303,6 +311,8 @@ METRICS: dict[str, Metric] = {
         "F1",
         in_paper=True,
         tunable=True,
+        of_totals="seq2set.labels.thresholds:measure_micro_f1",
+        label_thresholds="seq2set.labels.label_thresholds:maximise_micro_f1",
     ),
     "macro_precision": Metric(
         "macro-precision", "mean precision of all labels", _METRICS + "macro_precision", shown=False
@@ -311,10 +321,21 @@ METRICS: dict[str, Metric] = {
         "macro-recall", "mean recall of all labels", _METRICS + "macro_recall", shown=False
     ),
     "macro_f1": Metric(
-        "macro-F1", "every label counts the same", _METRICS + "macro_f1", "macro-F1", tunable=True
+        "macro-F1",
+        "every label counts the same",
+        _METRICS + "macro_f1",
+        "macro-F1",
+        tunable=True,
+        label_thresholds="seq2set.labels.label_thresholds:maximise_macro_f1",
+        is_macro=True,
     ),
     "example_f1": Metric(
-        "example F1", "every document counts the same", _METRICS + "example_f1", "example F1", tunable=True
+        "example F1",
+        "every document counts the same",
+        _METRICS + "example_f1",
+        "example F1",
+        tunable=True,
+        label_thresholds="seq2set.labels.label_thresholds:climb_example_f1",
     ),
     "subset_accuracy": Metric(
         "subset accuracy",
@@ -322,6 +343,7 @@ METRICS: dict[str, Metric] = {
         _METRICS + "subset_accuracy",
         "subset",
         tunable=True,
+        label_thresholds="seq2set.labels.label_thresholds:climb_subset_accuracy",
     ),
 }
 """The metrics in the order of the paper's tables, then the others."""

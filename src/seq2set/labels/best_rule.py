@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.config.catalog import is_better, list_tunable
+from seq2set.config.catalog import METRICS, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
 from seq2set.core.text_utils import join_names
 from seq2set.labels.indicator import Indicators, as_indicator
-from seq2set.labels.label_thresholds import SUPPORTED, find_label_thresholds
+from seq2set.labels.label_thresholds import find_label_thresholds
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rare_labels import find_frequency_thresholds
 from seq2set.labels.rules import (
@@ -102,7 +102,7 @@ def find_best_rule(
     right = indicator.toarray()
     kinds = [kind]
     if kind in SEARCHES:
-        kinds = [one for one in RULES if one != "per-label" or metric in SUPPORTED]
+        kinds = [one for one in RULES if can_tune(one, metric)]
         kinds += [] if frequencies is None else [BY_FREQUENCY]
     aim = _Aim(metric, least, frequencies, groups)
     reached = {one: _measure_held_out(one, scores, right, aim) for one in kinds}
@@ -136,10 +136,14 @@ def refuse_unknown(kind: str, metric: str) -> None:
         raise UnknownNameError("kind", kind, KINDS)
     if metric not in list_tunable():
         raise UnknownNameError("metric", metric, list_tunable())
-    if kind == "per-label" and metric not in SUPPORTED:
-        raise InputError(
-            f"metric is '{metric}'; thresholds per label can be tuned for {join_names(SUPPORTED)} only"
-        )
+    if not can_tune(kind, metric):
+        names = join_names([name for name in list_tunable() if can_tune(kind, name)])
+        raise InputError(f"metric is '{metric}'; thresholds per label can be tuned for {names} only")
+
+
+def can_tune(kind: str, metric: str) -> bool:
+    """Say whether rules of a kind can be tuned for a metric: thresholds per label need an algorithm."""
+    return kind != "per-label" or bool(METRICS[metric].label_thresholds)
 
 
 def score_rule(

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.config.catalog import is_better, list_tunable
+from seq2set.config.catalog import METRICS, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.core.names import load_named
 from seq2set.labels.indicator import Indicators, as_indicator
 from seq2set.labels.metrics import Counts, f1
 
@@ -109,7 +110,7 @@ class Threshold(NamedTuple):
 def find_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Threshold:
     """Find the threshold that is best for `metric` on (documents, labels) scores.
 
-    Micro-F1 and hamming loss are searched exactly; the others on at most `GRID` thresholds, spread evenly
+    A metric of sums over all labels is searched exactly; others on at most `GRID` thresholds, spread evenly
     over the scores of the labels that are right, which is exact where there are no more of those.
     """
     if metric not in list_tunable():
@@ -118,20 +119,33 @@ def find_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Thr
     refuse_unfit(scores, right)
     rows, columns = right[:, : scores.shape[1]].nonzero()
     cuts = find_cuts(scores, scores[rows, columns])
-    if metric in ("micro_f1", "hamming_loss"):
-        return _search_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
+    if (row := METRICS[metric]).of_totals:
+        reached = load_named(row.of_totals)(CutTotals(cuts.given, cuts.right, right.nnz, *right.shape))
+        best = int(reached.argmin() if row.better == "lower" else reached.argmax())
+        return Threshold(float(cuts.values[best]), float(reached[best]))
     places = np.linspace(0, len(cuts.values) - 1, min(GRID, len(cuts.values))).round().astype(np.int64)
     return _search_grid(cuts.values[places], scores, right, metric)
 
 
-def _search_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshold:
-    if metric == "micro_f1":
-        scores = 2 * cuts.right / np.maximum(cuts.given + actual, 1)
-        best = int(scores.argmax())
-    else:
-        scores = (cuts.given + actual - 2 * cuts.right) / cells
-        best = int(scores.argmin())
-    return Threshold(float(cuts.values[best]), float(scores[best]))
+class CutTotals(NamedTuple):
+    """What cuts (C,) through the scores of all labels give and have right, of `actual` labels in all."""
+
+    given: NDArray[np.int64]
+    right: NDArray[np.int64]
+    actual: int
+    documents: int
+    labels: int
+
+
+def measure_micro_f1(totals: CutTotals) -> NDArray[np.float64]:
+    """Return the micro-F1 at each cut."""
+    return np.asarray(2 * totals.right / np.maximum(totals.given + totals.actual, 1))
+
+
+def measure_hamming_loss(totals: CutTotals) -> NDArray[np.float64]:
+    """Return the hamming loss at each cut."""
+    wrong = totals.given + totals.actual - 2 * totals.right
+    return np.asarray(wrong / (totals.documents * totals.labels))
 
 
 def _search_grid(

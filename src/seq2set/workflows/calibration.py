@@ -22,12 +22,11 @@ from seq2set.core.progress import Progress
 from seq2set.core.text_utils import count_things
 from seq2set.corpora.seen_texts import Documents
 from seq2set.evaluation.measure import BATCH
-from seq2set.labels.best_rule import find_best_rule, score_rule
+from seq2set.labels.best_rule import can_tune, find_best_rule, score_rule
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Confidence
 from seq2set.labels.confidence.calibrators import IDENTITY, BoundedCalibrator, Calibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, Candidate, fit_candidates
 from seq2set.labels.confidence.carried_rules import find_plain_rule, keep_sets
-from seq2set.labels.label_thresholds import SUPPORTED
 from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Request, withhold_scores
@@ -194,7 +193,7 @@ class _Choice:
     def _tune(self, candidate: Candidate) -> Rule | None:
         raw, present, decision = self.raw, self.tagger.rule, self.tagger.config.decision
         kind, metric = present.kind, decision.metric
-        if decision.threshold != "tuned" or (kind == "per-label" and metric not in SUPPORTED):
+        if decision.threshold != "tuned" or not can_tune(kind, metric):
             return None
         probabilities = np.full(raw.scores.shape, -np.inf, np.float32)
         probabilities[raw.known] = candidate.probabilities

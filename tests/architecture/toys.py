@@ -17,6 +17,7 @@ from seq2set.config.catalog import (
     METRICS,
     MODELS,
     REWARDS,
+    SCORING,
     SEARCHES,
     EncoderKind,
     Metric,
@@ -103,14 +104,14 @@ class Frequency:
         return True
 
     def find_search(self, request: Request) -> str:
-        return "marginal"
+        return SCORING
 
     def with_confidence(self, confidence: Confidence, rule: Rule) -> Frequency:
         return replace(self, confidence=confidence, rule=rule)
 
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         scores = np.tile(np.array(self.shares, np.float32), (len(texts), 1))
-        scores = self.confidence.calibrate("marginal", scores)
+        scores = self.confidence.calibrate(SCORING, scores)
         chosen = decide(scores, self.rule, request)
         evidence = [[() for _ in row] for row in chosen] if request.explain else None
         return Inference(scores, chosen, evidence, choose_rule(self.rule, request, len(self.labels)))

@@ -264,6 +264,9 @@ SEARCHES: dict[str, Search] = {
     ),
 }
 
+SCORING = "marginal"
+"""The search whose scores a rule decides, and the name of those that models without a decoder give"""
+
 REWARDS: dict[str, Reward] = {
     "f1": Reward("the F1 of the set, as in the paper", "seq2set.objectives.rewards:f1", "example_f1"),
     "hamming": Reward("1 - hamming loss", "seq2set.objectives.rewards:hamming", "hamming_loss"),
@@ -386,6 +389,11 @@ def reads(model: str, setting: str, encoder: str = "") -> bool:
     chosen = ENCODERS.get(encoder) if "encoder" in row.sections and not row.encoder else None
     optional = any(section in one.sections for one in MODELS.values())
     return not optional or section in row.sections or (chosen is not None and section in chosen.sections)
+
+
+def find_scoring_search(name: str) -> str:
+    """Return the search whose scores a rule decides for a model of this one: itself, if it gives no set."""
+    return SCORING if SEARCHES[name].decides else name
 
 
 def is_better(value: float, than: float, metric: str) -> bool:

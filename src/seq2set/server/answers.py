@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seq2set.config.catalog import find_scoring_search
 from seq2set.models.predictions import Inference, Request, Suggestion, decide, withhold
 
 if TYPE_CHECKING:  # the front has no model
@@ -81,7 +82,8 @@ class Answerer:
             ]
         # The best labels, whatever their scores.
         most = max(request.candidates, request.min_labels)
-        widened = replace(request, threshold=0.0, top_k=None, max_labels=most, search="marginal")
+        search = find_scoring_search(self.tagger.find_search(request))
+        widened = replace(request, threshold=0.0, top_k=None, max_labels=most, search=search)
         wide = self.tagger.infer(texts, widened)
         given = self._decide(texts, request, wide)
         return [

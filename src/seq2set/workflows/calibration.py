@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.config.catalog import is_better
+from seq2set.config.catalog import SEARCHES, find_scoring_search, is_better
 from seq2set.core.errors import InputError
 from seq2set.core.progress import Progress
 from seq2set.core.text_utils import count_things
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 FOLDS = 5
 LEAST_RIGHT = 50
 """With fewer labels to go by a calibrator would be made by chance."""
-MARGINAL = "marginal"
 
 
 class Scored(NamedTuple):
@@ -94,19 +93,20 @@ def _leave_as_is(tagger: Tagger, why: str) -> CalibratedModel:
 def calibrate(
     tagger: Tagger, part: Documents, groups: Sequence[str] | None, progress: Progress
 ) -> CalibratedModel:
-    """Fit calibrators for the scores of the model's own search and for its marginals.
+    """Fit calibrators for the scores of the model's own search and for those that a rule decides.
 
     Documents of a group are held out together.
     """
     fold = fold_documents(FOLDS, len(part), tagger.config.seed, groups)
     calibrators, found, rule = dict(tagger.confidence.calibrators), {}, tagger.rule
-    for search in dict.fromkeys((tagger.find_search(Request()), MARGINAL)):
+    own = tagger.find_search(Request())
+    for search in dict.fromkeys((own, find_scoring_search(own))):
         raw = score_part(tagger.with_confidence(UNCALIBRATED, tagger.rule), part, search, progress)
         chosen = _choose(_Choice(tagger, search, raw, groups), fold)
         if chosen is None:
             progress.note(f"no calibration of the {search} scores keeps decisions as good as they are")
             continue
-        calibrators[search], rule = chosen.found.calibrator, chosen.found.rule if search == MARGINAL else rule
+        calibrators[search], rule = chosen.found.calibrator, chosen.found.rule
         present = tagger.confidence.calibrate(search, raw.scores, raw.margins)
         found[search] = chosen.describe(raw, present)
     record = {"documents": len(part), "searches": found}
@@ -178,8 +178,8 @@ class _Choice:
         """
         rule = self.tagger.rule
         found = _Decided(candidate.calibrator, candidate.probabilities, rule)
-        if self.search != MARGINAL:
-            return found  # the search decides by itself
+        if SEARCHES[self.search].decides:
+            return found
         plain = find_plain_rule(rule, self.tagger.confidence.calibrators.get(self.search, IDENTITY))
         if plain is None or (plain.k and not candidate.calibrator.keeps_order):
             tuned = self._tune(candidate)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
+from seq2set.config.catalog import SCORING
 from seq2set.core.sparse import CompressedRows, SparseRows
 from seq2set.core.tensor_files import TensorForm
 from seq2set.labels.confidence.acceptance import Confidence
@@ -78,7 +79,7 @@ class LinearTagger(ABC):
 
     def find_search(self, request: Request) -> str:  # noqa: ARG002 (whatever is asked for)
         """Return the name that stands for the scores of a model without a decoder."""
-        return "marginal"
+        return SCORING
 
     def with_confidence(self, confidence: Confidence, rule: Rule) -> LinearTagger:
         """Return the same model with other probabilities, and a rule that fits them."""

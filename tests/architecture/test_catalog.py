@@ -28,6 +28,12 @@ print(running.client.get("/v1/model").text)
 print(running.predict(texts=["wheat"], search="toy-first").text)
 running.close()
 """
+MODEL = "Toy: gives the most frequent label to every text"
+PARTS = {
+    "encoder": "toy-bag: word vectors and their mean, a toy",
+    "search": "toy-first: the first label of the greedy search",
+    "reward": "toy-recall: the recall of the set",
+}
 SMALL = ["encoder.embedding=4", "encoder.hidden=4", "decoder.embedding=4", "decoder.hidden=4"]
 SMALL += ["decoder.attention=4", "warm_start.epochs=1", "self_critical.epochs=1", "prior.enabled=false"]
 
@@ -80,7 +86,10 @@ def test_a_model_and_a_metric_of_a_row_are_evaluated(linear_run: Path, tmp_path:
     assert found["toy_labels"] == 1.0
     page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
     assert "toy labels per document" in page
-    assert "toy-frequency" in page
+    assert f"<td>model</td><td>{MODEL}</td>" in page
+    # It has none of them, whatever its settings say.
+    assert [found[part] for part in PARTS] == [None] * 3
+    assert not any(f"<td>{part}</td>" in page for part in PARTS)
 
 
 def test_a_metric_brings_its_own_thresholds_per_label(linear_run: Path) -> None:
@@ -92,10 +101,18 @@ def test_a_metric_brings_its_own_thresholds_per_label(linear_run: Path) -> None:
     assert float(found[2]) > 1
 
 
-def test_a_search_a_reward_and_an_encoder_of_a_row_train_and_predict(network_run: Path) -> None:
-    found = evaluate(network_run)
+def test_a_search_a_reward_and_an_encoder_of_a_row_train_and_are_evaluated(
+    network_run: Path, tmp_path: Path
+) -> None:
+    found = evaluate(network_run, "--report", tmp_path / "report")
     assert found["model"] == "seq2set-simp"
     assert 0 < found["toy_labels"] <= 1
+    assert {part: found[part] for part in PARTS} == {
+        name: row.partition(":")[0] for name, row in PARTS.items()
+    }
+    page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
+    for part, row in PARTS.items():
+        assert f"<td>{part}</td><td>{row}</td>" in page
     settings = (network_run / "config.toml").read_text(encoding="utf-8")
     assert 'reward = "toy-recall"' in settings
     assert 'kind = "toy-bag"' in settings

@@ -282,6 +282,13 @@ REWARDS: dict[str, Reward] = {
     ),
 }
 
+PARTS: dict[str, Mapping[str, EncoderKind | Search | Reward]] = {
+    "encoder": ENCODERS,
+    "search": SEARCHES,
+    "reward": REWARDS,
+}
+"""What a model is made of, by what JSON, model card and report call it"""
+
 _METRICS = "seq2set.labels.metrics:"
 
 METRICS: dict[str, Metric] = {
@@ -389,6 +396,11 @@ def reads(model: str, setting: str, encoder: str = "") -> bool:
     chosen = ENCODERS.get(encoder) if "encoder" in row.sections and not row.encoder else None
     optional = any(section in one.sections for one in MODELS.values())
     return not optional or section in row.sections or (chosen is not None and section in chosen.sections)
+
+
+def describe_parts(names: Mapping[str, str]) -> dict[str, str]:
+    """Say of each part of a model, given by name, what it is."""
+    return {part: f"{name}: {PARTS[part][name].summary}" for part, name in names.items()}
 
 
 def find_scoring_search(name: str) -> str:

@@ -409,3 +409,10 @@ class Config(Settings):
     training: TrainingSettings = TrainingSettings()
     search: SearchSettings = SearchSettings()
     decision: DecisionSettings = DecisionSettings()
+
+    def name_parts(self) -> dict[str, str]:
+        """Name the encoder, the search and the reward of the model, those that it has."""
+        row = MODELS[self.model]
+        encoder = {"encoder": row.encoder or self.encoder.kind} if row.network else {}
+        search = {"search": self.search.name} if "decoder" in row.sections else {}
+        return encoder | search | ({"reward": self.objective.reward} if "objective" in row.sections else {})

@@ -83,8 +83,10 @@ def evaluate(
     if evidence_documents is not None:
         where = model, measured.corpus, measured.split, chosen.part, evidence_documents
         evidence = measure_evidence(predictor, EvidencePlan(*where), request, progress)
+    tagger = predictor.tagger
+    search = {"search": tagger.find_search(request or Request())} if tagger.decodes else {}
     return Report(
-        predictor.tagger.config.model,
+        tagger.config.model,
         measured.corpus,
         measured.split,
         result,
@@ -96,6 +98,7 @@ def evaluate(
         intervals=result.intervals(groups),
         groups=0 if groups is None else len(np.unique(groups)),
         evidence=evidence,
+        parts=tagger.config.name_parts() | search,
     )
 
 

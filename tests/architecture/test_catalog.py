@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -11,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_house import SOURCES, compared_texts
 
+from seq2set.config import build_config
+from seq2set.config.catalog import ENCODERS, METRICS, MODELS, REWARDS, SEARCHES
 from seq2set.corpora.prepared import PreparedCorpus
 
 HERE = Path(__file__).parent
@@ -107,9 +111,7 @@ def test_a_search_a_reward_and_an_encoder_of_a_row_train_and_are_evaluated(
     found = evaluate(network_run, "--report", tmp_path / "report")
     assert found["model"] == "seq2set-simp"
     assert 0 < found["toy_labels"] <= 1
-    assert {part: found[part] for part in PARTS} == {
-        name: row.partition(":")[0] for name, row in PARTS.items()
-    }
+    assert [found[part] for part in PARTS] == [row.partition(":")[0] for row in PARTS.values()]
     page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
     for part, row in PARTS.items():
         assert f"<td>{part}</td><td>{row}</td>" in page
@@ -146,3 +148,29 @@ def test_a_fault_names_the_rows() -> None:
         python(BUILD, *settings)
     for name in ("toy-frequency", "toy-first", "toy-recall", "toy-bag", "toy_labels"):
         assert f"'{name}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("table", [ENCODERS, SEARCHES, REWARDS, METRICS])
+def test_no_name_is_compared_in_code(table: dict[str, Any]) -> None:
+    """What differs between the rows of a table stands in the rows."""
+    found = {
+        f"{path.name}:{line}": text
+        for path in SOURCES
+        for line, text in compared_texts(ast.parse(path.read_text(encoding="utf-8")))
+        if text in table
+    }
+    assert found == {}
+
+
+def test_a_model_has_the_parts_that_its_row_says() -> None:
+    parts = {model: build_config(model=model).name_parts("beam") for model in MODELS}
+    convolution, bilstm = {"encoder": "convolution"}, {"encoder": "bilstm"}
+    search, reward = {"search": "beam"}, {"reward": build_config().objective.reward}
+    assert parts == {"br": {}, "cc": {}, "lp": {}} | {
+        "cnn": convolution,
+        "cnn-rnn": convolution | search,
+        "seq2seq": bilstm | search,
+        "seq2set-simp": bilstm | search | reward,
+        "seq2set": bilstm | search | reward,
+    }
+    assert build_config(model="seq2seq").name_parts()["search"] == build_config().search.name

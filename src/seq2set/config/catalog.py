@@ -11,7 +11,7 @@ file, long as it is, since rows name each other: a model its encoder, a reward i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from seq2set.core.names import find_named
 
@@ -109,8 +109,8 @@ class Metric(NamedTuple):
     """whether terminal, report, model card and page show it; JSON has every metric"""
     tunable: bool = False
     """whether thresholds and settings can be tuned for it"""
-    of_totals: str = ""
-    """of one of sums over all labels: `of(totals) -> values`, see seq2set.labels.thresholds.CutTotals"""
+    of_totals: bool = False
+    """whether `of` takes arrays of totals too, as `seq2set.labels.metrics.CutTotals` has them"""
     label_thresholds: str = ""
     """`find(choice) -> thresholds`, see seq2set.labels.label_thresholds.LabelChoice; none: not per label"""
     is_macro: bool = False
@@ -123,6 +123,8 @@ class Preset(NamedTuple):
     summary: str
     base: str = ""
     """the preset that its settings are laid over, if any"""
+    adds_vectors: bool = False
+    """whether it adds the vectors of a pretrained encoder to that one"""
 
 
 class Runtime(NamedTuple):
@@ -282,11 +284,7 @@ REWARDS: dict[str, Reward] = {
     ),
 }
 
-PARTS: dict[str, Mapping[str, EncoderKind | Search | Reward]] = {
-    "encoder": ENCODERS,
-    "search": SEARCHES,
-    "reward": REWARDS,
-}
+PARTS: dict[str, Mapping[str, Any]] = {"encoder": ENCODERS, "search": SEARCHES, "reward": REWARDS}
 """What a model is made of, by what JSON, model card and report call it"""
 
 _METRICS = "seq2set.labels.metrics:"
@@ -301,7 +299,7 @@ METRICS: dict[str, Metric] = {
         4,
         in_paper=True,
         tunable=True,
-        of_totals="seq2set.labels.thresholds:measure_hamming_loss",
+        of_totals=True,
         label_thresholds="seq2set.labels.label_thresholds:minimise_hamming_loss",
     ),
     "micro_precision": Metric(
@@ -321,7 +319,7 @@ METRICS: dict[str, Metric] = {
         "F1",
         in_paper=True,
         tunable=True,
-        of_totals="seq2set.labels.thresholds:measure_micro_f1",
+        of_totals=True,
         label_thresholds="seq2set.labels.label_thresholds:maximise_micro_f1",
     ),
     "macro_precision": Metric(
@@ -367,7 +365,7 @@ PRESETS: dict[str, Preset] = {
     "paper-rcv1": Preset("the paper's sizes for RCV1-V2"),
     "paper-small": Preset("the paper's method at sizes that a CPU trains overnight"),
     "pretrained": Preset(
-        "compact, which also reads the vectors of a small pretrained encoder: `make weights`", "compact"
+        "compact, which also reads the vectors of a small pretrained encoder: `make weights`", "compact", True
     ),
     "best": Preset(
         "pretrained, three networks together: three times its training and prediction", "pretrained"

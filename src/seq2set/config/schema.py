@@ -410,9 +410,9 @@ class Config(Settings):
     search: SearchSettings = SearchSettings()
     decision: DecisionSettings = DecisionSettings()
 
-    def name_parts(self) -> dict[str, str]:
-        """Name the encoder, the search and the reward of the model, those that it has."""
+    def name_parts(self, search: str = "") -> dict[str, str]:
+        """Name the encoder, the search (this one, if any is asked for) and the reward that the model has."""
         row = MODELS[self.model]
         encoder = {"encoder": row.encoder or self.encoder.kind} if row.network else {}
-        search = {"search": self.search.name} if "decoder" in row.sections else {}
-        return encoder | search | ({"reward": self.objective.reward} if "objective" in row.sections else {})
+        decoder = {"search": search or self.search.name} if "decoder" in row.sections else {}
+        return encoder | decoder | ({"reward": self.objective.reward} if "objective" in row.sections else {})

@@ -6,6 +6,7 @@ Shapes: N documents, L labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +21,6 @@ Bools = NDArray[np.bool_]
 
 ENOUGH = 1e-9
 """What a move must gain: sums of documents' F1 are not exact, and rounding must not go in circles."""
-
-Quality = Callable[..., NDArray[Any]]
-"""How good documents are (N,), by how many labels are right, how many are given and how many they have."""
 
 
 class LabelChoice(NamedTuple):
@@ -92,21 +90,11 @@ def _choose_worthiest(cuts: Sequence[Cuts], price: float) -> list[int]:
     return [int((2 * one.right - price * one.given).argmax()) for one in cuts]
 
 
-def climb_example_f1(choice: LabelChoice) -> NDArray[Any]:
-    """Return thresholds of which no single one can be moved for a higher example F1."""
-    return climb(choice, f1)
-
-
-def climb_subset_accuracy(choice: LabelChoice) -> NDArray[Any]:
-    """Return thresholds of which no single one can be moved for a higher subset accuracy."""
-    return climb(choice, lambda hits, given, actual: ((hits == given) & (hits == actual)).astype(np.float64))
-
-
-def climb(choice: LabelChoice, quality: Quality) -> NDArray[Any]:
+def climb(choice: LabelChoice, quality: Callable[..., NDArray[Any]]) -> NDArray[Any]:
     """Move thresholds, one label at a time, from the shared one until no single move gains anything.
 
-    It is for metrics in which a document's labels depend on each other: at least as good as one threshold,
-    but not always the best, which the other functions here reach.
+    The quality of documents (N,) is that of how many labels are right, are given and should be. As a
+    document's labels depend on each other, the best is not always reached, as the other functions here do.
     """
     thresholds: NDArray[Any] = choice.shared.copy()
     given, actual = choice.scores >= thresholds, choice.right.sum(axis=1)
@@ -118,7 +106,7 @@ def climb(choice: LabelChoice, quality: Quality) -> NDArray[Any]:
             column, right = choice.scores[:, label], choice.right[:, label]
             hits, sizes = hits - (given[:, label] & right), sizes - given[:, label]
             # How much better each document is with the label than without it, all else as it is.
-            gains = quality(hits + right, sizes + 1, actual) - quality(hits, sizes, actual)
+            gains = 1.0 * quality(hits + right, sizes + 1, actual) - quality(hits, sizes, actual)
             best_first = gains[np.argsort(-column, kind="stable")]
             reached = np.concatenate([[0.0], np.cumsum(best_first)])[choices.given]
             best = int(reached.argmax())
@@ -127,3 +115,7 @@ def climb(choice: LabelChoice, quality: Quality) -> NDArray[Any]:
                 given[:, label] = column >= thresholds[label]
             hits, sizes = hits + (given[:, label] & right), sizes + given[:, label]
     return thresholds
+
+
+climb_example_f1 = partial(climb, quality=f1)
+climb_subset_accuracy = partial(climb, quality=lambda hits, given, actual: (hits == given) & (hits == actual))

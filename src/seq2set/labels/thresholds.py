@@ -21,13 +21,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from seq2set.config.catalog import METRICS, is_better, list_tunable
-from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.core.names import load_named
+from seq2set.config.catalog import METRICS, list_tunable
+from seq2set.core.errors import InputError
+from seq2set.core.names import find_named, load_named
 from seq2set.labels.indicator import Indicators, as_indicator
-from seq2set.labels.metrics import Counts, f1
+from seq2set.labels.metrics import Counts, CutTotals, f1
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -113,69 +113,46 @@ def find_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Thr
     A metric of sums over all labels is searched exactly; others on at most `GRID` thresholds, spread evenly
     over the scores of the labels that are right, which is exact where there are no more of those.
     """
-    if metric not in list_tunable():
-        raise UnknownNameError("metric", metric, list_tunable())
+    row = find_named("metric", metric, list_tunable())
     scores, right = np.asarray(scores), as_indicator(actual)
     refuse_unfit(scores, right)
     rows, columns = right[:, : scores.shape[1]].nonzero()
     cuts = find_cuts(scores, scores[rows, columns])
-    if (row := METRICS[metric]).of_totals:
-        reached = load_named(row.of_totals)(CutTotals(cuts.given, cuts.right, right.nnz, *right.shape))
-        best = int(reached.argmin() if row.better == "lower" else reached.argmax())
-        return Threshold(float(cuts.values[best]), float(reached[best]))
-    places = np.linspace(0, len(cuts.values) - 1, min(GRID, len(cuts.values))).round().astype(np.int64)
-    return _search_grid(cuts.values[places], scores, right, metric)
+    if row.of_totals:
+        cells = right.shape[0] * right.shape[1]
+        values, reached = cuts.values, load_named(row.of)(CutTotals(cuts.right, cuts.given, right.nnz, cells))
+    else:
+        places = np.linspace(0, len(cuts.values) - 1, min(GRID, len(cuts.values))).round().astype(np.int64)
+        values = cuts.values[places]
+        reached = _measure(values, scores, right, metric)
+    best = find_best_place(reached, metric)
+    return Threshold(float(values[best]), float(reached[best]))
 
 
-class CutTotals(NamedTuple):
-    """What cuts (C,) through the scores of all labels give and have right, of `actual` labels in all."""
-
-    given: NDArray[np.int64]
-    right: NDArray[np.int64]
-    actual: int
-    documents: int
-    labels: int
-
-
-def measure_micro_f1(totals: CutTotals) -> NDArray[np.float64]:
-    """Return the micro-F1 at each cut."""
-    return np.asarray(2 * totals.right / np.maximum(totals.given + totals.actual, 1))
-
-
-def measure_hamming_loss(totals: CutTotals) -> NDArray[np.float64]:
-    """Return the hamming loss at each cut."""
-    wrong = totals.given + totals.actual - 2 * totals.right
-    return np.asarray(wrong / (totals.documents * totals.labels))
-
-
-def _search_grid(
-    values: NDArray[Any], scores: NDArray[Any], right: csr_matrix[Any], metric: str
-) -> Threshold:
-    """Measure each threshold from the lowest up, on ever fewer labels; of equals the higher one wins."""
+def _measure(values: NDArray[Any], scores: NDArray[Any], right: csr_matrix[Any], metric: str) -> list[float]:
+    """Measure each threshold, from the lowest up on ever fewer labels."""
     from scipy.sparse import csr_matrix
 
-    best: Threshold | None = None
+    reached = []
     rows, columns = np.nonzero(scores >= values[-1])
     above = scores[rows, columns]
     for value in values[::-1]:
         kept = above >= value
         rows, columns, above = rows[kept], columns[kept], above[kept]
         given = csr_matrix((np.ones(len(above), dtype=bool), (rows, columns)), shape=right.shape)
-        reached = Counts.of(given, right).metrics()[metric]
-        if best is None or not is_better(best.score, reached, metric):
-            best = Threshold(float(value), reached)
-    assert best is not None  # there is at least one threshold
-    return best
+        reached.append(Counts.of(given, right).metrics()[metric])
+    return reached[::-1]
+
+
+def find_best_place(reached: ArrayLike, metric: str) -> int:
+    """Return the place of the best of several values of a metric, the first of equals."""
+    return int((np.argmin if METRICS[metric].better == "lower" else np.argmax)(reached))
 
 
 def find_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: str) -> int:
     """Try every number of labels (N, L); of equally good ones the smallest is taken."""
     reached = [counts.metrics()[metric] for counts in _count_by_number(scores, right)]
-    best = 0
-    for place, value in enumerate(reached):
-        if is_better(value, reached[best], metric):
-            best = place
-    return best + 1
+    return find_best_place(reached, metric) + 1
 
 
 def _count_by_number(scores: NDArray[Any], right: NDArray[np.bool_]) -> Iterator[Counts]:

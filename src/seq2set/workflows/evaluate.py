@@ -83,10 +83,9 @@ def evaluate(
     if evidence_documents is not None:
         where = model, measured.corpus, measured.split, chosen.part, evidence_documents
         evidence = measure_evidence(predictor, EvidencePlan(*where), request, progress)
-    tagger = predictor.tagger
-    search = {"search": tagger.find_search(request or Request())} if tagger.decodes else {}
+    config, search = predictor.tagger.config, predictor.tagger.find_search(request or Request())
     return Report(
-        tagger.config.model,
+        config.model,
         measured.corpus,
         measured.split,
         result,
@@ -98,7 +97,7 @@ def evaluate(
         intervals=result.intervals(groups),
         groups=0 if groups is None else len(np.unique(groups)),
         evidence=evidence,
-        parts=tagger.config.name_parts() | search,
+        parts=config.name_parts(search),
     )
 
 

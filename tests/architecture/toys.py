@@ -100,9 +100,6 @@ class Frequency:
     confidence: Confidence = UNCALIBRATED
     decodes = False
 
-    def rule_decides(self, request: Request) -> bool:
-        return True
-
     def find_search(self, request: Request) -> str:
         return SCORING
 

@@ -122,10 +122,6 @@ class NeuralTagger:
         """Whether the network has a decoder."""
         return self.network.decodes
 
-    def rule_decides(self, request: Request) -> bool:
-        """Say whether a rule decides, or a search that gives a set by itself."""
-        return not SEARCHES[self.find_search(request)].decides
-
     def with_confidence(self, confidence: Confidence, rule: Rule) -> NeuralTagger:
         """Return the same model with other probabilities, and a rule that fits them."""
         return replace(self, confidence=confidence, rule=rule)
@@ -181,9 +177,9 @@ class NeuralTagger:
 
     def _rule(self, request: Request) -> Rule | None:
         """Return the rule that decides; a search that gives a set by itself leaves it nothing to decide."""
-        if self.rule_decides(request):
-            return choose_rule(self.rule, request, len(self.labels))
         search = self.find_search(request)
+        if not SEARCHES[search].decides:
+            return choose_rule(self.rule, request, len(self.labels))
         for name, value in (("threshold", request.threshold), ("top_k", request.top_k)):
             if value is not None:
                 raise InputError(f"{name} is {value}, but search is '{search}'; it must be '{SCORING}' then")

@@ -84,9 +84,6 @@ class Tagger(Protocol):
     def with_confidence(self, confidence: Confidence, rule: Rule) -> Tagger:
         """Return the same model with other probabilities, and a rule that fits them."""
 
-    def rule_decides(self, request: Request) -> bool:
-        """Say whether a rule chooses the labels of such a request, or a search by itself."""
-
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Score and choose labels for each text."""
 

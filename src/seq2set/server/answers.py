@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seq2set.config.catalog import find_scoring_search
-from seq2set.models.predictions import Inference, Request, Suggestion, decide, withhold
+from seq2set.models.predictions import Inference, Request, Suggestion, decide, is_decided_by_rule, withhold
 
 if TYPE_CHECKING:  # the front has no model
     from seq2set.models.tagger import Tagger
@@ -96,7 +96,7 @@ class Answerer:
     ) -> list[tuple[Suggestion, ...]]:
         """Return the labels that are given; what the wide pass cannot tell is asked of the model again."""
         names = self.tagger.labels.names
-        if not self.tagger.rule_decides(request):
+        if not is_decided_by_rule(self.tagger, request):
             return self.tagger.infer(texts, request).suggestions(names)
         chosen = withhold(decide(wide.scores, self.tagger.rule, request), wide.known, request)
         given = wide._replace(chosen=chosen, evidence=None).suggestions(names)

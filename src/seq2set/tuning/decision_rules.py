@@ -19,7 +19,7 @@ from seq2set.core.progress import Progress, Silent
 from seq2set.labels.best_rule import LEAST, TunedRule, find_best_rule, refuse_unknown, score_rule
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, RuleKind
-from seq2set.models.predictions import Request, Scores
+from seq2set.models.predictions import Request, Scores, is_decided_by_rule
 from seq2set.models.tagger import Tagger
 from seq2set.tuning.tunable_model import TunableModel, TuningDocuments
 from seq2set.workflows.calibration import score_part
@@ -140,7 +140,7 @@ def _build_refusal(known: str, documents: TuningDocuments) -> CorpusError:
 def _describe_change(
     tagger: Tagger, tuned: TunedModel, documents: TuningDocuments, metric: str, scored: ScoredDocuments
 ) -> dict[str, Any]:
-    renewed = documents.own and tagger.rule_decides(Request())
+    renewed = documents.own and is_decided_by_rule(tagger, Request())
     records: dict[str, Any] = {
         "tuned": {
             "metric": metric,
@@ -168,7 +168,7 @@ def _report(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
             f"labels in fewer than {LEAST} of the documents: {found.rare} of {len(tagger.labels)}; they take "
             "the threshold that is best for all labels together"
         )
-    if not tagger.rule_decides(Request()):
+    if not is_decided_by_rule(tagger, Request()):
         progress.note(
             f"the model searches by '{tagger.config.search.name}', which needs no rule; "
             f"pass --search {SCORING} to evaluate and predict by this one"

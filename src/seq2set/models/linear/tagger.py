@@ -48,6 +48,7 @@ class LinearTagger(ABC):
     rule: Rule
     c: float
     confidence: Confidence
+    decodes = False  # there is nothing to search
 
     @abstractmethod
     def scores(self, features: CompressedRows) -> Scores:
@@ -72,11 +73,6 @@ class LinearTagger(ABC):
         """Count the texts whose vectors leave words out; terms are of whole texts."""
         return count_cut_vectors(self.features, texts)
 
-    @property
-    def decodes(self) -> bool:
-        """No: there is nothing to search."""
-        return False
-
     def find_search(self, request: Request) -> str:  # noqa: ARG002 (whatever is asked for)
         """Return the name that stands for the scores of a model without a decoder."""
         return SCORING
@@ -84,10 +80,6 @@ class LinearTagger(ABC):
     def with_confidence(self, confidence: Confidence, rule: Rule) -> LinearTagger:
         """Return the same model with other probabilities, and a rule that fits them."""
         return replace(self, confidence=confidence, rule=rule)
-
-    def rule_decides(self, request: Request) -> bool:  # noqa: ARG002 (whatever is asked for)
-        """Yes: a rule always does."""
-        return True
 
     @property
     def words(self) -> Words:

@@ -137,8 +137,9 @@ def _describe_test(metadata: Mapping[str, Any]) -> str:
     figure = found["metrics"]["micro_f1"]
     low, high = figure["interval"]
     return (
-        f"Cross-validation in {found['folds']} folds of {found['documents']:,} documents: micro-F1 "
-        f"{figure['together']:.4f} (95 % interval {low:.4f} to {high:.4f}). It learnt from all of them."
+        f"Cross-validation in {found['folds']} folds of {found['documents']:,} documents: "
+        f"{METRICS['micro_f1'].title} {figure['together']:.4f} (95 % interval {low:.4f} to {high:.4f}). "
+        "It learnt from all of them."
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from seq2set.config.catalog import MODELS, Style
+from seq2set.config.catalog import METRICS, MODELS, Style
 from seq2set.core.drawing import BLUE, GREY, ORANGE, apply_style, create_picture, render_svg
 from seq2set.experiments.analysis.comparison import Summary
 from seq2set.experiments.analysis.estimates import Spread
@@ -58,7 +58,7 @@ def plot_f1_intervals(caption: str, rows: Sequence[Summary], reference: Summary 
         if reference is not None:
             axes.axvline(reference.metrics["micro_f1"].mean, color=ORANGE, lw=0.8, ls="--", zorder=0)
         axes.set_yticks(range(len(rows)), [row.title for row in rows])
-        axes.set(xlabel="micro-F1", ylim=(len(rows) - 0.4, -0.6))
+        axes.set(xlabel=METRICS["micro_f1"].title, ylim=(len(rows) - 0.4, -0.6))
         axes.margins(x=0.08)
         axes.tick_params(axis="y", length=0)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t
 
+from seq2set.config.catalog import SCORING
 from seq2set.core.progress import Silent
 from seq2set.corpora.open_corpus import open_corpus
 from seq2set.inference.predictor import Predictor
@@ -27,7 +28,7 @@ from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.models.predictions import Request
 from seq2set.models.prior import fold_documents
 from seq2set.models.tagger import Tagger
-from seq2set.workflows.calibration import FOLDS, MARGINAL, CalibratedModel, Scored, calibrate, score_part
+from seq2set.workflows.calibration import FOLDS, CalibratedModel, Scored, calibrate, score_part
 from seq2set.workflows.training_data import load_examples
 
 SURE = 0.95
@@ -46,7 +47,7 @@ def measure(run: Path, data: str) -> Measured:
     """Calibrate a model on validation, and measure it on test."""
     corpus, tagger = open_corpus(data), Predictor.open(run).tagger
     # A trained model is calibrated already, and its threshold is one of probabilities.
-    plain = find_plain_rule(tagger.rule, tagger.confidence.calibrators.get(MARGINAL, IDENTITY))
+    plain = find_plain_rule(tagger.rule, tagger.confidence.calibrators.get(SCORING, IDENTITY))
     if plain is None:
         raise SystemExit(f"the rule of {run} has no threshold on scores before they are calibrated")
     tagger = tagger.with_confidence(UNCALIBRATED, plain)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from test_house import SOURCES, compared_texts
 
+from seq2set.config import build_config
+from seq2set.config.catalog import ENCODERS, METRICS, MODELS, REWARDS, SEARCHES
 from seq2set.corpora.prepared import PreparedCorpus
 
 HERE = Path(__file__).parent
@@ -27,6 +32,12 @@ print(running.client.get("/v1/model").text)
 print(running.predict(texts=["wheat"], search="toy-first").text)
 running.close()
 """
+MODEL = "Toy: gives the most frequent label to every text"
+PARTS = {
+    "encoder": "toy-bag: word vectors and their mean, a toy",
+    "search": "toy-first: the first label of the greedy search",
+    "reward": "toy-recall: the recall of the set",
+}
 SMALL = ["encoder.embedding=4", "encoder.hidden=4", "decoder.embedding=4", "decoder.hidden=4"]
 SMALL += ["decoder.attention=4", "warm_start.epochs=1", "self_critical.epochs=1", "prior.enabled=false"]
 
@@ -79,13 +90,31 @@ def test_a_model_and_a_metric_of_a_row_are_evaluated(linear_run: Path, tmp_path:
     assert found["toy_labels"] == 1.0
     page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
     assert "toy labels per document" in page
-    assert "toy-frequency" in page
+    assert f"<td>model</td><td>{MODEL}</td>" in page
+    # It has none of them, whatever its settings say.
+    assert [found[part] for part in PARTS] == [None] * 3
+    assert not any(f"<td>{part}</td>" in page for part in PARTS)
 
 
-def test_a_search_a_reward_and_an_encoder_of_a_row_train_and_predict(network_run: Path) -> None:
-    found = evaluate(network_run)
+def test_a_metric_brings_its_own_thresholds_per_label(linear_run: Path) -> None:
+    chosen = ["--thresholds", linear_run, "--kind", "per-label", "--metric", "toy_labels", "--dry-run"]
+    found = re.search(r"(rule: .*)\ntoy_labels on .* 1\.0000 -> (.*)", seq2set("tune", *chosen))
+    assert found is not None
+    assert "(per-label)" in found[1]
+    # All that enough documents have, in the place of the most frequent one.
+    assert float(found[2]) > 1
+
+
+def test_a_search_a_reward_and_an_encoder_of_a_row_train_and_are_evaluated(
+    network_run: Path, tmp_path: Path
+) -> None:
+    found = evaluate(network_run, "--report", tmp_path / "report")
     assert found["model"] == "seq2set-simp"
     assert 0 < found["toy_labels"] <= 1
+    assert [found[part] for part in PARTS] == [row.partition(":")[0] for row in PARTS.values()]
+    page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
+    for part, row in PARTS.items():
+        assert f"<td>{part}</td><td>{row}</td>" in page
     settings = (network_run / "config.toml").read_text(encoding="utf-8")
     assert 'reward = "toy-recall"' in settings
     assert 'kind = "toy-bag"' in settings
@@ -119,3 +148,29 @@ def test_a_fault_names_the_rows() -> None:
         python(BUILD, *settings)
     for name in ("toy-frequency", "toy-first", "toy-recall", "toy-bag", "toy_labels"):
         assert f"'{name}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("table", [ENCODERS, SEARCHES, REWARDS, METRICS])
+def test_no_name_is_compared_in_code(table: dict[str, Any]) -> None:
+    """What differs between the rows of a table stands in the rows."""
+    found = {
+        f"{path.name}:{line}": text
+        for path in SOURCES
+        for line, text in compared_texts(ast.parse(path.read_text(encoding="utf-8")))
+        if text in table
+    }
+    assert found == {}
+
+
+def test_a_model_has_the_parts_that_its_row_says() -> None:
+    parts = {model: build_config(model=model).name_parts("beam") for model in MODELS}
+    convolution, bilstm = {"encoder": "convolution"}, {"encoder": "bilstm"}
+    search, reward = {"search": "beam"}, {"reward": build_config().objective.reward}
+    assert parts == {"br": {}, "cc": {}, "lp": {}} | {
+        "cnn": convolution,
+        "cnn-rnn": convolution | search,
+        "seq2seq": bilstm | search,
+        "seq2set-simp": bilstm | search | reward,
+        "seq2set": bilstm | search | reward,
+    }
+    assert build_config(model="seq2seq").name_parts()["search"] == build_config().search.name

@@ -79,6 +79,15 @@ def test_the_metric(folder: Path) -> None:
     assert re.search(rf"^ *br .* {found['micro_jaccard']:.3f} *$", table, re.MULTILINE)
 
 
+def test_the_metric_is_tuned_for(folder: Path) -> None:
+    """Whatever is best for micro-F1 is so for micro-Jaccard."""
+    for kind in ("global", "per-label"):
+        call = "tune", "--thresholds", "br", "--kind", kind, "--dry-run", "--metric"
+        own, same = (seq2set(folder, "my_metric", *call, name) for name in ("micro_jaccard", "micro_f1"))
+        assert own.splitlines()[0] == same.splitlines()[0]
+        assert "micro_jaccard on" in own
+
+
 def test_the_search(folder: Path) -> None:
     train_network(folder, "", "plain")
     found = seq2set(

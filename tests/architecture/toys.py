@@ -17,6 +17,7 @@ from seq2set.config.catalog import (
     METRICS,
     MODELS,
     REWARDS,
+    SCORING,
     SEARCHES,
     EncoderKind,
     Metric,
@@ -38,6 +39,7 @@ from seq2set.text.vocabulary import Words
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from seq2set.labels.label_thresholds import LabelChoice
     from seq2set.nn.decoding.searches import SearchResult
     from seq2set.nn.encoders import Encoder
 
@@ -45,6 +47,11 @@ if TYPE_CHECKING:
 def labels_per_document(counts: Counts) -> float:
     """Return the mean number of labels that a document is given."""
     return counts.predicted_total / counts.documents
+
+
+def give_most(choice: LabelChoice) -> np.ndarray[Any, Any]:
+    """Return thresholds by which every label is given as often as it can be."""
+    return choice.take(len(cuts.values) - 1 for cuts in choice.cuts.values())
 
 
 def find_first(decoder: Any, settings: Any, most: int | None) -> SearchResult:
@@ -93,18 +100,15 @@ class Frequency:
     confidence: Confidence = UNCALIBRATED
     decodes = False
 
-    def rule_decides(self, request: Request) -> bool:
-        return True
-
     def find_search(self, request: Request) -> str:
-        return "marginal"
+        return SCORING
 
     def with_confidence(self, confidence: Confidence, rule: Rule) -> Frequency:
         return replace(self, confidence=confidence, rule=rule)
 
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         scores = np.tile(np.array(self.shares, np.float32), (len(texts), 1))
-        scores = self.confidence.calibrate("marginal", scores)
+        scores = self.confidence.calibrate(SCORING, scores)
         chosen = decide(scores, self.rule, request)
         evidence = [[() for _ in row] for row in chosen] if request.explain else None
         return Inference(scores, chosen, evidence, choose_rule(self.rule, request, len(self.labels)))
@@ -142,6 +146,7 @@ METRICS["toy_labels"] = Metric(
     "toys",
     digits=2,
     tunable=True,
+    label_thresholds="toys:give_most",
 )
 ENCODERS["toy-bag"] = EncoderKind("word vectors and their mean, a toy", "toys:build_bag")
 SEARCHES["toy-first"] = Search("the first label of the greedy search", "toys:find_first", decides=True)

@@ -13,14 +13,15 @@ from hypothesis.extra.numpy import arrays
 from seq2set.config import catalog
 from seq2set.config.catalog import Metric, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
-from seq2set.labels.best_rule import LEAST, choose_kind, find_best_rule, score_rule
-from seq2set.labels.label_thresholds import SUPPORTED, find_label_thresholds
-from seq2set.labels.metrics import Counts
+from seq2set.labels.best_rule import LEAST, can_tune, choose_kind, find_best_rule, score_rule
+from seq2set.labels.label_thresholds import LabelChoice, find_label_thresholds
+from seq2set.labels.metrics import Counts, CutTotals
 from seq2set.labels.rules import RULES, Rule, make_global_rule, make_label_rule, make_top_rule
 from seq2set.labels.thresholds import find_threshold
 from seq2set.models.predictions import withhold_scores
 
 METRICS = tuple(list_tunable())
+SUPPORTED = [name for name in METRICS if can_tune("per-label", name)]
 NOTHING = float(np.nextafter(np.float32(1), np.float32(2)))
 # Two labels on different scales: the first is right from 0.8 on, the second from 0.2 on.
 SCORES = np.array([[0.9, 0.3], [0.8, 0.1], [0.6, 0.2], [0.5, 0.05]], np.float32)
@@ -225,7 +226,7 @@ def test_the_number_is_that_of_the_texts_that_are_given_labels() -> None:
 def test_a_rule_is_the_best_where_some_texts_are_given_nothing(
     case: tuple[np.ndarray, np.ndarray], metric: str, kind: str, data: st.DataObject
 ) -> None:
-    assume(kind != "per-label" or metric in SUPPORTED)
+    assume(can_tune(kind, metric))
     scores, right = case
     known = np.array(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
     withheld = withhold_scores(scores, known)
@@ -299,6 +300,31 @@ def test_thresholds_per_label_are_refused_for_a_metric_that_they_cannot_be_found
         "top-k",
         "expected-f1",
     }
+
+
+def give_most(choice: LabelChoice) -> np.ndarray:
+    return choice.take(len(cuts.values) - 1 for cuts in choice.cuts.values())
+
+
+def count_given(counts: Counts | CutTotals):
+    return counts.predicted_total / counts.decisions
+
+
+def test_a_metric_brings_its_own_thresholds(monkeypatch):
+    row = Metric("given", "share of labels given", f"{__name__}:count_given", tunable=True, of_totals=True)
+    row = row._replace(label_thresholds=f"{__name__}:give_most")
+    monkeypatch.setitem(catalog.METRICS, "labels", row)
+    # Lowest right scores: 0.8 of the first label, 0.1 of the second, and nothing is below either but 0.6.
+    scores = np.array([[0.9, 0.1], [0.8, 0.4], [0.6, 0.3]], np.float32)
+    right = np.array([[1, 1], [1, 0], [0, 0]], bool)
+    found = find_best_rule("per-label", scores, right, "labels", least=1)
+    assert found.rule.thresholds == pytest.approx((0.7, 0.1))
+    # Two labels of the first, three of the second, of six.
+    assert found.score == pytest.approx(5 / 6)
+    # One threshold for both: 0.1, at which all six are given.
+    shared = find_threshold(scores, right, "labels")
+    assert shared == pytest.approx((0.1, 1.0))
+    assert "per-label" in find_best_rule("best", scores, right, "labels").held_out
 
 
 def test_thresholds_by_frequency_are_probabilities() -> None:

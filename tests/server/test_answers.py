@@ -8,7 +8,7 @@ import pytest
 
 from seq2set.labels.rules import make_label_rule
 from seq2set.models.neural import NeuralTagger
-from seq2set.models.predictions import Request
+from seq2set.models.predictions import Request, is_decided_by_rule
 from seq2set.server.answers import Answerer, LabelRequest
 from seq2set.server.served_model import OpenedModel
 from seq2set.text.vocabulary import Words
@@ -67,16 +67,15 @@ def test_a_label_that_is_given_but_not_among_the_best_is_explained_and_follows_t
 def test_a_linear_model_is_decided_by_its_rule_whatever_the_search(served: OpenedModel) -> None:
     tagger = served.predictor.tagger
     assert not tagger.decodes
-    assert [tagger.rule_decides(Request(search=search)) for search in (None, "greedy", "marginal")] == [
-        True
-    ] * 3
+    for search in (None, "greedy", "marginal"):
+        assert is_decided_by_rule(tagger, Request(search=search))
 
 
 def test_a_decoder_is_decided_by_its_search_and_candidates_come_from_marginals(network: NeuralTagger) -> None:
     answerer = Answerer(network)
     assert network.decodes
-    searches = (None, "greedy", "marginal")
-    assert [network.rule_decides(Request(search=search)) for search in searches] == [False, False, True]
+    requests = [Request(search=search) for search in (None, "greedy", "marginal")]
+    assert [is_decided_by_rule(network, one) for one in requests] == [False, False, True]
     texts, names = tiny_examples(6).texts, network.labels.names
     answers = answerer(texts, LabelRequest(explain=True, candidates=4))
     own = network.infer(texts, Request(explain=True)).suggestions(names)

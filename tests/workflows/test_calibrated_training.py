@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from seq2set import Seq2SetClassifier
 from seq2set.config import Config
-from seq2set.config.catalog import MODELS
+from seq2set.config.catalog import MODELS, SEARCHES
 from seq2set.config.run_folder import RunFolder
 from seq2set.corpora.documents import Document
 from seq2set.corpora.prepare import prepare
@@ -19,7 +20,10 @@ from seq2set.corpora.splits import SplitPlan
 from seq2set.inference.model_folder import load_model, read_metadata
 from seq2set.labels.confidence.acceptance import UNCALIBRATED
 from seq2set.models.predictions import Request
+from seq2set.nn.decoding.searches import SearchResult, find_marginals
+from seq2set.server.answers import Answerer, LabelRequest
 from seq2set.tuning.calibrated_scores import accept_labels, calibrate_model
+from seq2set.tuning.decision_rules import tune_rule
 from seq2set.tuning.tunable_model import undo_rule
 from seq2set.workflows.evaluate import evaluate
 from seq2set.workflows.train import train
@@ -54,6 +58,31 @@ def config_of(corpus: PreparedCorpus, *settings: str, model: str = "br") -> Conf
 
 def read_card(run: RunFolder) -> str:
     return (run.model / "README.md").read_text("utf-8")
+
+
+def find_tenths(*arguments: Any) -> SearchResult:
+    """Score labels by a tenth of their marginals, for a rule to decide."""
+    return find_marginals(*arguments)._replace(scores=find_marginals(*arguments).scores / np.float32(10))
+
+
+def test_a_rule_is_found_for_the_models_own_search_where_that_gives_no_set(
+    corpus: PreparedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SEARCHES, "tenths", SEARCHES["marginal"]._replace(find=f"{__name__}:find_tenths"))
+    settings = ("search.name=tenths", "decision.calibrate=false")
+    run = train(config_of(corpus, *settings, model="seq2set-simp"), tmp_path / "run")
+    # A threshold for marginals would let hardly any tenth of one pass.
+    assert load_model(run.path).rule.thresholds[0] <= 0.1
+    assert evaluate(run.path, split="valid").summary()["micro_f1"] > 0.3
+    tuned = tune_rule(run.path, kind="global", dry_run=True)
+    assert (tuned.kept, tuned.rule) == (True, load_model(run.path).rule)
+    calibrate_model(run.path)
+    found = load_model(run.path)
+    assert found.confidence.calibrators.keys() == {"tenths"}
+    texts = corpus.split("test").texts()[:5]
+    answers = Answerer(found)(texts, LabelRequest(candidates=4))
+    best = found.infer(texts, Request(top_k=4)).suggestions(found.labels.names)
+    assert [one.candidates for one in answers] == best
 
 
 @pytest.mark.parametrize("model", MODELS)

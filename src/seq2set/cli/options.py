@@ -162,9 +162,15 @@ def list_names(tables: Mapping[str, Callable[[], Rows]]) -> type[TyperCommand]:
     return ListingCommand
 
 
-def read_summaries(table: str, **more: str) -> Callable[[], Rows]:
-    """Return what reads the names and summaries of a table at `module:name`, and of `more` names."""
-    return lambda: {name: row.summary for name, row in load_named(table).items()} | more
+def read_summaries(table: str, column: str = "summary", **more: str) -> Callable[[], Rows]:
+    """Return what reads the names and summaries of a table at `module:name`, or of `more` names."""
+
+    def read() -> Rows:
+        found = load_named(table)
+        rows = found() if callable(found) else found  # some of a table
+        return {name: getattr(row, column) for name, row in rows.items()} | more
+
+    return read
 
 
 def add_fields(settings: type, **names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

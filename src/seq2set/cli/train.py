@@ -76,8 +76,8 @@ def train(
     progress = RichProgress()
     if get_rank() == 0 and (unread := idle_options.describe_unread(assignments, [chosen])):
         progress.note(unread)
-    if get_rank() == 0 and _could_read_vectors(chosen):
-        progress.note("a pretrained encoder is on this machine: --preset pretrained uses it, and is slower")
+    if get_rank() == 0 and (preset := _find_preset_with_vectors(chosen)):
+        progress.note(f"a pretrained encoder is on this machine: --preset {preset} uses it, and is slower")
     run = run_training(
         chosen, out, resume=resume, force=force, folds=folds, progress=progress, begin_from=begin_from
     )
@@ -93,17 +93,18 @@ def _refuse_ensemble(config: Config, ensemble: int | None) -> None:
         raise InputError(f"--ensemble is {ensemble}, but {config.model} is no network: it is trained once")
 
 
-def _could_read_vectors(config: Config) -> bool:
-    """Say whether the preset `pretrained` would work here instead of the default one."""
-    from seq2set.config.catalog import find_model
+def _find_preset_with_vectors(config: Config) -> str | None:
+    """Return the preset that adds a pretrained encoder's vectors to the chosen one, if it would work here."""
+    from seq2set.config.catalog import PRESETS, find_model
     from seq2set.config.loader import read_preset
     from seq2set.core.names import is_installed
     from seq2set.nn.pretrained.encoder_folder import is_present
 
     reads_features = "features" in find_model(config.model).sections
-    if config.preset != "compact" or config.features.vectors or not reads_features:
-        return False
-    return is_installed("transformers") and is_present(read_preset("pretrained")["features"]["vectors"])
+    if config.features.vectors or not reads_features or not is_installed("transformers"):
+        return None
+    above = (name for name, row in PRESETS.items() if row.adds_vectors and row.base == config.preset)
+    return next((name for name in above if is_present(read_preset(name)["features"]["vectors"])), None)
 
 
 def _read_base(begin_from: Path | None, preset: str | None, model: str | None) -> Config | None:

@@ -28,13 +28,8 @@ RULE_KINDS = {
 """The kinds of decision rules for the help, which must not import what computes them."""
 
 
-def _list_metrics() -> dict[str, str]:
-    from seq2set.config.catalog import list_tunable
-
-    return {name: row.summary for name, row in list_tunable().items()}
-
-
-TABLES = {"Metrics": _list_metrics, "Kinds of rules": lambda: RULE_KINDS}
+_METRICS = options.read_summaries("seq2set.config.catalog:list_tunable")
+TABLES = {"Metrics": _METRICS, "Kinds of rules": lambda: RULE_KINDS}
 """What the help lists below the options."""
 
 

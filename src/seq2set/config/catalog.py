@@ -11,7 +11,7 @@ file, long as it is, since rows name each other: a model its encoder, a reward i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from seq2set.core.names import find_named
 
@@ -109,6 +109,12 @@ class Metric(NamedTuple):
     """whether terminal, report, model card and page show it; JSON has every metric"""
     tunable: bool = False
     """whether thresholds and settings can be tuned for it"""
+    of_totals: bool = False
+    """whether `of` takes arrays of totals too, as `seq2set.labels.metrics.CutTotals` has them"""
+    label_thresholds: str = ""
+    """`find(choice) -> thresholds`, see seq2set.labels.label_thresholds.LabelChoice; none: not per label"""
+    is_macro: bool = False
+    """whether it is tuned as a mean over labels, in which rare ones count as much as others"""
 
 
 class Preset(NamedTuple):
@@ -117,6 +123,8 @@ class Preset(NamedTuple):
     summary: str
     base: str = ""
     """the preset that its settings are laid over, if any"""
+    adds_vectors: bool = False
+    """whether it adds the vectors of a pretrained encoder to that one"""
 
 
 class Runtime(NamedTuple):
@@ -258,6 +266,9 @@ SEARCHES: dict[str, Search] = {
     ),
 }
 
+SCORING = "marginal"
+"""The search whose scores a rule decides, and the name of those that models without a decoder give"""
+
 REWARDS: dict[str, Reward] = {
     "f1": Reward("the F1 of the set, as in the paper", "seq2set.objectives.rewards:f1", "example_f1"),
     "hamming": Reward("1 - hamming loss", "seq2set.objectives.rewards:hamming", "hamming_loss"),
@@ -273,6 +284,9 @@ REWARDS: dict[str, Reward] = {
     ),
 }
 
+PARTS: dict[str, Mapping[str, Any]] = {"encoder": ENCODERS, "search": SEARCHES, "reward": REWARDS}
+"""What a model is made of, by what JSON, model card and report call it"""
+
 _METRICS = "seq2set.labels.metrics:"
 
 METRICS: dict[str, Metric] = {
@@ -285,6 +299,8 @@ METRICS: dict[str, Metric] = {
         4,
         in_paper=True,
         tunable=True,
+        of_totals=True,
+        label_thresholds="seq2set.labels.label_thresholds:minimise_hamming_loss",
     ),
     "micro_precision": Metric(
         "micro-precision",
@@ -303,6 +319,8 @@ METRICS: dict[str, Metric] = {
         "F1",
         in_paper=True,
         tunable=True,
+        of_totals=True,
+        label_thresholds="seq2set.labels.label_thresholds:maximise_micro_f1",
     ),
     "macro_precision": Metric(
         "macro-precision", "mean precision of all labels", _METRICS + "macro_precision", shown=False
@@ -311,10 +329,21 @@ METRICS: dict[str, Metric] = {
         "macro-recall", "mean recall of all labels", _METRICS + "macro_recall", shown=False
     ),
     "macro_f1": Metric(
-        "macro-F1", "every label counts the same", _METRICS + "macro_f1", "macro-F1", tunable=True
+        "macro-F1",
+        "every label counts the same",
+        _METRICS + "macro_f1",
+        "macro-F1",
+        tunable=True,
+        label_thresholds="seq2set.labels.label_thresholds:maximise_macro_f1",
+        is_macro=True,
     ),
     "example_f1": Metric(
-        "example F1", "every document counts the same", _METRICS + "example_f1", "example F1", tunable=True
+        "example F1",
+        "every document counts the same",
+        _METRICS + "example_f1",
+        "example F1",
+        tunable=True,
+        label_thresholds="seq2set.labels.label_thresholds:climb_example_f1",
     ),
     "subset_accuracy": Metric(
         "subset accuracy",
@@ -322,6 +351,7 @@ METRICS: dict[str, Metric] = {
         _METRICS + "subset_accuracy",
         "subset",
         tunable=True,
+        label_thresholds="seq2set.labels.label_thresholds:climb_subset_accuracy",
     ),
 }
 """The metrics in the order of the paper's tables, then the others."""
@@ -335,7 +365,7 @@ PRESETS: dict[str, Preset] = {
     "paper-rcv1": Preset("the paper's sizes for RCV1-V2"),
     "paper-small": Preset("the paper's method at sizes that a CPU trains overnight"),
     "pretrained": Preset(
-        "compact, which also reads the vectors of a small pretrained encoder: `make weights`", "compact"
+        "compact, which also reads the vectors of a small pretrained encoder: `make weights`", "compact", True
     ),
     "best": Preset(
         "pretrained, three networks together: three times its training and prediction", "pretrained"
@@ -364,6 +394,16 @@ def reads(model: str, setting: str, encoder: str = "") -> bool:
     chosen = ENCODERS.get(encoder) if "encoder" in row.sections and not row.encoder else None
     optional = any(section in one.sections for one in MODELS.values())
     return not optional or section in row.sections or (chosen is not None and section in chosen.sections)
+
+
+def describe_parts(names: Mapping[str, str]) -> dict[str, str]:
+    """Say of each part of a model, given by name, what it is."""
+    return {part: f"{name}: {PARTS[part][name].summary}" for part, name in names.items()}
+
+
+def find_scoring_search(name: str) -> str:
+    """Return the search whose scores a rule decides for a model of this one: itself, if it gives no set."""
+    return SCORING if SEARCHES[name].decides else name
 
 
 def is_better(value: float, than: float, metric: str) -> bool:

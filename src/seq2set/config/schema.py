@@ -409,3 +409,10 @@ class Config(Settings):
     training: TrainingSettings = TrainingSettings()
     search: SearchSettings = SearchSettings()
     decision: DecisionSettings = DecisionSettings()
+
+    def name_parts(self, search: str = "") -> dict[str, str]:
+        """Name the encoder, the search (this one, if any is asked for) and the reward that the model has."""
+        row = MODELS[self.model]
+        encoder = {"encoder": row.encoder or self.encoder.kind} if row.network else {}
+        decoder = {"search": search or self.search.name} if "decoder" in row.sections else {}
+        return encoder | decoder | ({"reward": self.objective.reward} if "objective" in row.sections else {})

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from seq2set.config.catalog import find_model
+from seq2set.config.catalog import SCORING, find_model
 from seq2set.core.errors import ModelFolderError, StoppedError
 from seq2set.core.progress import Silent, StderrProgress
 from seq2set.estimator.inputs import (
@@ -181,7 +181,7 @@ class Seq2SetClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         marginals over sampled sets, unless the parameter `search` names another search.
         """
         check_is_fitted(self)
-        request = Request(search=self._request().search or "marginal")
+        request = Request(search=self._request().search or SCORING)
         scores = [batch.scores for batch in self._infer(check_texts(X, self._text), request)]
         result = np.zeros((sum(map(len, scores)), self.n_labels_), np.float32)
         if scores:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from seq2set.config.catalog import METRICS
 from seq2set.core.drawing import (
     BLUE,
     GREEN,
@@ -73,7 +74,7 @@ def draw_thresholds(axes: Axes, result: Evaluation) -> None:
     x = [point.threshold for point in result.curve]
     axes.plot(x, [point.precision for point in result.curve], color=BLUE, ls="--", label="precision")
     axes.plot(x, [point.recall for point in result.curve], color=GREEN, ls=":", label="recall")
-    axes.plot(x, [point.f1 for point in result.curve], color=ORANGE, label="micro-F1")
+    axes.plot(x, [point.f1 for point in result.curve], color=ORANGE, label=METRICS["micro_f1"].title)
     if result.threshold is not None:
         axes.axvline(result.threshold, color=GREY, lw=1)
         side = "right" if result.threshold > 0.5 else "left"  # the words stay inside the picture
@@ -124,7 +125,7 @@ def draw_training(axes: Axes, looks: Sequence[dict[str, Any]]) -> None:
     axes.axhline(best["micro_f1"], color=GREY, lw=0.8)
     words = f"best {best['micro_f1']:.4f}, after update {best['update']:,}"
     axes.set_title(words, color=GREY, fontsize=9, loc="right")  # above the picture, where no curve goes
-    axes.set(xlabel="updates", ylabel="validation micro-F1")
+    axes.set(xlabel="updates", ylabel=f"validation {METRICS['micro_f1'].title}")
     axes.legend(frameon=False, loc="best")
 
 

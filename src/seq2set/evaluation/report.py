@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from seq2set.config.catalog import METRICS, list_shown
+from seq2set.config.catalog import METRICS, describe_parts, find_model, list_shown
 from seq2set.core.files import write_folder_aside, write_json, write_text
 from seq2set.core.outputs import FolderKind
 from seq2set.evaluation.page import render_page
@@ -42,6 +42,7 @@ def render_report(report: Report, beside: Sequence[Report] = ()) -> str:
         result=report.result,
         metrics=list_shown(),
         plots=draw_plots(report.result, report.history),
+        parts={"model": find_model(report.model).summary} | describe_parts(report.parts),
         compared=draw_compared([*beside, report]) if beside else [],
         # The figures of single labels on validation are left out: the page has its own, on what was measured.
         metadata={name: facts for name, facts in report.metadata.items() if name not in _LEFT_OUT},

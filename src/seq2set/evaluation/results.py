@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from seq2set.config.catalog import PARTS
 from seq2set.core.sparse import StoredRows
 from seq2set.core.text_utils import count_things
 from seq2set.corpora.seen_texts import Overlap
@@ -127,6 +128,8 @@ class Report:
     """How many of them there are"""
     evidence: Faithfulness | None = None
     """How faithful the reasons are, where that was measured"""
+    parts: dict[str, str] = field(default_factory=dict)
+    """The names of its encoder and reward, and of the search that was measured, of those that it has"""
 
     def remarks(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
@@ -150,6 +153,7 @@ class Report:
         result = self.result
         return {
             "model": self.model,
+            **(dict.fromkeys(PARTS) | self.parts),
             "run": self.run,
             "data": self.data,
             "split": self.split,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seq2set.config import Config
-from seq2set.config.catalog import ENCODERS, METRICS, REWARDS, find_model, list_shown
+from seq2set.config.catalog import METRICS, describe_parts, find_model, list_shown
 from seq2set.labels.confidence.acceptance import describe_accepted
 from seq2set.labels.rules import Rule
 
@@ -137,22 +137,17 @@ def _describe_test(metadata: Mapping[str, Any]) -> str:
     figure = found["metrics"]["micro_f1"]
     bounds = "{:.4f} to {:.4f}".format(*figure["interval"]) if figure["interval"] else "–"
     return (
-        f"Cross-validation in {found['folds']} folds of {found['documents']:,} documents: micro-F1 "
-        f"{figure['together']:.4f} (95 % interval {bounds}). It learnt from all of them."
+        f"Cross-validation in {found['folds']} folds of {found['documents']:,} documents: "
+        f"{METRICS['micro_f1'].title} {figure['together']:.4f} (95 % interval {bounds}). "
+        "It learnt from all of them."
     )
 
 
 def _describe_parts(config: Config) -> dict[str, str]:
-    """Name the encoder and the reward of a model that has them."""
-    row, parts = find_model(config.model), {}
-    if row.network:
-        kind = row.encoder or config.encoder.kind
-        parts["encoder"] = f"{kind}: {ENCODERS[kind].summary}"
-    if row.network and config.ensemble > 1:
-        parts["networks"] = f"{config.ensemble}, whose scores are averaged"
-    if row.family == "set":
-        parts["reward"] = f"{config.objective.reward}: {REWARDS[config.objective.reward].summary}"
-    return parts
+    """Name what a network is made of."""
+    several = find_model(config.model).network and config.ensemble > 1
+    networks = {"networks": f"{config.ensemble}, whose scores are averaged"} if several else {}
+    return describe_parts(config.name_parts()) | networks
 
 
 def _describe_fitted(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2set.config.catalog import is_better, list_tunable
+from seq2set.config.catalog import METRICS, is_better, list_tunable
 from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.core.names import find_named
 from seq2set.core.text_utils import join_names
 from seq2set.labels.indicator import Indicators, as_indicator
-from seq2set.labels.label_thresholds import SUPPORTED, find_label_thresholds
+from seq2set.labels.label_thresholds import find_label_thresholds
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rare_labels import find_frequency_thresholds
 from seq2set.labels.rules import (
@@ -26,7 +27,7 @@ from seq2set.labels.rules import (
     make_label_rule,
     make_top_rule,
 )
-from seq2set.labels.thresholds import find_number, find_threshold, refuse_unfit
+from seq2set.labels.thresholds import find_best_place, find_number, find_threshold, refuse_unfit
 
 Scores = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -102,7 +103,7 @@ def find_best_rule(
     right = indicator.toarray()
     kinds = [kind]
     if kind in SEARCHES:
-        kinds = [one for one in RULES if one != "per-label" or metric in SUPPORTED]
+        kinds = [one for one in RULES if can_tune(one, metric)]
         kinds += [] if frequencies is None else [BY_FREQUENCY]
     aim = _Aim(metric, least, frequencies, groups)
     reached = {one: _measure_held_out(one, scores, right, aim) for one in kinds}
@@ -123,23 +124,22 @@ def choose_kind(reached: Mapping[str, Mapping[str, float]], metric: str, *, bala
     if balanced:
         least = reached["global"][metric]
         kinds, aim = [one for one in kinds if not is_better(least, reached[one][metric], metric)], "macro_f1"
-    winner = kinds[0]
-    for other in kinds[1:]:
-        if is_better(reached[other][aim], reached[winner][aim], aim):
-            winner = other
-    return winner
+    return kinds[find_best_place([reached[one][aim] for one in kinds], aim)]
 
 
 def refuse_unknown(kind: str, metric: str) -> None:
     """Refuse an unknown kind or metric."""
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
-    if metric not in list_tunable():
-        raise UnknownNameError("metric", metric, list_tunable())
-    if kind == "per-label" and metric not in SUPPORTED:
-        raise InputError(
-            f"metric is '{metric}'; thresholds per label can be tuned for {join_names(SUPPORTED)} only"
-        )
+    find_named("metric", metric, list_tunable())
+    if not can_tune(kind, metric):
+        names = join_names([name for name in list_tunable() if can_tune(kind, name)])
+        raise InputError(f"metric is '{metric}'; thresholds per label can be tuned for {names} only")
+
+
+def can_tune(kind: str, metric: str) -> bool:
+    """Say whether rules of a kind can be tuned for a metric: thresholds per label need an algorithm."""
+    return kind != "per-label" or bool(METRICS[metric].label_thresholds)
 
 
 def score_rule(

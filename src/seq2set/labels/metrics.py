@@ -107,10 +107,15 @@ class Counts:
         """How many labels were right in all."""
         return int((self.true_positives + self.false_negatives).sum())
 
+    @property
+    def decisions(self) -> int:
+        """How many labels could be given in all."""
+        return self.documents * len(self.true_positives)
+
     def metrics(self) -> dict[str, float]:
         """Return every metric of the catalog by name."""
         _refuse_none(self.documents)
-        return {name: load_named(row.of)(self) for name, row in METRICS.items()}
+        return {name: float(load_named(row.of)(self)) for name, row in METRICS.items()}
 
     def per_label(self, names: Sequence[str]) -> list[LabelMetrics]:
         """Return the metrics of each label, in the order of `names`."""
@@ -124,7 +129,16 @@ class Counts:
         """Return precision, recall and F1 of each label by their names, (L,) each."""
         tp, fp, fn = self.true_positives, self.false_positives, self.false_negatives
         ratios = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "f1": (2 * tp, 2 * tp + fp + fn)}
-        return {name: _divide_each(part, whole) for name, (part, whole) in ratios.items()}
+        return {name: np.asarray(_divide(*parts), np.float64) for name, parts in ratios.items()}
+
+
+class CutTotals(NamedTuple):
+    """The totals of `Counts` at each of several cuts through the scores (C,)."""
+
+    correct_total: NDArray[np.int64]
+    predicted_total: NDArray[np.int64]
+    actual_total: int
+    decisions: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +168,7 @@ class RankingCounts:
         for rank in RANKS:
             last = min(rank, found.shape[1]) - 1
             hits.append(int(found[:, : last + 1].sum()))
-            ndcg.append(float(_divide_each(gained[:, last], best[np.minimum(wanted, last + 1)]).sum()))
+            ndcg.append(float(_divide(gained[:, last], best[np.minimum(wanted, last + 1)]).sum()))
         return cls(right.shape[0], np.array(hits, dtype=np.int64), np.array(ndcg))
 
     def __add__(self, other: RankingCounts) -> RankingCounts:
@@ -171,8 +185,8 @@ class RankingCounts:
 
 def hamming_loss(counts: Counts) -> float:
     """Return the share of wrong decisions among all labels of all documents."""
-    wrong = counts.false_positives.sum() + counts.false_negatives.sum()
-    return _divide(int(wrong), counts.documents * len(counts.true_positives))
+    wrong = counts.predicted_total + counts.actual_total - 2 * counts.correct_total
+    return _divide(wrong, counts.decisions)
 
 
 def micro_precision(counts: Counts) -> float:
@@ -242,13 +256,10 @@ def _code_cells(matrix: SparseRows) -> NDArray[np.int64]:
     return codes
 
 
-def _divide(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
-
-
-def _divide_each(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    ratios: NDArray[np.float64] = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
-    return ratios
+def _divide(part: Number, whole: Number) -> Number:
+    """Divide numbers, or arrays of them; nothing by nothing is 0."""
+    ratio: Number = part / np.maximum(whole, 1)  # type: ignore[call-overload]
+    return ratio
 
 
 def _refuse_different(one: tuple[int, ...], other: tuple[int, ...]) -> None:

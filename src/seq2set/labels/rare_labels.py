@@ -22,13 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2set.config.catalog import METRICS
 from seq2set.labels.thresholds import find_cuts, sum_cuts
 
-MACRO_SHARE = {"macro_f1": 1.0}
-"""How much macro-F1 counts beside micro-F1, which counts 1."""
-
 SOME = 0.25
-"""How much it counts for the other metrics; chosen on the validation splits of reuters and medline."""
+"""How much macro-F1 counts beside micro-F1, which counts 1 (as macro-F1 does for a metric that is a mean over
+labels); chosen on the validation splits of reuters and medline."""
 
 ROLLBACK = 20
 """With this many training documents, a label's own threshold and that of its frequency weigh the same; chosen
@@ -58,8 +57,9 @@ def find_frequency_thresholds(
     """Return each label's threshold (L,) for margins (N, L), by how many training documents have it.
 
     It is `offset + slope * log(its frequency / the highest one)`. Of all pairs whose micro-F1 is not below
-    that of the best single threshold, the pair of the highest macro-F1 is taken; for the metric macro-F1, of
-    all pairs. A margin of -inf is below every threshold. What is right (N, L + U) may have columns more.
+    that of the best single threshold, the pair of the highest macro-F1 is taken; for a metric that is a
+    mean over labels, of all pairs. A margin of -inf is below every threshold. What is right (N, L + U) may
+    have columns more.
     """
     counts = np.maximum(np.asarray(frequencies, np.float64), 1)
     rarity = np.log(counts / counts.max())  # (L,) 0 for the most frequent label
@@ -68,7 +68,7 @@ def find_frequency_thresholds(
         return np.full(margins.shape[1], np.inf, np.float32)  # nothing to go by: no label at all
     shifts = np.outer(SLOPES * winners.std(), rarity).astype(np.float32)
     tried = [_try_slope(margins, right, shift) for shift in shifts]
-    least = 0.0 if metric == "macro_f1" else tried[0].micro_f1.max()
+    least = 0.0 if METRICS[metric].is_macro else tried[0].micro_f1.max()
     worth = [np.where(one.micro_f1 >= least, one.macro_f1, -1.0) for one in tried]
     best = int(np.argmax([one.max() for one in worth]))
     offset, level = tried[best].offsets[worth[best].argmax()], margins - shifts[best]
@@ -103,7 +103,7 @@ def find_crossed_thresholds(
 ) -> NDArray[np.float32]:
     """Return each label's threshold (L,) for margins (N, L) out of fold, of documents in these folds (N,)."""
     shared = find_frequency_thresholds(margins, right, right.sum(axis=0).tolist(), metric)
-    share = MACRO_SHARE.get(metric, SOME)
+    share = 1.0 if METRICS[metric].is_macro else SOME
     parts = [_find_balanced(margins[fold == one], right[fold == one], share) for one in np.unique(fold)]
     times = right.sum(axis=0)
     trust = times / (times + ROLLBACK)

@@ -21,12 +21,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from seq2set.config.catalog import is_better, list_tunable
-from seq2set.core.errors import InputError, UnknownNameError
+from seq2set.config.catalog import METRICS, list_tunable
+from seq2set.core.errors import InputError
+from seq2set.core.names import find_named, load_named
 from seq2set.labels.indicator import Indicators, as_indicator
-from seq2set.labels.metrics import Counts, f1
+from seq2set.labels.metrics import Counts, CutTotals, f1
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -109,59 +110,49 @@ class Threshold(NamedTuple):
 def find_threshold(scores: NDArray[Any], actual: Indicators, metric: str) -> Threshold:
     """Find the threshold that is best for `metric` on (documents, labels) scores.
 
-    Micro-F1 and hamming loss are searched exactly; the others on at most `GRID` thresholds, spread evenly
+    A metric of sums over all labels is searched exactly; others on at most `GRID` thresholds, spread evenly
     over the scores of the labels that are right, which is exact where there are no more of those.
     """
-    if metric not in list_tunable():
-        raise UnknownNameError("metric", metric, list_tunable())
+    row = find_named("metric", metric, list_tunable())
     scores, right = np.asarray(scores), as_indicator(actual)
     refuse_unfit(scores, right)
     rows, columns = right[:, : scores.shape[1]].nonzero()
     cuts = find_cuts(scores, scores[rows, columns])
-    if metric in ("micro_f1", "hamming_loss"):
-        return _search_totals(cuts, right.nnz, right.shape[0] * right.shape[1], metric)
-    places = np.linspace(0, len(cuts.values) - 1, min(GRID, len(cuts.values))).round().astype(np.int64)
-    return _search_grid(cuts.values[places], scores, right, metric)
-
-
-def _search_totals(cuts: Cuts, actual: int, cells: int, metric: str) -> Threshold:
-    if metric == "micro_f1":
-        scores = 2 * cuts.right / np.maximum(cuts.given + actual, 1)
-        best = int(scores.argmax())
+    if row.of_totals:
+        cells = right.shape[0] * right.shape[1]
+        values, reached = cuts.values, load_named(row.of)(CutTotals(cuts.right, cuts.given, right.nnz, cells))
     else:
-        scores = (cuts.given + actual - 2 * cuts.right) / cells
-        best = int(scores.argmin())
-    return Threshold(float(cuts.values[best]), float(scores[best]))
+        places = np.linspace(0, len(cuts.values) - 1, min(GRID, len(cuts.values))).round().astype(np.int64)
+        values = cuts.values[places]
+        reached = _measure(values, scores, right, metric)
+    best = find_best_place(reached, metric)
+    return Threshold(float(values[best]), float(reached[best]))
 
 
-def _search_grid(
-    values: NDArray[Any], scores: NDArray[Any], right: csr_matrix[Any], metric: str
-) -> Threshold:
-    """Measure each threshold from the lowest up, on ever fewer labels; of equals the higher one wins."""
+def _measure(values: NDArray[Any], scores: NDArray[Any], right: csr_matrix[Any], metric: str) -> list[float]:
+    """Measure each threshold, from the lowest up on ever fewer labels."""
     from scipy.sparse import csr_matrix
 
-    best: Threshold | None = None
+    reached = []
     rows, columns = np.nonzero(scores >= values[-1])
     above = scores[rows, columns]
     for value in values[::-1]:
         kept = above >= value
         rows, columns, above = rows[kept], columns[kept], above[kept]
         given = csr_matrix((np.ones(len(above), dtype=bool), (rows, columns)), shape=right.shape)
-        reached = Counts.of(given, right).metrics()[metric]
-        if best is None or not is_better(best.score, reached, metric):
-            best = Threshold(float(value), reached)
-    assert best is not None  # there is at least one threshold
-    return best
+        reached.append(Counts.of(given, right).metrics()[metric])
+    return reached[::-1]
+
+
+def find_best_place(reached: ArrayLike, metric: str) -> int:
+    """Return the place of the best of several values of a metric, the first of equals."""
+    return int((np.argmin if METRICS[metric].better == "lower" else np.argmax)(reached))
 
 
 def find_number(scores: NDArray[Any], right: NDArray[np.bool_], metric: str) -> int:
     """Try every number of labels (N, L); of equally good ones the smallest is taken."""
     reached = [counts.metrics()[metric] for counts in _count_by_number(scores, right)]
-    best = 0
-    for place, value in enumerate(reached):
-        if is_better(value, reached[best], metric):
-            best = place
-    return best + 1
+    return find_best_place(reached, metric) + 1
 
 
 def _count_by_number(scores: NDArray[Any], right: NDArray[np.bool_]) -> Iterator[Counts]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
-from seq2set.config.catalog import SEARCHES, find_model
+from seq2set.config.catalog import SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.text_utils import join_names
@@ -115,13 +115,12 @@ def restore_members(
 
 def refuse_misfit(config: Config) -> None:
     """Refuse an ensemble whose search gives a set by itself, before it is trained."""
-    # A model without sequences to learn has no decoder.
-    decodes = "decoder" in find_model(config.model).sections
-    if config.ensemble > 1 and decodes and SEARCHES[config.search.name].decides:
+    search = config.name_parts().get("search")  # a model without sequences to learn has none
+    if config.ensemble > 1 and search and SEARCHES[search].decides:
         raise ConfigError(
             [
-                f"search.name is '{config.search.name}' and ensemble is {config.ensemble}; the scores of "
-                f"several networks are averaged, so that it must be {_list_allowed()}"
+                f"search.name is '{search}' and ensemble is {config.ensemble}; the scores of several "
+                f"networks are averaged, so that it must be {_list_allowed()}"
             ]
         )
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
-from seq2set.config.catalog import SEARCHES
+from seq2set.config.catalog import SCORING, SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.core.errors import InputError
 from seq2set.core.hardware import limit_threads
@@ -122,10 +122,6 @@ class NeuralTagger:
         """Whether the network has a decoder."""
         return self.network.decodes
 
-    def rule_decides(self, request: Request) -> bool:
-        """Say whether a rule decides, or a search that gives a set by itself."""
-        return not SEARCHES[self.find_search(request)].decides
-
     def with_confidence(self, confidence: Confidence, rule: Rule) -> NeuralTagger:
         """Return the same model with other probabilities, and a rule that fits them."""
         return replace(self, confidence=confidence, rule=rule)
@@ -160,7 +156,7 @@ class NeuralTagger:
         known = np.zeros(len(texts), bool)
         with limit_threads(self.config.threads):
             for block in self._blocks(texts, self.config.search.samples):
-                found = block.output.search("marginal", self.config.search)
+                found = block.output.search(SCORING, self.config.search)
                 scores[block.places], known[block.places] = found.scores, block.known
                 if found.drawn is not None:
                     drawn[block.places] = found.drawn
@@ -177,16 +173,16 @@ class NeuralTagger:
 
     def find_search(self, request: Request) -> str:
         """Return the search that a request uses; without a decoder each label's score is its marginal."""
-        return (request.search or self.config.search.name) if self.decodes else "marginal"
+        return (request.search or self.config.search.name) if self.decodes else SCORING
 
     def _rule(self, request: Request) -> Rule | None:
         """Return the rule that decides; a search that gives a set by itself leaves it nothing to decide."""
-        if self.rule_decides(request):
-            return choose_rule(self.rule, request, len(self.labels))
         search = self.find_search(request)
+        if not SEARCHES[search].decides:
+            return choose_rule(self.rule, request, len(self.labels))
         for name, value in (("threshold", request.threshold), ("top_k", request.top_k)):
             if value is not None:
-                raise InputError(f"{name} is {value}, but search is '{search}'; it must be 'marginal' then")
+                raise InputError(f"{name} is {value}, but search is '{search}'; it must be '{SCORING}' then")
         return None
 
     def _blocks(self, texts: Sequence[str], held: int) -> Iterator[_Block]:

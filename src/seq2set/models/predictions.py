@@ -16,6 +16,7 @@ from seq2set.labels.confidence.acceptance import Acceptance, Mark
 from seq2set.labels.rules import Rule, make_global_rule, make_top_rule
 
 if TYPE_CHECKING:
+    from seq2set.models.tagger import Tagger
     from seq2set.text.reasons import Evidence  # loads the tokeniser, which a server's front does without
 
 Scores = npt.NDArray[np.float32]
@@ -131,6 +132,11 @@ class Request:
     def count_wanted(self) -> int:
         """Return how many labels are asked for by number, which a text without a known word gets too."""
         return max(self.min_labels, self.top_k or 0 if self.threshold is None else 0)
+
+
+def is_decided_by_rule(tagger: Tagger, request: Request) -> bool:
+    """Say whether a rule chooses the labels of such a request, or a search by itself."""
+    return not SEARCHES[tagger.find_search(request)].decides
 
 
 def choose_rule(rule: Rule, request: Request, labels: int) -> Rule:

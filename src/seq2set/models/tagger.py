@@ -83,13 +83,10 @@ class Tagger(Protocol):
         """How its scores become probabilities, and which labels may be accepted without a look."""
 
     def find_search(self, request: Request) -> str:
-        """Return the name of the search that such a request uses; `marginal` where there is no decoder."""
+        """Return the name of the search that such a request uses; `SCORING` where there is no decoder."""
 
     def with_confidence(self, confidence: Confidence, rule: Rule) -> Tagger:
         """Return the same model with other probabilities, and a rule that fits them."""
-
-    def rule_decides(self, request: Request) -> bool:
-        """Say whether a rule chooses the labels of such a request, or a search by itself."""
 
     def infer(self, texts: Sequence[str], request: Request) -> Inference:
         """Score and choose labels for each text."""

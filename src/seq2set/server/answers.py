@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seq2set.config.catalog import find_scoring_search
 from seq2set.inference.given_texts import infer_given
-from seq2set.models.predictions import Inference, Request, Suggestion, decide, withhold
+from seq2set.models.predictions import Inference, Request, Suggestion, decide, is_decided_by_rule, withhold
 
 if TYPE_CHECKING:  # the front has no model
     from seq2set.models.tagger import Tagger
@@ -82,7 +83,8 @@ class Answerer:
             ]
         # The best labels, whatever their scores.
         most = max(request.candidates, request.min_labels)
-        widened = replace(request, threshold=0.0, top_k=None, max_labels=most, search="marginal")
+        search = find_scoring_search(self.tagger.find_search(request))
+        widened = replace(request, threshold=0.0, top_k=None, max_labels=most, search=search)
         wide = infer_given(self.tagger, texts, widened)
         given = self._decide(texts, request, wide)
         return [
@@ -95,7 +97,7 @@ class Answerer:
     ) -> list[tuple[Suggestion, ...]]:
         """Return the labels that are given; what the wide pass cannot tell is asked of the model again."""
         names = self.tagger.labels.names
-        if not self.tagger.rule_decides(request):
+        if not is_decided_by_rule(self.tagger, request):
             return infer_given(self.tagger, texts, request).suggestions(names)
         chosen = withhold(decide(wide.scores, self.tagger.rule, request), wide.known, request)
         given = wide._replace(chosen=chosen, evidence=None).suggestions(names)

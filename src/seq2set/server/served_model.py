@@ -21,7 +21,7 @@ from seq2set.core.hardware import read_resident_memory, release_memory
 from seq2set.inference.manifest import TENSORS, find_model_folder, read_card, read_manifest
 from seq2set.labels.labels import Labels
 from seq2set.labels.rules import Rule
-from seq2set.models.predictions import Request
+from seq2set.models.predictions import Request, is_decided_by_rule
 from seq2set.server.answers import Answerer, LabelRequest
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def open_served(path: Path, runtime: str = "auto") -> OpenedModel:
         labels=tagger.labels,
         rule=tagger.rule,
         decodes=tagger.decodes,
-        rule_decides=tagger.rule_decides(Request()),
+        rule_decides=is_decided_by_rule(tagger, Request()),
         calibrated=tagger.find_search(Request()) in tagger.confidence.calibrators,
         accepts=tagger.confidence.acceptance is not None,
     )

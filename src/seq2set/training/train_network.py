@@ -11,7 +11,7 @@ import torch
 from lightning_fabric import Fabric
 
 from seq2set.config import Config
-from seq2set.config.catalog import find_model
+from seq2set.config.catalog import find_model, find_scoring_search
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import ConfigError, InputError
 from seq2set.core.files import read_json, write_json
@@ -211,9 +211,10 @@ def _tune_rule(tagger: NeuralTagger, valid: Examples) -> NeuralTagger:
     elif value == "tuned":
         # The marginals of all texts (N, L), by which no rule gives a label where no word is known.
         scores = np.empty((len(valid.texts), len(tagger.labels)), np.float32)
+        request = Request(search=find_scoring_search(tagger.find_search(Request())))
         for start in range(0, len(valid.texts), TEXTS_AT_A_TIME):
             block = slice(start, start + TEXTS_AT_A_TIME)
-            answer = tagger.infer(valid.texts[block], Request(search="marginal"))
+            answer = tagger.infer(valid.texts[block], request)
             scores[block] = withhold_scores(answer.scores, answer.known)
         actual = tagger.labels.with_unseen(valid.label_sets).indicator(valid.label_sets)
         metric, kind = tagger.config.decision.metric, tagger.config.decision.rule

@@ -15,7 +15,7 @@ from lightning_fabric import Fabric
 from scipy.sparse import csr_matrix
 
 from seq2set.config import Config
-from seq2set.config.catalog import SEARCHES
+from seq2set.config.catalog import SCORING, SEARCHES
 from seq2set.config.schema import SearchSettings
 from seq2set.labels.labels import Labels
 from seq2set.labels.metrics import Counts
@@ -65,7 +65,7 @@ def encode_validation(
 
 def choose_search(network: Network, search: SearchSettings) -> str:
     """Return the name of validation's search: that of prediction, and scores alone without a decoder."""
-    return search.name if network.decodes else "marginal"
+    return search.name if network.decodes else SCORING
 
 
 class Searched(NamedTuple):

@@ -24,7 +24,7 @@ from seq2set.labels.confidence.acceptance import (
 from seq2set.labels.confidence.calibrators import BoundedCalibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, cross_fit
 from seq2set.labels.indicator import build_indicator
-from seq2set.models.predictions import Request
+from seq2set.models.predictions import Request, is_decided_by_rule
 from seq2set.models.prior import FOLD_SEED, fold_documents
 from seq2set.tuning.tunable_model import TunableModel, TuningDocuments
 from seq2set.workflows.calibration import FOLDS, Scored, calibrate, score_part
@@ -127,7 +127,7 @@ def _list_suggestions(
     else:
         scored = score_part(tagger, documents.part, search, progress)
     right = scored.right[:, : scored.scores.shape[1]].toarray().astype(bool)
-    if tagger.rule_decides(Request()):
+    if is_decided_by_rule(tagger, Request()):
         given = tagger.rule.decide(scored.withheld)
     else:
         chosen = evaluate_tagger(tagger, documents.part).chosen

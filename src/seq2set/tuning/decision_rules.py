@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from seq2set.config.catalog import is_better
+from seq2set.config.catalog import SCORING, find_scoring_search, is_better
 from seq2set.core.errors import CorpusError
 from seq2set.core.progress import Progress, Silent
 from seq2set.labels.best_rule import LEAST, TunedRule, find_best_rule, refuse_unknown, score_rule
 from seq2set.labels.metrics import Counts
 from seq2set.labels.rules import Rule, RuleKind
-from seq2set.models.predictions import Request, Scores
+from seq2set.models.predictions import Request, Scores, is_decided_by_rule
 from seq2set.models.tagger import Tagger
 from seq2set.tuning.tunable_model import TunableModel, TuningDocuments
-from seq2set.workflows.calibration import MARGINAL, score_part
+from seq2set.workflows.calibration import score_part
 
 
 class ScoredDocuments(NamedTuple):
@@ -65,7 +65,7 @@ def tune_rule(
     It is found on the validation split of the model's own corpus or of another one, or on the whole of
     another plain file, without the documents that the model was trained on; see `find_best_rule` for the
     kinds. Labels that fewer than `LEAST` of the documents have take the threshold that is best for all
-    labels together. Of a decoder's searches a rule decides `marginal` only.
+    labels together. Of a decoder's searches a rule decides those only that give no set.
 
     The present rule is kept unless the new one is better (`balanced`: in macro-F1) on documents held out in
     turn from its tuning, and not worse on all of them. A `dry_run` stores nothing; `undo_rule` gives the
@@ -77,8 +77,8 @@ def tune_rule(
     tagger, documents = opened.predictor.tagger, opened.documents
     if not set(tagger.labels.names) & {label for labels in documents.part.iter_labels() for label in labels}:
         raise _build_refusal("none of the labels", documents)  # to give no label at all would look best
-    # Every document once, by the one search of a decoder that a rule can decide.
-    part = score_part(tagger, documents.part, MARGINAL, progress)
+    search = find_scoring_search(tagger.find_search(Request()))
+    part = score_part(tagger, documents.part, search, progress)  # every document once
     names = tagger.labels.with_unseen(documents.part.iter_labels()).names
     scored = ScoredDocuments(part.withheld, part.right, names)
     if np.isneginf(scored.scores).all():
@@ -140,7 +140,7 @@ def _build_refusal(known: str, documents: TuningDocuments) -> CorpusError:
 def _describe_change(
     tagger: Tagger, tuned: TunedModel, documents: TuningDocuments, metric: str, scored: ScoredDocuments
 ) -> dict[str, Any]:
-    renewed = documents.own and tagger.rule_decides(Request())
+    renewed = documents.own and is_decided_by_rule(tagger, Request())
     records: dict[str, Any] = {
         "tuned": {
             "metric": metric,
@@ -168,8 +168,8 @@ def _report(found: TunedRule, tagger: Tagger, progress: Progress) -> None:
             f"labels in fewer than {LEAST} of the documents: {found.rare} of {len(tagger.labels)}; they take "
             "the threshold that is best for all labels together"
         )
-    if not tagger.rule_decides(Request()):
+    if not is_decided_by_rule(tagger, Request()):
         progress.note(
             f"the model searches by '{tagger.config.search.name}', which needs no rule; "
-            "pass --search marginal to evaluate and predict by this one"
+            f"pass --search {SCORING} to evaluate and predict by this one"
         )

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seq2set.config.catalog import is_better
+from seq2set.config.catalog import SEARCHES, find_scoring_search, is_better
 from seq2set.core.errors import InputError
 from seq2set.core.progress import Progress
 from seq2set.core.text_utils import count_things
 from seq2set.corpora.seen_texts import Documents
 from seq2set.evaluation.measure import BATCH
-from seq2set.labels.best_rule import find_best_rule, score_rule
+from seq2set.labels.best_rule import can_tune, find_best_rule, score_rule
 from seq2set.labels.confidence.acceptance import UNCALIBRATED, Confidence
 from seq2set.labels.confidence.calibrators import IDENTITY, BoundedCalibrator, Calibrator, Scores
 from seq2set.labels.confidence.candidates import CalibrationSample, Candidate, fit_candidates
 from seq2set.labels.confidence.carried_rules import find_plain_rule, keep_sets
-from seq2set.labels.label_thresholds import SUPPORTED
 from seq2set.labels.reliability import ReliabilityCounts
 from seq2set.labels.rules import Rule
 from seq2set.models.predictions import Request, withhold_scores
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 FOLDS = 5
 LEAST_RIGHT = 50
 """With fewer labels to go by a calibrator would be made by chance."""
-MARGINAL = "marginal"
 
 
 class Scored(NamedTuple):
@@ -95,19 +93,20 @@ def _leave_as_is(tagger: Tagger, why: str) -> CalibratedModel:
 def calibrate(
     tagger: Tagger, part: Documents, groups: Sequence[str] | None, progress: Progress
 ) -> CalibratedModel:
-    """Fit calibrators for the scores of the model's own search and for its marginals.
+    """Fit calibrators for the scores of the model's own search and for those that a rule decides.
 
     Documents of a group are held out together.
     """
     fold = fold_documents(FOLDS, len(part), FOLD_SEED, groups)
     calibrators, found, rule = dict(tagger.confidence.calibrators), {}, tagger.rule
-    for search in dict.fromkeys((tagger.find_search(Request()), MARGINAL)):
+    own = tagger.find_search(Request())
+    for search in dict.fromkeys((own, find_scoring_search(own))):
         raw = score_part(tagger.with_confidence(UNCALIBRATED, tagger.rule), part, search, progress)
         chosen = _choose(_Choice(tagger, search, raw, groups), fold)
         if chosen is None:
             progress.note(f"no calibration of the {search} scores keeps decisions as good as they are")
             continue
-        calibrators[search], rule = chosen.found.calibrator, chosen.found.rule if search == MARGINAL else rule
+        calibrators[search], rule = chosen.found.calibrator, chosen.found.rule
         present = tagger.confidence.calibrate(search, raw.scores, raw.margins)
         found[search] = chosen.describe(raw, present)
     record = {"documents": len(part), "searches": found}
@@ -179,8 +178,8 @@ class _Choice:
         """
         rule = self.tagger.rule
         found = _Decided(candidate.calibrator, candidate.probabilities, rule)
-        if self.search != MARGINAL:
-            return found  # the search decides by itself
+        if SEARCHES[self.search].decides:
+            return found
         plain = find_plain_rule(rule, self.tagger.confidence.calibrators.get(self.search, IDENTITY))
         if plain is None or (plain.k and not candidate.calibrator.keeps_order):
             tuned = self._tune(candidate)
@@ -194,7 +193,7 @@ class _Choice:
     def _tune(self, candidate: Candidate) -> Rule | None:
         raw, present, decision = self.raw, self.tagger.rule, self.tagger.config.decision
         kind, metric = present.kind, decision.metric
-        if decision.threshold != "tuned" or (kind == "per-label" and metric not in SUPPORTED):
+        if decision.threshold != "tuned" or not can_tune(kind, metric):
             return None
         probabilities = np.full(raw.scores.shape, -np.inf, np.float32)
         probabilities[raw.known] = candidate.probabilities

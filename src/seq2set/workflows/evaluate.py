@@ -84,8 +84,9 @@ def evaluate(
     if evidence_documents is not None:
         where = model, measured.corpus, measured.split, chosen.part, evidence_documents
         evidence = measure_evidence(predictor, EvidencePlan(*where), request, progress)
+    config, search = predictor.tagger.config, predictor.tagger.find_search(request or Request())
     return Report(
-        predictor.tagger.config.model,
+        config.model,
         measured.corpus,
         measured.split,
         result,
@@ -98,6 +99,7 @@ def evaluate(
         unit="document" if units is None else "text" if groups is None else "group",
         units=result.documents if units is None else len(np.unique(units)),
         evidence=evidence,
+        parts=config.name_parts(search),
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import seq2set
-from seq2set.config.catalog import find_model
+from seq2set.config.catalog import METRICS, find_model
 from seq2set.core.errors import InputError, OutputError, WorkError, import_extra
 from seq2set.core.files import compute_sha256, report_output_errors, write_json
 from seq2set.core.progress import Progress, Silent
@@ -131,8 +131,8 @@ def _compare(
         before, after = (metrics["micro_f1"] for metrics in measured)
         if before - after > options.max_loss:
             raise WorkError(
-                f"with 8-bit weights validation micro-F1 falls from {before:.4f} to {after:.4f}; at most "
-                f"{options.max_loss:g} may be lost (--max-loss), so nothing was written"
+                f"with 8-bit weights validation {METRICS['micro_f1'].title} falls from {before:.4f} to "
+                f"{after:.4f}; at most {options.max_loss:g} may be lost (--max-loss), so nothing was written"
             )
         return ExportReport(folder, {}, len(part), difference, (before, after))
     if differing or difference > TOLERANCE:
@@ -169,8 +169,8 @@ def describe_export(report: ExportReport) -> list[str]:
     if report.micro_f1:
         before, after = report.micro_f1
         lines.append(
-            f"validation micro-F1 on {report.documents:,} documents: {before:.4f} with 32-bit weights, "
-            f"{after:.4f} with 8-bit ones ({after - before:+.4f})"
+            f"validation {METRICS['micro_f1'].title} on {report.documents:,} documents: {before:.4f} with "
+            f"32-bit weights, {after:.4f} with 8-bit ones ({after - before:+.4f})"
         )
     else:
         lines.append(

@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from seq2set.config import Config
+from seq2set.config.catalog import SCORING
 from seq2set.config.run_folder import RunFolder
 from seq2set.core.errors import InputError
 from seq2set.core.files import compute_sha256, write_aside
@@ -187,7 +188,7 @@ class TeacherAnswer(NamedTuple):
 
 def _ask(tagger: Tagger, texts: list[str]) -> Iterator[TeacherAnswer]:
     if not (isinstance(tagger, NeuralTagger) and tagger.decodes):
-        told = tagger.infer(texts, Request(search="marginal"))
+        told = tagger.infer(texts, Request(search=SCORING))
         known = np.ones(len(texts), bool) if told.known is None else told.known
         for row, heard in zip(told.scores, known.tolist(), strict=True):
             yield TeacherAnswer(row, np.zeros((SETS, len(row)), bool), heard)

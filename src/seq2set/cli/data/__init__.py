@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2set.cli.idle_options import refuse_unread
-from seq2set.cli.options import Settings, build_data
+from seq2set.cli.options import Settings, build_data, read_summaries
 
 if TYPE_CHECKING:
     from seq2set.corpora.prepared import PreparedCorpus
@@ -15,13 +15,6 @@ if TYPE_CHECKING:
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A prepared folder, a known corpus, a file, or an AAPD folder.")
 ]
-
-
-def list_sources() -> dict[str, str]:
-    """Return the known corpora with their titles."""
-    from seq2set.corpora.sources import SOURCES
-
-    return {name: source.title for name, source in SOURCES.items()}
 
 
 def list_formats() -> dict[str, str]:
@@ -34,7 +27,8 @@ def list_formats() -> dict[str, str]:
     }
 
 
-TABLES = {"Known corpora": list_sources, "Formats": list_formats}
+_SOURCES = read_summaries("seq2set.corpora.sources:SOURCES", "title")
+TABLES = {"Known corpora": _SOURCES, "Formats": list_formats}
 """What the help ends with"""
 
 

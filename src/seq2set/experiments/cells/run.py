@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
+from seq2set.config.catalog import METRICS
 from seq2set.config.run_locks import find_holder
 from seq2set.core.errors import BusyError, InputError, PendingError, Seq2SetError, StoppedError, WorkError
 from seq2set.core.hardware import keep_to_cores, share_cores
@@ -200,7 +201,7 @@ def read_failure(ended: EndedWorker[Cell]) -> str | None:
 def _finish(schedule: Schedule, cell: Cell, result: CellResult, progress: Progress) -> None:
     schedule.results[cell.name] = result
     score, took = result.metrics["micro_f1"], format_duration(result.seconds)
-    progress.note(f"{cell.name}: micro-F1 {score:.4f} on {cell.split}, trained in {took}")
+    progress.note(f"{cell.name}: {METRICS['micro_f1'].title} {score:.4f} on {cell.split}, trained in {took}")
 
 
 def _record_failure(schedule: Schedule, cell: Cell, sentence: str, progress: Progress) -> CellFailure:

@@ -14,11 +14,6 @@ from seq2set.experiments.analysis.published import PublishedRow, PublishedTable
 from seq2set.experiments.render.plots import Plot, has_several_seeds, plot_f1_intervals
 from seq2set.experiments.render.tables import Chance, Column, Entry, Quantity, Range, Row, Table, to_quantity
 
-_SYMBOLS = (
-    "HL, P, R and F1 denote hamming loss, micro-precision, micro-recall and micro-F1; "
-    "(+): the higher the better, (-): the lower the better."
-)
-
 
 def list_paper_metrics() -> dict[str, Metric]:
     """Return the metrics of the paper's tables."""
@@ -62,7 +57,10 @@ def _list_paper_entries(summary: Summary) -> list[Entry]:
 
 
 def _write_caption(comparison: Comparison) -> str:
-    parts = [_SYMBOLS]
+    measures = list_paper_metrics().values()
+    shorts, titles = ([one.short for one in measures], [one.title for one in measures])
+    signs = "(+): the higher the better, (-): the lower the better."
+    parts = [f"{join_names(shorts)} denote {join_names(titles)}; {signs}"]
     most = max((one.results for one in comparison.summaries), key=len)
     if len(most) > 1:
         seeds = ", ".join(str(result.facts["seed"]) for result in most)
@@ -161,7 +159,7 @@ def make_margin_table(
         rows.append(Row(one.title, (*entries, *theirs)))
     tests = sum(one.chance is not None for one in found)
     caption = [
-        "Differences in micro-F1, in hundredths.",
+        f"Differences in {METRICS['micro_f1'].title}, in hundredths.",
         describe_method(tests, [found[0].pair.ours] if found else []),
         "Seeds: trainings of each side; – where a model draws nothing at random and is trained once.",
         *note_few_seeds(found),

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2set.config import Config
+from seq2set.config.catalog import SCORING
 from seq2set.core.sparse import CompressedRows, SparseRows
 from seq2set.core.tensor_files import TensorForm
 from seq2set.labels.confidence.acceptance import Confidence
@@ -47,6 +48,7 @@ class LinearTagger(ABC):
     rule: Rule
     c: float
     confidence: Confidence
+    decodes = False  # there is nothing to search
 
     @abstractmethod
     def scores(self, features: CompressedRows) -> Scores:
@@ -71,22 +73,13 @@ class LinearTagger(ABC):
         """Count the texts whose vectors leave words out; terms are of whole texts."""
         return count_cut_vectors(self.features, texts)
 
-    @property
-    def decodes(self) -> bool:
-        """No: there is nothing to search."""
-        return False
-
     def find_search(self, request: Request) -> str:  # noqa: ARG002 (whatever is asked for)
         """Return the name that stands for the scores of a model without a decoder."""
-        return "marginal"
+        return SCORING
 
     def with_confidence(self, confidence: Confidence, rule: Rule) -> LinearTagger:
         """Return the same model with other probabilities, and a rule that fits them."""
         return replace(self, confidence=confidence, rule=rule)
-
-    def rule_decides(self, request: Request) -> bool:  # noqa: ARG002 (whatever is asked for)
-        """Yes: a rule always does."""
-        return True
 
     @property
     def words(self) -> Words:

@@ -44,7 +44,7 @@ def locate_letters(text: str) -> list[Span]:
     collector.feed(line)
     collector.close()
     for number, piece in enumerate(collector.pieces):
-        begin = collector.begins.get(number, 0)  # spaces in the place of tags have none
+        begin = collector.begins.get(number, 0)  # spaces that stand for tags have none
         pattern = re.compile("." if line.startswith(piece, begin) else f"{_ENTITY}|.")
         found = (Span(*one.span()) for one in pattern.finditer(line, begin) for _ in unescape(one.group()))
         places += (place for place, _ in zip(found, piece, strict=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_house import SOURCES, compared_texts
+from test_display_text import SOURCE, find_compared_texts
 
 from seq2set.config import build_config
 from seq2set.config.catalog import ENCODERS, METRICS, MODELS, REWARDS, SEARCHES
@@ -155,8 +154,8 @@ def test_no_name_is_compared_in_code(table: dict[str, Any]) -> None:
     """What differs between the rows of a table stands in the rows."""
     found = {
         f"{path.name}:{line}": text
-        for path in SOURCES
-        for line, text in compared_texts(ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(SOURCE.rglob("*.py"))
+        for line, text in find_compared_texts(path.read_text(encoding="utf-8"))
         if text in table
     }
     assert found == {}

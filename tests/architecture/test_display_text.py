@@ -53,6 +53,16 @@ def find_compared(code: str) -> Iterator[Found]:
             yield Found(line, text)
 
 
+def find_compared_texts(code: str) -> Iterator[Found]:
+    """Yield all texts that code compares with others, whatever they are."""
+    tree = ast.parse(code)
+    named = named_values(tree)
+    for node in ast.walk(tree):
+        parts = (part for one in list_compared(node) for part in list_parts(one))
+        texts = (spelled(part, named) for part in parts)
+        yield from (Found(getattr(node, "lineno", 0), text) for text in texts if text)
+
+
 def list_compared(node: Any) -> Iterator[ast.expr]:
     """Yield what is compared with others: by an operator, a case or a method."""
     if isinstance(node, ast.Compare):

@@ -207,9 +207,10 @@ def test_a_model_names_the_terms_that_its_prior_chose(tmp_path: Path) -> None:
 
 def test_the_corpus_gives_the_label_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [
-        Document(str(number), "some words here", ("root", "leaf")[: 1 + number % 2]) for number in range(8)
+        Document(str(number), f"some words here {number}", ("root", "leaf")[: 1 + number % 2])
+        for number in range(8)
     ]
-    documents += [Document(str(number), "other words", ("leaf",)) for number in range(8, 40)]
+    documents += [Document(str(number), f"other words {number}", ("leaf",)) for number in range(8, 40)]
     notes = {"tree": {"root": None, "middle": "root", "leaf": "middle"}}
     plan = SplitPlan("random", 0.2, 0.2, 1)
     corpus = prepare(documents, tmp_path / "c", name="c", source="s", licence="n", plan=plan, notes=notes)

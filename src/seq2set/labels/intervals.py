@@ -67,8 +67,9 @@ def compute_intervals(
     drawn = [counts.metrics() for counts in resamples]
     # Where nothing is right, what was given and what is true are wrong decisions: seldom all that there are.
     wrong = (own.predicted_total + own.actual_total) / max(own.documents * right.shape[1], 1)
+    most = {name: wrong if row.better == "lower" else 1.0 for name, row in METRICS.items()}
     return {
-        name: _bound(value, [one[name] for one in drawn], units, wrong if name == "hamming_loss" else 1.0)
+        name: _bound(value, [one[name] for one in drawn], units, most[name])
         for name, value in own.metrics().items()
     }
 

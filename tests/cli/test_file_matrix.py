@@ -44,9 +44,11 @@ def write_csv(
 ) -> bytes:
     stream = io.StringIO(newline="")
     stream.write(head)
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator=tail + end)
     stream.write(delimiter.join(header) + end)
-    writer.writerows([(text, join(labels)) for text, labels in ROWS] if rows is None else rows)
+    for row in [(text, join(labels)) for text, labels in ROWS] if rows is None else rows:
+        line = io.StringIO(newline="")
+        csv.writer(line, delimiter=delimiter, lineterminator=end).writerow(row)
+        stream.write(line.getvalue().removesuffix(end) + tail + end)
     return stream.getvalue().encode(encoding)
 
 

@@ -117,6 +117,19 @@ def test_the_delimiter_is_one_character() -> None:
         ReadOptions(delimiter="::")
 
 
+@pytest.mark.parametrize("sign", ['"', "\r", "\n"])
+def test_what_csv_has_a_meaning_for_is_no_delimiter(sign: str) -> None:
+    # Python 3.13's reader raises ValueError; those before read something.
+    with pytest.raises(InputError, match="delimiter is a quotation mark or a line end; these have a meaning"):
+        ReadOptions(delimiter=sign)
+
+
+def test_a_line_that_names_a_quotation_mark_names_no_delimiter(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('sep="\ntext,labels\n')
+    with pytest.raises(CorpusError, match='the columns are: sep="'):
+        list(read_documents(tmp_path / "a.csv", ReadOptions()))
+
+
 def test_values_inside_columns() -> None:
     row = {"a.b": 1, "a": {"b": 2, "c": [{"d": 3}, {"e": 4}]}, "cell": "{'k': 'v'}", "broken": "{'k': "}
     paths = {

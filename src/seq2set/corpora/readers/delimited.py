@@ -32,7 +32,7 @@ _SOME_LINES, _SOME_CHARACTERS = 20, 1 << 16
 """How much is looked at for blanks before quotation marks."""
 
 _BEFORE_QUOTE = re.compile(r' +"')
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'"?sep=([^"])"?', re.IGNORECASE)
 
 
 def read_csv(path: Path, options: ReadOptions) -> RecordTable:

@@ -62,6 +62,8 @@ class ReadOptions:
             object.__setattr__(self, name, _ESCAPES.get(value, value))
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise InputError(f"delimiter is '{self.delimiter}'; it must be one character, or tab")
+        if self.delimiter in ('"', "\r", "\n"):
+            raise InputError("delimiter is a quotation mark or a line end; these have a meaning of their own")
 
 
 def build_read_options(data: DataSettings) -> ReadOptions:

@@ -119,3 +119,27 @@ def test_columns_for_all_labels_are_measured_without_a_word(seq2set, tmp_path: P
     sparse = tmp_path / "sparse.jsonl"
     sparse.write_text("".join(json.dumps(row) + "\n" for row in rows[:1]), encoding="utf-8")
     assert measure(seq2set, run, "--data", sparse)["documents"] == 1
+
+
+def test_a_file_without_any_column_for_labels_is_told_of_as_such(seq2set, tmp_path: Path, run: Path) -> None:
+    cells = write_cells(tmp_path / "cells.csv", 3, 40)
+    refused = seq2set("evaluate", run, "--data", cells)
+    assert refused.code == 2
+    assert "the file has no column for" not in refused.err
+
+
+def test_a_corpus_with_html_is_told_of_to_a_model_without(seq2set, tmp_path: Path) -> None:
+    mine = write_cells(tmp_path / "mine.csv", 1, 200)
+    mine.write_text(mine.read_text(encoding="utf-8").replace(",is_", "<br>,is_"), encoding="utf-8")
+    run = tmp_path / "run"
+    assert seq2set("train", "--data", mine, "--strip-html", "--out", run, *BR).code == 0
+    said = "the model learnt texts without HTML, and those of other are read as they stand"
+    for name, options, told in (("as-is", (), True), ("stripped", ("--strip-html",), False)):
+        folder = tmp_path / name
+        made = seq2set("data", "prepare", "other", "--from", mine, "--out", folder, *options)
+        assert made.code == 0, made.err
+        measured = seq2set("evaluate", run, "--data", folder, "--include-seen")
+        tuned = seq2set("tune", "--thresholds", run, "--data", folder, "--dry-run")
+        for outcome in (measured, tuned):
+            heard = " ".join((outcome.out + outcome.err).split())
+            assert (said in heard) is told, heard

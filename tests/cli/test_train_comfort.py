@@ -313,6 +313,12 @@ def test_folds_measure_on_every_document_once(seq2set, corpus: Path, tmp_path: P
     assert resumed.code == 0
     assert "fold 2 of 3" in resumed.err
     assert "fold 1 of 3" not in resumed.err
+    # As an earlier version left it, which may have shared the documents out otherwise.
+    (run / "folds/count.json").write_text('{"folds": 3}', encoding="utf-8")
+    shutil.rmtree(run / "model")
+    anew = seq2set(*call, "--resume")
+    assert "the folds are begun anew" in anew.err
+    assert "fold 1 of 3" in anew.err
 
 
 def test_a_number_of_folds_that_cannot_be(seq2set, corpus: Path, tmp_path: Path) -> None:

@@ -44,6 +44,14 @@ def test_no_error_in_some_documents_leaves_open_what_others_have() -> None:
     assert found["hamming_loss"] == pytest.approx((0.0, (1 - low) * 2 * given.mean()))
     wrong = compute_intervals(np.tile([1, 0], (50, 1)), np.tile([0, 1], (50, 1)))
     assert wrong["micro_f1"] == pytest.approx((0.0, 1 - low))
+    assert compute_intervals(np.ones((50, 1)), np.ones((50, 1)))["hamming_loss"] == pytest.approx(
+        (0, 1 - low)
+    )
+    # Nothing given, one of two labels missed: others may have wrong labels beside, half of all more.
+    missed = compute_intervals(np.zeros((50, 2)), np.tile([1, 0], (50, 1)))["hamming_loss"]
+    assert missed == pytest.approx((0.5 * low, 0.5 + 0.5 * (1 - low)))
+    nothing = compute_intervals(np.zeros((50, 4)), np.zeros((50, 4)))["hamming_loss"]
+    assert nothing == pytest.approx((0, (1 - low) / 4))  # one wrong label of four
 
 
 def test_it_is_scipys_bootstrap() -> None:

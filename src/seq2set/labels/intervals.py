@@ -65,8 +65,9 @@ def compute_intervals(
     resamples = _resample(blocks, right.shape[1], seed)
     own = next(resamples)  # the units themselves
     drawn = [counts.metrics() for counts in resamples]
-    # Where nothing is right, what was given and what is true are wrong decisions: seldom all that there are.
-    wrong = (own.predicted_total + own.actual_total) / max(own.documents * right.shape[1], 1)
+    # A document of which nothing is right lacks its labels and has as many others, one at least: seldom all.
+    labels = max(own.predicted_total, own.actual_total) / own.documents
+    wrong = min(1.0, max(2 * labels, 1) / max(right.shape[1], 1))
     most = {name: wrong if row.better == "lower" else 1.0 for name, row in METRICS.items()}
     return {
         name: _bound(value, [one[name] for one in drawn], units, most[name])

@@ -25,6 +25,7 @@ from seq2set.workflows.evaluate import describe_cut_texts, open_measured
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
     TrainingCorpus,
+    describe_reading,
     find_training_corpus,
     is_training_corpus,
     open_training_corpus,
@@ -148,7 +149,8 @@ def _open_source(
             "(seq2set data prepare --valid 0.1), or name a file with --data, which is taken whole",
             corpus.folder,
         )
-    return _OpenedSource(corpus.name, part.name, part, corpus.fingerprint, False, corpus.remarks)
+    remarks = [*corpus.remarks, *describe_reading(trained, corpus)]
+    return _OpenedSource(corpus.name, part.name, part, corpus.fingerprint, False, remarks)
 
 
 def undo_rule(model: Path) -> Rule:

@@ -9,6 +9,7 @@ Shapes: N documents, L labels.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -62,8 +63,12 @@ def cross_validate(
     predictions of a fold are kept in the run folder, so that a stopped training does it once, and those of
     all in `folds/predictions.jsonl`.
     """
-    write_json(run.path / COUNT, {"folds": folds})
     of_document = assign_folds(pooled, folds, seed)
+    shared = hashlib.sha256(of_document.tobytes()).hexdigest()[:16]
+    if (run.path / COUNT).is_file() and read_json(run.path / COUNT).get("shared") != shared:
+        progress.note("the folds are begun anew: an earlier version shared the documents out otherwise")
+        shutil.rmtree(run.path / COUNT.parent)
+    write_json(run.path / COUNT, {"folds": folds, "shared": shared})
     rows: list[Row] = []
     for fold in range(folds):
         path = run.path / "folds" / f"{fold + 1}.json"

@@ -36,6 +36,7 @@ from seq2set.workflows.evidence import EvidencePlan, measure_evidence, pick_docu
 from seq2set.workflows.train import describe_change
 from seq2set.workflows.training_corpus import (
     TrainingCorpus,
+    describe_reading,
     find_training_corpus,
     is_training_corpus,
     open_training_corpus,
@@ -228,8 +229,9 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
             f"{there}; or --data with other documents",
             corpus.name,
         )
+    remarks = (*corpus.remarks, *describe_reading(trained, corpus))
     return MeasuredSplit(
-        corpus.name, part.name, part, own, corpus.fingerprint, corpus.has_given_splits, tuple(corpus.remarks)
+        corpus.name, part.name, part, own, corpus.fingerprint, corpus.has_given_splits, remarks
     )
 
 

@@ -73,10 +73,21 @@ def _refuse_missing_columns(data: DataSettings, labels: Sequence[str]) -> None:
     """Refuse a file whose labels are columns and that has none for a label: nobody may have looked for it."""
     headers = [one for one in read_headers(data) if find_label_columns(build_read_options(data), one)]
     missing = [label for label in labels if not all(has_column(clean_labels(one), label) for one in headers)]
-    if missing:
+    if len(missing) < len(labels) and missing:  # one without any has labels of another kind, or other labels
         said = f"the file has no column for {count_things(len(missing), 'label')} of the model: "
         advice = "add an empty one where no document has the label, or name those there are: --label-columns"
         raise CorpusError(f"{said}{shorten(', '.join(missing), 200)}; {advice}", data.corpus)
+
+
+def describe_reading(trained: TrainingCorpus, corpus: PreparedCorpus) -> list[str]:
+    """Say where the texts of a prepared corpus are read otherwise than those of the training were."""
+    is_plain = corpus.location is not None and corpus.location.digest  # files are read as the settings say
+    if is_plain or corpus.was_stripped or not trained.data.strip_html:
+        return []
+    return [
+        f"the model learnt texts without HTML, and those of {corpus.name} are read as they stand: prepare it "
+        "with --strip-html"
+    ]
 
 
 def drop_absent_group(data: DataSettings) -> DataSettings:

@@ -52,7 +52,7 @@ class ApiError(HTTPException):
 
 
 def refuse_busy(message: str, seconds: int = 1) -> ApiError:
-    """Return the refusal of what may be tried again in so many seconds."""
+    """Return the refusal of what may be tried again after some seconds."""
     return ApiError(429, message, headers={"Retry-After": str(seconds)})
 
 

@@ -232,7 +232,7 @@ class Habits(NamedTuple):
     """What the paper reads from its three cases, of all documents and by model."""
 
     missed: Mapping[str, MeasuredRatio]
-    """How many true labels a document misses"""
+    """True labels missed per document"""
     kept: Mapping[str, MeasuredRatio]
     """How many pairs of labels that go together are given as a whole"""
 

@@ -8,7 +8,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from seq2set.core.text_utils import Span
-from seq2set.corpora.readers.cells.markup import _TextCollector, strip_markup
+from seq2set.corpora.readers.cells.markup import TextCollector, strip_markup
 from seq2set.models.predictions import Inference, Request
 
 if TYPE_CHECKING:  # the server's front has no model
@@ -52,7 +52,7 @@ def locate_letters(text: str) -> list[Span]:
     return [place for word in words for place in places[word.start() : word.end() + 1]]  # with a space
 
 
-class _PlaceCollector(_TextCollector):
+class _PlaceCollector(TextCollector):
     """Notes where in a text of one line each piece begins."""
 
     def __init__(self) -> None:

@@ -49,11 +49,8 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
     for finding in _find_label_rows(learn):
         progress.note(f"{finding.what}; {finding.todo}")
     lacks = "no other validation documents" if len(tune) else "no validation split"
-    copied = find_seen(hash_texts(tune.texts), SeenTexts.of(learn.texts if len(tune) else (), ()).trained)
-    if copied.any():  # tuned on these, a model would trust what it knows by heart
-        what = f"{copied.sum():,} of {len(tune):,} validation documents are left out"
-        progress.note(f"{what}: their texts stand in the training split as well")
-        tune = tune.pick(np.flatnonzero(~copied))
+    if len(tune):
+        tune = _leave_out_copies(learn, tune, progress)
     if len(tune):
         return TrainingData(learn, tune)
     data = carve_validation(learn, SHARE, corpus.seed)
@@ -66,6 +63,17 @@ def load_training_data(corpus: PreparedCorpus, progress: Progress) -> TrainingDa
         )
     progress.note(f"{corpus.name} has {lacks}{outcome}")
     return data
+
+
+def _leave_out_copies(learn: Examples, tune: Examples, progress: Progress) -> Examples:
+    """Leave out what is learnt, too: tuned on that, a model would trust what it knows by heart."""
+    learnt = SeenTexts.of(learn.texts, ())
+    copied = find_seen(hash_texts(tune.texts), learnt.trained)
+    if not copied.any():
+        return tune
+    what = f"{copied.sum():,} of {len(tune):,} validation documents are left out"
+    progress.note(f"{what}: their texts stand in the training split as well")
+    return tune.pick(np.flatnonzero(~copied))
 
 
 def _find_label_rows(examples: Examples) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ def has_markup(text: str) -> bool:
     return ("&" in text or "<" in text) and _MARKUP.search(text) is not None
 
 
-class _TextCollector(HTMLParser):
+class TextCollector(HTMLParser):
     """Keeps what stands between tags; tags that end a line or a cell leave a space."""
 
     def __init__(self) -> None:
@@ -31,12 +31,15 @@ class _TextCollector(HTMLParser):
         self._silent = 0
 
     def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        """Leave a space for what ends a line or a cell, and begin to pass over what is not shown."""
         self._pass(tag, 1)
 
     def handle_endtag(self, tag: str) -> None:
+        """End what a tag began."""
         self._pass(tag, -1)
 
     def handle_data(self, data: str) -> None:
+        """Keep what is shown."""
         if not self._silent:
             self.pieces.append(data)
 
@@ -51,7 +54,7 @@ def strip_markup(text: str) -> str:
     """Return a text without tags, with characters instead of entities; others stay as they are."""
     if not has_markup(text):
         return text
-    collector = _TextCollector()
+    collector = TextCollector()
     collector.feed(text)
     collector.close()
     return " ".join("".join(collector.pieces).split())

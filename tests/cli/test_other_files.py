@@ -125,7 +125,7 @@ def test_a_file_without_any_column_for_labels_is_told_of_as_such(seq2set, tmp_pa
     cells = write_cells(tmp_path / "cells.csv", 3, 40)
     refused = seq2set("evaluate", run, "--data", cells)
     assert refused.code == 2
-    assert "the file has no column for" not in refused.err
+    assert "there is no column 'is_*'; the columns are: text, labels, author" in refused.err
 
 
 def test_a_corpus_with_html_is_told_of_to_a_model_without(seq2set, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_corpus_with_html_is_told_of_to_a_model_without(seq2set, tmp_path: Pat
     mine.write_text(mine.read_text(encoding="utf-8").replace(",is_", "<br>,is_"), encoding="utf-8")
     run = tmp_path / "run"
     assert seq2set("train", "--data", mine, "--strip-html", "--out", run, *BR).code == 0
-    said = "the model learnt texts without HTML, and those of other are read as they stand"
+    said = "the model reads texts without HTML, and those of other are taken as they stand"
     for name, options, told in (("as-is", (), True), ("stripped", ("--strip-html",), False)):
         folder = tmp_path / name
         made = seq2set("data", "prepare", "other", "--from", mine, "--out", folder, *options)

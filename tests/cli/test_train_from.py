@@ -48,6 +48,20 @@ def first(seq2set, folder: Path) -> Path:
     return run
 
 
+def test_a_model_without_html_says_where_its_next_corpus_has_some(
+    seq2set, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "few.jsonl").write_text((folder / "first.jsonl").read_text("utf-8"), encoding="utf-8")
+    first, corpus = tmp_path / "first", tmp_path / "corpus"
+    data = ("--data", tmp_path / "few.jsonl", "--strip-html")
+    assert seq2set("train", "--model", "seq2set-simp", "--out", first, *data, *SMALL).code == 0
+    second = folder / "second.jsonl"
+    assert seq2set("data", "prepare", "raw", "--from", second, "--out", corpus).code == 0
+    outcome = seq2set("train", "--from", first, "--data", corpus, "--out", tmp_path / "second")
+    assert outcome.code == 0, outcome.err
+    assert "those of raw are taken as they stand" in " ".join(outcome.err.split())
+
+
 def test_it_has_the_settings_the_words_and_the_memory_of_the_other(
     seq2set, folder: Path, first: Path
 ) -> None:

@@ -149,7 +149,7 @@ def _open_source(
             "(seq2set data prepare --valid 0.1), or name a file with --data, which is taken whole",
             corpus.folder,
         )
-    remarks = [*corpus.remarks, *describe_reading(trained, corpus)]
+    remarks = [*corpus.remarks, *describe_reading(trained.data, corpus)]
     return _OpenedSource(corpus.name, part.name, part, corpus.fingerprint, False, remarks)
 
 

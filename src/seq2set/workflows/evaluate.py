@@ -229,7 +229,7 @@ def open_measured(trained: TrainingCorpus, named: str | None, split: str | None)
             f"{there}; or --data with other documents",
             corpus.name,
         )
-    remarks = (*corpus.remarks, *describe_reading(trained, corpus))
+    remarks = (*corpus.remarks, *describe_reading(trained.data, corpus))
     return MeasuredSplit(
         corpus.name, part.name, part, own, corpus.fingerprint, corpus.has_given_splits, remarks
     )

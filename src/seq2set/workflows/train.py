@@ -29,7 +29,12 @@ from seq2set.training.history import add_tensorboard
 from seq2set.workflows.calibration import calibrate_trained
 from seq2set.workflows.cross_validation import cross_validate, recall_folds
 from seq2set.workflows.starting_model import StartingModel, find_start
-from seq2set.workflows.training_corpus import adopt_reading, follow_corpus, open_training_corpus
+from seq2set.workflows.training_corpus import (
+    adopt_reading,
+    describe_reading,
+    follow_corpus,
+    open_training_corpus,
+)
 from seq2set.workflows.training_data import TrainingData, carve_validation, load_training_data, pool_documents
 
 if TYPE_CHECKING:
@@ -102,6 +107,8 @@ def train(
     start = None if copied is None else StartingModel.open(copied)
     with progress.stage("open the corpus"):  # a large file is read for minutes
         corpus = open_training_corpus(place)
+    for sentence in describe_reading(config.data, corpus):
+        progress.note(sentence)
     if folds is None:
         pooled, data = None, load_training_data(corpus, progress)
     else:

@@ -79,13 +79,13 @@ def _refuse_missing_columns(data: DataSettings, labels: Sequence[str]) -> None:
         raise CorpusError(f"{said}{shorten(', '.join(missing), 200)}; {advice}", data.corpus)
 
 
-def describe_reading(trained: TrainingCorpus, corpus: PreparedCorpus) -> list[str]:
-    """Say where the texts of a prepared corpus are read otherwise than those of the training were."""
+def describe_reading(data: DataSettings, corpus: PreparedCorpus) -> list[str]:
+    """Say where the texts of a prepared corpus are read otherwise than the model reads what it is given."""
     is_plain = corpus.location is not None and corpus.location.digest  # files are read as the settings say
-    if is_plain or corpus.was_stripped or not trained.data.strip_html:
+    if is_plain or corpus.was_stripped or not data.strip_html:
         return []
     return [
-        f"the model learnt texts without HTML, and those of {corpus.name} are read as they stand: prepare it "
+        f"the model reads texts without HTML, and those of {corpus.name} are taken as they stand: prepare it "
         "with --strip-html"
     ]
 
